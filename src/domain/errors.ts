@@ -1,0 +1,44 @@
+/** Every expected failure has a code; each edge maps codes in one table and the compiler asks for a missing row. */
+export type ErrorCode =
+  | "INVALID_REQUEST"
+  | "TEXT_REQUIRED"
+  | "TEXT_TOO_LONG"
+  | "NOTHING_TO_SAY"
+  | "UNKNOWN_MODEL"
+  | "UNKNOWN_VOICE"
+  | "UNSUPPORTED_FORMAT"
+  | "NO_AUDIO"
+  | "AUDIO_UNREADABLE"
+  | "AUDIO_TOO_SHORT"
+  | "AUDIO_TOO_LONG"
+  | "BODY_TOO_LARGE"
+  | "KEY_INVALID"
+  | "OUT_OF_CREDITS"
+  | "TOO_MANY_REQUESTS"
+  | "TOO_FAST"
+  | "NOT_FOUND"
+  | "METHOD_NOT_ALLOWED"
+  | "AUTH_UNAVAILABLE"
+  | "ENGINE_BUSY"
+  | "WORKER_LOST"
+  | "MODEL_BROKEN"
+  | "CANCELLED"
+  | "SHUTTING_DOWN"
+  | "INTERNAL";
+
+/** An expected failure: the message names the action, the rule and the value. */
+export class SpeechError extends Error {
+  override readonly name = "SpeechError";
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Turns whatever was thrown into a `SpeechError`, keeping the cause; unknown things become `INTERNAL`. */
+export function asSpeechError(thrown: unknown): SpeechError {
+  if (thrown instanceof SpeechError) return thrown;
+  return new SpeechError("INTERNAL", "internal error", { cause: thrown });
+}

@@ -1,0 +1,14 @@
+/** Who a key belongs to. */
+export interface KeyIdentity {
+  readonly keyId: string;
+  readonly organizationId: string;
+}
+
+/** Look-up of API keys. Implementations never see or keep the raw key beyond the call. */
+export interface KeyStore {
+  /**
+   * @returns the owner of an active key, or null when it is malformed, unknown or revoked
+   * @throws {SpeechError} `AUTH_UNAVAILABLE` when the store cannot be asked
+   */
+  find(rawKey: string): Promise<KeyIdentity | null>;
+}

@@ -1,0 +1,27 @@
+/** One sentence-sized piece of text to be spoken. */
+export interface SynthesisJob {
+  readonly modelId: string;
+  readonly voice: string;
+  /** Spoken form: model characters only (see `symbols.json`), non-empty. */
+  readonly spokenText: string;
+  /** 0.5 to 2; 1 is the voice's own pace. */
+  readonly speed: number;
+  /** Solver steps, 4 to 64. */
+  readonly nfe: number;
+  /** Seeds the starting noise, so that the same job gives the same samples. */
+  readonly seed: number;
+}
+
+/** Mono PCM, 16-bit, at `sampleRateHz`. */
+export interface SynthesizedPiece {
+  readonly pcm: Int16Array;
+  readonly sampleRateHz: number;
+}
+
+export interface Synthesizer {
+  /**
+   * Speaks one piece. Aborting `signal` ends the work within one solver step.
+   * @throws {SpeechError} `CANCELLED`, `WORKER_LOST`, `ENGINE_BUSY`, `MODEL_BROKEN`
+   */
+  speak(job: SynthesisJob, signal: AbortSignal): Promise<SynthesizedPiece>;
+}
