@@ -1,0 +1,231 @@
+import { SpeechError } from "../errors.js";
+
+/** Zero crossings of the sinc on each side of its peak, at the lower of the two rates. */
+const ZERO_CROSSINGS = 32;
+/** Attenuation the window is designed for; measured attenuation stays above 75 dB. */
+const STOP_BAND_DB = 80;
+/** Beyond this many phases the filter is tabulated at so many and interpolated, to bound memory. */
+const MAX_PHASES = 1_024;
+const RATE_HZ = { min: 4_000, max: 384_000 };
+const NOTHING = new Float32Array(0);
+
+export interface ResampleOptions {
+  readonly fromHz: number;
+  readonly toHz: number;
+}
+
+/**
+ * Band-limited change of sample rate for a stream that comes in any cut.
+ *
+ * Output sample n stands at the same moment as input position `n * fromHz / toHz`: the delay of the filter is taken out.
+ * After `flush()`, `n` inputs have given `ceil(n * toHz / fromHz)` outputs. How the input was cut changes no bit of them.
+ *
+ * @see Smith, "Digital Audio Resampling", CCRMA; Kaiser window design after Oppenheim and Schafer, 1989
+ */
+export class Resampler {
+  readonly #up: number;
+  readonly #down: number;
+  readonly #filter: Filter;
+  /** Input from absolute index `#heldStart` on; indices before 0 are silence. */
+  #held: Float32Array;
+  #heldStart: number;
+  #heldCount: number;
+  #inputCount = 0;
+  #outputCount = 0;
+  /** Position of the next output: whole input samples, and a fraction in units of 1 / up. */
+  #position = 0;
+  #phase = 0;
+
+  /** @throws {SpeechError} `AUDIO_UNREADABLE` for rates that are not whole or not within 4 to 384 kHz */
+  constructor(options: ResampleOptions) {
+    for (const rateHz of [options.fromHz, options.toHz]) checkRate(rateHz);
+    const divisor = greatestCommonDivisor(options.fromHz, options.toHz);
+    this.#up = options.toHz / divisor;
+    this.#down = options.fromHz / divisor;
+    this.#filter = filterFor(this.#up, this.#down);
+    this.#heldStart = -this.#filter.tapCount / 2;
+    this.#heldCount = this.#filter.tapCount / 2;
+    this.#held = new Float32Array(Math.max(8_192, this.#filter.tapCount * 4));
+  }
+
+  push(samples: Float32Array): Float32Array {
+    this.#inputCount += samples.length;
+    if (this.#up === this.#down) return samples.slice();
+    this.#append(samples);
+    return this.#produce(Number.POSITIVE_INFINITY);
+  }
+
+  /** The outputs that wait for more input, as if silence followed. The stream is over after it. */
+  flush(): Float32Array {
+    if (this.#up === this.#down) return NOTHING;
+    this.#append(new Float32Array(this.#filter.tapCount));
+    return this.#produce(Math.ceil((this.#inputCount * this.#up) / this.#down));
+  }
+
+  #append(samples: Float32Array): void {
+    const needed = this.#heldCount + samples.length;
+    if (needed > this.#held.length) {
+      const grown = new Float32Array(needed * 2);
+      grown.set(this.#held.subarray(0, this.#heldCount));
+      this.#held = grown;
+    }
+    this.#held.set(samples, this.#heldCount);
+    this.#heldCount = needed;
+  }
+
+  #produce(lastOutput: number): Float32Array {
+    const { tapCount } = this.#filter;
+    const half = tapCount / 2;
+    // The filter at position p covers inputs p - half + 1 to p + half.
+    const heldEnd = this.#heldStart + this.#heldCount;
+    const spanUnits = (heldEnd - half - this.#position) * this.#up - this.#phase;
+    const ready = Math.max(0, Math.min(Math.ceil(spanUnits / this.#down), lastOutput - this.#outputCount));
+    const output = new Float32Array(ready);
+    const wholeStep = Math.floor(this.#down / this.#up);
+    const phaseStep = this.#down % this.#up;
+    for (let i = 0; i < ready; i++) {
+      output[i] = this.#filter.apply(this.#held, this.#position - half + 1 - this.#heldStart, this.#phase);
+      this.#position += wholeStep;
+      this.#phase += phaseStep;
+      if (this.#phase >= this.#up) {
+        this.#phase -= this.#up;
+        this.#position++;
+      }
+    }
+    this.#outputCount += ready;
+    this.#forget(this.#position - half + 1 - this.#heldStart);
+    return output;
+  }
+
+  /** Drops inputs that no later output needs. */
+  #forget(count: number): void {
+    const dropped = Math.min(count, this.#heldCount);
+    if (dropped <= 0) return;
+    this.#held.copyWithin(0, dropped, this.#heldCount);
+    this.#heldStart += dropped;
+    this.#heldCount -= dropped;
+  }
+}
+
+/** Changes the rate of a whole recording. */
+export function resample(samples: Float32Array, options: ResampleOptions): Float32Array {
+  const resampler = new Resampler(options);
+  const head = resampler.push(samples);
+  const tail = resampler.flush();
+  const whole = new Float32Array(head.length + tail.length);
+  whole.set(head);
+  whole.set(tail, head.length);
+  return whole;
+}
+
+interface Filter {
+  /** Even. */
+  readonly tapCount: number;
+  /** Weighted sum of `tapCount` samples from `start` on, for a fraction of `phase / up` input samples. */
+  apply(samples: Float32Array, start: number, phase: number): number;
+}
+
+const filters = new Map<string, Filter>();
+
+/** Tables depend on the ratio only and are kept: a service sees few ratios, and they cost milliseconds to compute. */
+function filterFor(up: number, down: number): Filter {
+  const key = `${up}/${down}`;
+  const known = filters.get(key);
+  if (known !== undefined) return known;
+  if (filters.size >= 16) filters.clear();
+  const filter = up <= MAX_PHASES ? exactFilter(up, down) : interpolatedFilter(up, down);
+  filters.set(key, filter);
+  return filter;
+}
+
+function exactFilter(up: number, down: number): Filter {
+  const tapCount = tapCountFor(up, down);
+  const table = new Float32Array(up * tapCount);
+  for (let phase = 0; phase < up; phase++) fillTaps(table, phase * tapCount, phase / up, up, down, tapCount);
+  return {
+    tapCount,
+    apply: (samples, start, phase) => dot(table, phase * tapCount, samples, start, tapCount),
+  };
+}
+
+function interpolatedFilter(up: number, down: number): Filter {
+  const tapCount = tapCountFor(up, down);
+  const table = new Float32Array((MAX_PHASES + 1) * tapCount);
+  for (let row = 0; row <= MAX_PHASES; row++)
+    fillTaps(table, row * tapCount, row / MAX_PHASES, up, down, tapCount);
+  const apply: Filter["apply"] = (samples, start, phase) => {
+    const place = (phase / up) * MAX_PHASES;
+    const row = Math.floor(place);
+    const low = dot(table, row * tapCount, samples, start, tapCount);
+    const high = dot(table, (row + 1) * tapCount, samples, start, tapCount);
+    return low + (high - low) * (place - row);
+  };
+  return { tapCount, apply };
+}
+
+function tapCountFor(up: number, down: number): number {
+  return 2 * Math.ceil(ZERO_CROSSINGS * Math.max(1, down / up));
+}
+
+/** Taps for a position `fraction` of a sample after the middle, scaled so that a constant passes unchanged. */
+function fillTaps(
+  table: Float32Array,
+  at: number,
+  fraction: number,
+  up: number,
+  down: number,
+  tapCount: number,
+): void {
+  // The pass band ends half a transition before the lower Nyquist frequency, so that nothing folds back.
+  const transition = (STOP_BAND_DB - 7.95) / (14.36 * 2 * ZERO_CROSSINGS);
+  const cutoff = Math.min(1, up / down) * (1 - transition);
+  const beta = 0.1102 * (STOP_BAND_DB - 8.7);
+  const half = tapCount / 2;
+  const taps = new Float64Array(tapCount);
+  let sum = 0;
+  for (let i = 0; i < tapCount; i++) {
+    const distance = i - half + 1 - fraction;
+    const window = besselI0(beta * Math.sqrt(Math.max(0, 1 - (distance / half) ** 2)));
+    taps[i] = sinc(distance * cutoff) * window;
+    sum += taps[i]!;
+  }
+  for (let i = 0; i < tapCount; i++) table[at + i] = taps[i]! / sum;
+}
+
+function dot(table: Float32Array, at: number, samples: Float32Array, start: number, count: number): number {
+  let even = 0;
+  let odd = 0;
+  // `count` is even; two sums keep two multiplications in flight.
+  for (let i = 0; i < count; i += 2) {
+    even += table[at + i]! * samples[start + i]!;
+    odd += table[at + i + 1]! * samples[start + i + 1]!;
+  }
+  return even + odd;
+}
+
+function sinc(x: number): number {
+  return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
+}
+
+/** Modified Bessel function of the first kind, order 0, by its power series. */
+function besselI0(x: number): number {
+  let sum = 1;
+  let term = 1;
+  for (let k = 1; term > sum * 1e-12; k++) {
+    term *= (x / (2 * k)) ** 2;
+    sum += term;
+  }
+  return sum;
+}
+
+function greatestCommonDivisor(a: number, b: number): number {
+  return b === 0 ? a : greatestCommonDivisor(b, a % b);
+}
+
+function checkRate(rateHz: number): void {
+  if (Number.isInteger(rateHz) && rateHz >= RATE_HZ.min && rateHz <= RATE_HZ.max) return;
+  throw new SpeechError(
+    "AUDIO_UNREADABLE",
+    `Cannot resample: sampleRateHz must be a whole number, ${RATE_HZ.min} to ${RATE_HZ.max}, received ${rateHz}`,
+  );
+}

@@ -1,0 +1,183 @@
+import { SpeechError } from "../errors.js";
+
+/** How one sample is stored; the bits are in `bitsPerSample`. */
+export type WavFormat = "pcm" | "float" | "alaw" | "mulaw";
+
+/** What stands before the samples of a WAVE file. A block is one sample of every channel. */
+export interface WavHeader {
+  readonly format: WavFormat;
+  readonly channels: number;
+  readonly sampleRateHz: number;
+  /** Bits a stored sample takes, padding included: 8, 16, 24, 32 or 64. */
+  readonly bitsPerSample: number;
+  readonly blockBytes: number;
+  readonly dataOffset: number;
+  /** Whole blocks only; null means until the end of a stream whose length is not known. */
+  readonly dataBytes: number | null;
+}
+
+/** Longest run of bytes before the samples (tags, cover art) that is read. */
+export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
+
+const RATE_HZ = { min: 4_000, max: 384_000 };
+const MAX_CHANNELS = 32;
+const FORMATS = new Map<number, { readonly format: WavFormat; readonly bits: readonly number[] }>([
+  [1, { format: "pcm", bits: [8, 16, 24, 32] }],
+  [3, { format: "float", bits: [32, 64] }],
+  [6, { format: "alaw", bits: [8] }],
+  [7, { format: "mulaw", bits: [8] }],
+]);
+const EXTENSIBLE = 0xfffe;
+/** Bytes 2 to 15 of every sub-format that repeats a plain format code (KSDATAFORMAT_SUBTYPE_*). */
+const SUBFORMAT_TAIL = [0, 0, 0, 0, 0x10, 0, 0x80, 0, 0, 0xaa, 0, 0x38, 0x9b, 0x71];
+
+type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
+
+/**
+ * Reads the header of a RIFF/WAVE file from its first bytes.
+ *
+ * A data size of 0 or 0xFFFFFFFF, as recorders write that never came back, means until the end of the file; a size
+ * beyond the end is cut there.
+ *
+ * @param prefix the first bytes of the file, as many as there are
+ * @param totalBytes length of the whole file, when known
+ * @returns null while more bytes are needed
+ * @throws {SpeechError} `AUDIO_UNREADABLE` when the file is something else, or ends before its samples begin
+ * @see Multimedia Programming Interface and Data Specifications 1.0, IBM and Microsoft, 1991
+ */
+export function parseWavHeader(prefix: Uint8Array, totalBytes?: number): WavHeader | null {
+  const view = new DataView(prefix.buffer, prefix.byteOffset, prefix.byteLength);
+  if (prefix.length < 12) return needMore(prefix, totalBytes, "the form header");
+  checkForm(view);
+  let fields: WavFields | null = null;
+  let offset = 12;
+  while (offset + 8 <= prefix.length) {
+    const id = tag(view, offset);
+    const size = view.getUint32(offset + 4, true);
+    const body = offset + 8;
+    if (id === "data") {
+      if (fields === null) throw unreadable("chunk fmt must come before chunk data, received data first");
+      return { ...fields, dataOffset: body, dataBytes: dataBytes(size, body, fields.blockBytes, totalBytes) };
+    }
+    if (id === "fmt ") {
+      if (size < 16 || size > 65_536)
+        throw unreadable(`chunk fmt must have 16 to 65536 bytes, received ${size}`);
+      if (body + size > prefix.length) return needMore(prefix, totalBytes, "chunk fmt");
+      fields = formatFields(view, body, size);
+    }
+    // Chunks are padded to an even length.
+    offset = body + size + (size & 1);
+  }
+  return needMore(prefix, totalBytes, "chunk data");
+}
+
+/** A whole WAVE file: 16-bit mono PCM. */
+export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
+  const file = new Uint8Array(44 + pcm.length * 2);
+  const view = new DataView(file.buffer);
+  putTag(file, 0, "RIFF");
+  view.setUint32(4, 36 + pcm.length * 2, true);
+  putTag(file, 8, "WAVE");
+  putTag(file, 12, "fmt ");
+  view.setUint32(16, 16, true);
+  view.setUint16(20, 1, true);
+  view.setUint16(22, 1, true);
+  view.setUint32(24, sampleRateHz, true);
+  view.setUint32(28, sampleRateHz * 2, true);
+  view.setUint16(32, 2, true);
+  view.setUint16(34, 16, true);
+  putTag(file, 36, "data");
+  view.setUint32(40, pcm.length * 2, true);
+  for (let i = 0; i < pcm.length; i++) view.setInt16(44 + i * 2, pcm[i]!, true);
+  return file;
+}
+
+function checkForm(view: DataView): void {
+  const form = tag(view, 0);
+  if (form === "RIFX") throw unreadable("byte order must be little-endian (RIFF), received RIFX");
+  if (form === "RF64" || form === "BW64") throw unreadable(`sizes must be 32-bit (RIFF), received ${form}`);
+  if (form !== "RIFF") throw unreadable(`form must be RIFF, received ${printable(form)}`);
+  const type = tag(view, 8);
+  if (type !== "WAVE") throw unreadable(`type must be WAVE, received ${printable(type)}`);
+}
+
+function formatFields(view: DataView, body: number, size: number): WavFields {
+  const code = formatCode(view, body, size);
+  const known = FORMATS.get(code);
+  if (known === undefined) {
+    throw unreadable(`format must be PCM (1), float (3), A-law (6) or mu-law (7), received ${code}`);
+  }
+  const channels = view.getUint16(body + 2, true);
+  if (channels < 1 || channels > MAX_CHANNELS) {
+    throw unreadable(`channels must be 1 to ${MAX_CHANNELS}, received ${channels}`);
+  }
+  const sampleRateHz = view.getUint32(body + 4, true);
+  if (sampleRateHz < RATE_HZ.min || sampleRateHz > RATE_HZ.max) {
+    throw unreadable(`sampleRateHz must be ${RATE_HZ.min} to ${RATE_HZ.max}, received ${sampleRateHz}`);
+  }
+  const bits = view.getUint16(body + 14, true);
+  // 12-bit or 20-bit samples fill the high bits of their bytes, so they read as 16 or 24 bits.
+  const bitsPerSample = known.format === "pcm" ? Math.ceil(bits / 8) * 8 : bits;
+  if (!known.bits.includes(bitsPerSample)) {
+    throw unreadable(`bitsPerSample of ${known.format} must be ${known.bits.join(", ")}, received ${bits}`);
+  }
+  const blockBytes = (channels * bitsPerSample) / 8;
+  const declaredBytes = view.getUint16(body + 12, true);
+  if (declaredBytes !== blockBytes && declaredBytes !== 0) {
+    throw unreadable(
+      `block must be ${blockBytes} bytes (${channels} x ${bitsPerSample} bits), received ${declaredBytes}`,
+    );
+  }
+  return { format: known.format, channels, sampleRateHz, bitsPerSample, blockBytes };
+}
+
+function formatCode(view: DataView, body: number, size: number): number {
+  const code = view.getUint16(body, true);
+  if (code !== EXTENSIBLE) return code;
+  if (size < 40) throw unreadable(`chunk fmt of an extensible format must have 40 bytes, received ${size}`);
+  const isPlain = SUBFORMAT_TAIL.every((byte, i) => view.getUint8(body + 26 + i) === byte);
+  if (!isPlain) throw unreadable("sub-format must be one of the plain formats, received another identifier");
+  return view.getUint16(body + 24, true);
+}
+
+function dataBytes(
+  declared: number,
+  offset: number,
+  blockBytes: number,
+  totalBytes: number | undefined,
+): number | null {
+  const isOpen = declared === 0 || declared === 0xffff_ffff;
+  if (totalBytes === undefined) return isOpen ? null : declared - (declared % blockBytes);
+  const available = Math.max(0, totalBytes - offset);
+  const bytes = isOpen ? available : Math.min(declared, available);
+  return bytes - (bytes % blockBytes);
+}
+
+function needMore(prefix: Uint8Array, totalBytes: number | undefined, wanted: string): null {
+  if (totalBytes !== undefined && prefix.length >= totalBytes) {
+    throw unreadable(`${wanted} must be there, received a file of ${totalBytes} bytes without it`);
+  }
+  if (prefix.length >= LONGEST_WAV_HEADER_BYTES) {
+    throw unreadable(
+      `${wanted} must begin within ${LONGEST_WAV_HEADER_BYTES} bytes, received ${prefix.length} without it`,
+    );
+  }
+  return null;
+}
+
+function tag(view: DataView, offset: number): string {
+  return String.fromCharCode(...[0, 1, 2, 3].map((i) => view.getUint8(offset + i)));
+}
+
+function putTag(file: Uint8Array, offset: number, text: string): void {
+  for (let i = 0; i < 4; i++) file[offset + i] = text.charCodeAt(i);
+}
+
+/** Bytes of a stranger's file go into messages only as plain ASCII. */
+function printable(text: string): string {
+  return JSON.stringify(text.replace(/[^\x20-\x7e]/g, "?"));
+}
+
+function unreadable(rule: string): SpeechError {
+  return new SpeechError("AUDIO_UNREADABLE", `Cannot read WAVE: ${rule}`);
+}
