@@ -1,0 +1,135 @@
+import { isIP } from "node:net";
+import { availableParallelism } from "node:os";
+import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+const FRONTS = ["auto", "uws", "node"] as const;
+const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
+/** From `dist/src/config.js` to the folder that holds `package.json`. */
+const PACKAGE_ROOT = fileURLToPath(new URL("../../", import.meta.url));
+
+/** The service's settings, read once at start; nothing reads the environment after that. */
+export interface Config {
+  readonly host: string;
+  /** 0 takes any free port. */
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Null means a private PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly devApiKey: string | null;
+  readonly logLevel: (typeof LOG_LEVELS)[number];
+  readonly front: (typeof FRONTS)[number];
+  /** Absolute. */
+  readonly modelsDir: string;
+  readonly fileWorkers: number;
+  readonly liveWorkers: number;
+  readonly synthesisWorkers: number;
+  /** Threads inside one operator of one graph. */
+  readonly ortThreads: number;
+  /** How long running work may go on after SIGTERM. */
+  readonly drainMs: number;
+  /** Null means a pepper made once in `dataDir`. */
+  readonly keyPepper: string | null;
+  /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
+  readonly urlFetchAllow: readonly string[];
+}
+
+/** A setting that breaks its rule; the message names the variable, the rule and the value. */
+export class ConfigError extends Error {
+  override readonly name = "ConfigError";
+}
+
+/**
+ * Reads and checks every setting. Empty variables count as not set.
+ *
+ * @throws {ConfigError} at the first setting that breaks its rule
+ */
+export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  const read = (name: string): string | null => environment[name]?.trim() || null;
+  return Object.freeze({
+    host: hostname("HOST", read("HOST") ?? "127.0.0.1"),
+    port: integer("PORT", read("PORT"), { lowest: 0, highest: 65_535, otherwise: 8080 }),
+    dataDir: resolve(read("DATA_DIR") ?? "data"),
+    databaseUrl: databaseUrl(read("DATABASE_URL")),
+    devApiKey: developmentKey(read("DEV_API_KEY")),
+    logLevel: oneOf("LOG_LEVEL", read("LOG_LEVEL") ?? "info", LOG_LEVELS),
+    front: oneOf("FRONT", read("FRONT") ?? "auto", FRONTS),
+    modelsDir: resolve(read("MODELS_DIR") ?? resolve(PACKAGE_ROOT, "models")),
+    fileWorkers: workers("FILE_WORKERS", read("FILE_WORKERS")),
+    liveWorkers: workers("LIVE_WORKERS", read("LIVE_WORKERS")),
+    synthesisWorkers: workers("SYNTHESIS_WORKERS", read("SYNTHESIS_WORKERS")),
+    ortThreads: workers("ORT_THREADS", read("ORT_THREADS")),
+    drainMs: 1000 * integer("DRAIN_S", read("DRAIN_S"), { lowest: 0, highest: 3600, otherwise: 30 }),
+    keyPepper: pepper(read("KEY_PEPPER")),
+    urlFetchAllow: Object.freeze(networks("URL_FETCH_ALLOW", read("URL_FETCH_ALLOW"))),
+  });
+}
+
+interface IntegerRule {
+  readonly lowest: number;
+  readonly highest: number;
+  readonly otherwise: number;
+}
+
+function integer(name: string, value: string | null, rule: IntegerRule): number {
+  if (value === null) return rule.otherwise;
+  const parsed = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN;
+  if (parsed >= rule.lowest && parsed <= rule.highest) return parsed;
+  throw broken(name, `must be a whole number from ${rule.lowest} to ${rule.highest}`, value);
+}
+
+function workers(name: string, value: string | null): number {
+  return integer(name, value, { lowest: 1, highest: Math.max(64, availableParallelism()), otherwise: 1 });
+}
+
+function oneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value);
+  if (found !== undefined) return found;
+  throw broken(name, `must be one of ${allowed.join(", ")}`, value);
+}
+
+function hostname(name: string, value: string): string {
+  if (isIP(value) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value)) return value;
+  throw broken(name, "must be an IP address or a host name without scheme and port", value);
+}
+
+function databaseUrl(value: string | null): string | null {
+  if (value === null) return null;
+  const url = URL.canParse(value) ? new URL(value) : null;
+  if (url !== null && (url.protocol === "postgres:" || url.protocol === "postgresql:")) return value;
+  // The value may hold a password: the rule is shown, the value is not.
+  throw new ConfigError("DATABASE_URL must look like postgres://user:password@host:5432/database");
+}
+
+function developmentKey(value: string | null): string | null {
+  if (value === null || KEY_PATTERN.test(value)) return value;
+  throw new ConfigError(
+    `DEV_API_KEY must be "sk-svc-" and 48 lowercase hex digits, received ${value.length} characters`,
+  );
+}
+
+function pepper(value: string | null): string | null {
+  if (value === null || value.length >= 16) return value;
+  throw new ConfigError(`KEY_PEPPER must be at least 16 characters long, received ${value.length}`);
+}
+
+function networks(name: string, value: string | null): string[] {
+  const entries = (value ?? "").split(",").map((entry) => entry.trim());
+  return entries.filter((entry) => entry !== "").map((entry) => network(name, entry));
+}
+
+function network(name: string, entry: string): string {
+  const [address = "", bits = ""] = entry.split("/");
+  const version = isIP(address);
+  const widest = version === 4 ? 32 : 128;
+  if (version !== 0 && entry === `${address}/${bits}` && /^\d{1,3}$/.test(bits) && Number(bits) <= widest) {
+    return entry;
+  }
+  throw broken(name, "must be a comma-separated list of networks such as 10.0.0.0/8", entry);
+}
+
+function broken(name: string, rule: string, value: string): ConfigError {
+  return new ConfigError(`${name} ${rule}, received "${value}"`);
+}

@@ -1,0 +1,173 @@
+import { randomBytes } from "node:crypto";
+import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { isErrno } from "./secret-files.js";
+
+/** A service keeps the folder as long as it runs, an operator's command for a moment. */
+export type LockPurpose = "service" | "command";
+
+export interface LockHolder {
+  readonly pid: number;
+  readonly purpose: LockPurpose;
+  readonly host: string;
+  /** Tells a process from a later one with the same number; null where the system does not say. */
+  readonly startedAt: string | null;
+  readonly nonce: string;
+}
+
+export interface FolderLock {
+  release(): Promise<void>;
+}
+
+/** Someone else works in the folder. */
+export class FolderInUse extends Error {
+  override readonly name = "FolderInUse";
+  readonly holder: LockHolder;
+
+  constructor(folder: string, holder: LockHolder) {
+    super(
+      `Cannot use the data folder ${folder}: a ${holder.purpose} with process id ${holder.pid} on ${holder.host} ` +
+        "uses it. Stop that one, or set DATA_DIR to another folder",
+    );
+    this.holder = holder;
+  }
+}
+
+const LOCK_FILE = "dauys.lock";
+const HEARTBEAT_MS = 1_000;
+/** A holder on another host has failed when it misses this many heartbeats. */
+const SILENT_HEARTBEATS = 5;
+/** Two processes that take over the same abandoned lock can make each other try again, not for ever. */
+const MAX_TRIES = 10;
+
+/**
+ * Takes the folder for this process alone. A lock whose process is gone is taken over.
+ *
+ * @throws {FolderInUse} when another process, or an earlier call of this one, holds it
+ */
+export async function lockFolder(folder: string, purpose: LockPurpose): Promise<FolderLock> {
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, LOCK_FILE);
+  const me = await describeMyself(purpose);
+  for (let tries = 0; tries < MAX_TRIES; tries++) {
+    if (await claim(path, me)) return hold(path, me);
+    const holder = await readHolder(path);
+    if (holder === "gone") continue;
+    if (holder !== null && (await isAtWork(path, holder))) throw new FolderInUse(folder, holder);
+    await removeAbandoned(path, holder);
+  }
+  throw new Error(`Cannot lock the data folder ${folder}: other processes keep taking ${LOCK_FILE}`);
+}
+
+async function claim(path: string, me: LockHolder): Promise<boolean> {
+  const draft = `${path}.${me.nonce}`;
+  await writeFile(draft, JSON.stringify(me), { mode: 0o644 });
+  try {
+    // The link appears with its content, or not at all when the name is taken.
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if (isErrno(error, "EEXIST")) return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+function hold(path: string, me: LockHolder): FolderLock {
+  const heartbeat = setInterval(() => {
+    const now = new Date();
+    // A heartbeat that fails is a missed one; whoever looks for it decides what that means.
+    utimes(path, now, now).catch(() => {});
+  }, HEARTBEAT_MS);
+  heartbeat.unref();
+  return {
+    async release() {
+      clearInterval(heartbeat);
+      const holder = await readHolder(path);
+      if (holder !== null && holder !== "gone" && holder.nonce === me.nonce) await rm(path, { force: true });
+    },
+  };
+}
+
+async function isAtWork(path: string, holder: LockHolder): Promise<boolean> {
+  if (holder.host !== hostname()) return await hasHeartbeat(path);
+  return isAlive(holder.pid) && (await startOf(holder.pid)) === holder.startedAt;
+}
+
+/** Process numbers of another host, or of another container on the same folder, mean nothing here: listen instead. */
+async function hasHeartbeat(path: string): Promise<boolean> {
+  const before = await modifiedAtMs(path);
+  for (let beat = 0; beat < SILENT_HEARTBEATS; beat++) {
+    await sleep(HEARTBEAT_MS);
+    if ((await modifiedAtMs(path)) !== before) return true;
+  }
+  return false;
+}
+
+async function removeAbandoned(path: string, seen: LockHolder | null): Promise<void> {
+  const aside = `${path}.${randomBytes(6).toString("hex")}`;
+  try {
+    await rename(path, aside);
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return;
+    throw error;
+  }
+  const moved = await readHolder(aside);
+  // Another process was faster, and what was moved is its fresh lock: put it back.
+  const isFresh = moved !== null && moved !== "gone" && moved.nonce !== seen?.nonce;
+  if (isFresh) await link(aside, path).catch(() => {});
+  await rm(aside, { force: true });
+}
+
+/** Null when the file holds no lock: a disk that filled up or lost power. */
+async function readHolder(path: string): Promise<LockHolder | null | "gone"> {
+  try {
+    const holder = JSON.parse(await readFile(path, "utf8")) as Partial<LockHolder> | null;
+    return Number.isSafeInteger(holder?.pid) && typeof holder?.nonce === "string"
+      ? (holder as LockHolder)
+      : null;
+  } catch (error) {
+    if (isErrno(error, "ENOENT")) return "gone";
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+async function describeMyself(purpose: LockPurpose): Promise<LockHolder> {
+  const nonce = randomBytes(12).toString("hex");
+  return { pid: process.pid, purpose, host: hostname(), startedAt: await startOf(process.pid), nonce };
+}
+
+async function modifiedAtMs(path: string): Promise<number | null> {
+  const found = await stat(path).catch(() => null);
+  return found?.mtimeMs ?? null;
+}
+
+/** Boot and start tick of a process, where `/proc` tells them. */
+async function startOf(pid: number): Promise<string | null> {
+  try {
+    const [status, boot] = await Promise.all([
+      readFile(`/proc/${pid}/stat`, "utf8"),
+      readFile("/proc/sys/kernel/random/boot_id", "utf8"),
+    ]);
+    // The command, in parentheses, may hold spaces; the start time is the 20th field after it.
+    const startTick = status.slice(status.lastIndexOf(")") + 2).split(" ")[19];
+    return `${boot.trim()}/${startTick}`;
+  } catch {
+    // No /proc, or no such process.
+    return null;
+  }
+}
+
+/** Whether a process with this number exists, whoever owns it. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return isErrno(error, "EPERM");
+  }
+}

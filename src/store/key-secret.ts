@@ -1,0 +1,36 @@
+import { createHmac, randomBytes } from "node:crypto";
+
+const KEY_PREFIX = "sk-svc-";
+const KEY_BYTES = 24;
+const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
+/** How much of a key's front is kept for display: the fixed prefix and four digits. */
+const DISPLAY_PREFIX_LENGTH = KEY_PREFIX.length + 4;
+
+/** What is kept of a key: nothing that leads back to it. */
+export interface KeyTraces {
+  /** HMAC-SHA-256 of the key under the server's pepper, 32 bytes. */
+  readonly hash: Buffer;
+  readonly prefix: string;
+  readonly lastFour: string;
+}
+
+/** A new raw key, 192 random bits. */
+export function newRawKey(): string {
+  return KEY_PREFIX + randomBytes(KEY_BYTES).toString("hex");
+}
+
+export function isWellFormedKey(rawKey: string): boolean {
+  return KEY_PATTERN.test(rawKey);
+}
+
+export function hashKey(rawKey: string, pepper: string): Buffer {
+  return createHmac("sha256", pepper).update(rawKey).digest();
+}
+
+export function tracesOf(rawKey: string, pepper: string): KeyTraces {
+  return {
+    hash: hashKey(rawKey, pepper),
+    prefix: rawKey.slice(0, DISPLAY_PREFIX_LENGTH),
+    lastFour: rawKey.slice(-4),
+  };
+}

@@ -1,0 +1,167 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { open, readFile, rename, stat } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { launch, type PostgresLauncher } from "./postgres-launcher.js";
+
+export interface PostgresProcessOptions {
+  readonly launcher: PostgresLauncher;
+  readonly postgresPath: string;
+  readonly clusterDir: string;
+  readonly logPath: string;
+  readonly port: number;
+}
+
+/** The server ended before it was ready; the message ends with what it said. */
+export class PostgresStartError extends Error {
+  override readonly name = "PostgresStartError";
+}
+
+/** What the server writes into `postmaster.pid` once it takes connections. */
+const READY = "ready";
+const READY_TIMEOUT_MS = 60_000;
+const READY_POLL_MS = 20;
+const FAST_SHUTDOWN_MS = 15_000;
+const IMMEDIATE_SHUTDOWN_MS = 5_000;
+const MAX_LOG_BYTES = 4 * 1024 * 1024;
+
+/** Few processes and little memory: this server has one client, and its tables are small. */
+const SETTINGS: Readonly<Record<string, string>> = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "40",
+  shared_buffers: "32MB",
+  max_wal_size: "128MB",
+  io_method: "sync",
+  wal_level: "minimal",
+  max_wal_senders: "0",
+  max_logical_replication_workers: "0",
+  max_parallel_workers: "0",
+  jit: "off",
+  timezone: "UTC",
+  log_timezone: "UTC",
+  // Statements hold names of organizations; errors are reported to the client anyway.
+  log_min_error_statement: "panic",
+};
+
+/** One run of the server, from ready to exit. */
+export class PostgresProcess {
+  /** Settles when the process is gone, and says how it went. */
+  readonly exited: Promise<string>;
+  readonly #child: ChildProcess;
+  readonly #endWithUs = () => {
+    this.#child.kill("SIGINT");
+  };
+
+  private constructor(child: ChildProcess) {
+    this.#child = child;
+    this.exited = hasExited(child);
+    // The last resort when this process ends without stopping the server; after kill -9 the kernel does it.
+    process.on("exit", this.#endWithUs);
+    this.exited.then(() => process.off("exit", this.#endWithUs));
+  }
+
+  /**
+   * Starts the server and waits until it takes connections.
+   *
+   * @throws {PostgresStartError} when it exits instead, or is not ready within a minute
+   */
+  static async start(options: PostgresProcessOptions): Promise<PostgresProcess> {
+    await rotate(options.logPath);
+    const log = await open(options.logPath, "a", 0o600);
+    const logStart = (await log.stat()).size;
+    const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+    const command = [options.postgresPath, "-D", options.clusterDir, "-p", String(options.port), ...settings];
+    const child = launch(options.launcher, command, { stdio: ["ignore", log.fd, log.fd] });
+    const server = new PostgresProcess(child);
+    await log.close();
+    const outcome = await Promise.race([server.#ready(options.clusterDir), server.exited]);
+    if (outcome === READY) return server;
+    await server.stop();
+    const said = await tail(options.logPath, logStart);
+    throw new PostgresStartError(`Cannot start the private PostgreSQL: ${outcome}: ${said}`);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** Ends the server: clients are disconnected, everything committed is on disk. May be called twice. */
+  async stop(): Promise<void> {
+    if (this.#child.pid === undefined) return;
+    for (const [signal, patienceMs] of [
+      ["SIGINT", FAST_SHUTDOWN_MS],
+      ["SIGQUIT", IMMEDIATE_SHUTDOWN_MS],
+      ["SIGKILL", IMMEDIATE_SHUTDOWN_MS],
+    ] as const) {
+      this.#child.kill(signal);
+      if (await settlesWithin(this.exited, patienceMs)) return;
+    }
+    throw new Error(`Cannot stop the private PostgreSQL, process id ${this.#child.pid}`);
+  }
+
+  /** The server writes its state into `postmaster.pid`: asking there needs no connection and no password. */
+  async #ready(clusterDir: string): Promise<string> {
+    const deadlineMs = performance.now() + READY_TIMEOUT_MS;
+    while (
+      performance.now() < deadlineMs &&
+      this.#child.exitCode === null &&
+      this.#child.signalCode === null
+    ) {
+      const lines = (await readFile(join(clusterDir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
+      // A file that a killed server left behind says "ready" too, under another process id.
+      if (Number(lines[0]) === this.#child.pid && lines[7]?.trim() === READY) return READY;
+      await sleep(READY_POLL_MS);
+    }
+    return `it is not ready after ${READY_TIMEOUT_MS} ms`;
+  }
+}
+
+/** A port of the loopback interface that is free at this moment. */
+export async function freeLoopbackPort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  server.close();
+  await once(server, "close");
+  if (address === null || typeof address === "string")
+    throw new Error("Cannot find a free port on 127.0.0.1");
+  return address.port;
+}
+
+/** Whether `work` settles in time. */
+export async function settlesWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
+  const giveUp = new AbortController();
+  const timeout = sleep(limitMs, false, { signal: giveUp.signal }).catch(() => false);
+  const done = work.then(
+    () => true,
+    () => true,
+  );
+  const isSettled = await Promise.race([done, timeout]);
+  giveUp.abort();
+  return isSettled;
+}
+
+async function hasExited(child: ChildProcess): Promise<string> {
+  return await new Promise((resolve) => {
+    child.once("exit", (code, signal) =>
+      resolve(signal === null ? `exit code ${code}` : `ended by ${signal}`),
+    );
+    // A program that cannot be started reports an error and never exits.
+    child.once("error", (error) => resolve(error.message));
+  });
+}
+
+async function rotate(logPath: string): Promise<void> {
+  const size = (await stat(logPath).catch(() => null))?.size ?? 0;
+  if (size > MAX_LOG_BYTES) await rename(logPath, `${logPath}.1`);
+}
+
+async function tail(logPath: string, from: number): Promise<string> {
+  const written = (await readFile(logPath).catch(() => Buffer.alloc(0))).subarray(from).toString("utf8");
+  const lines = written.trim().split("\n").slice(-6);
+  return lines.join(" | ") || `see ${logPath}`;
+}

@@ -1,0 +1,190 @@
+import { createHmac, randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Sql } from "postgres";
+import type { Config } from "../config.js";
+import type { Log } from "../observe/log.js";
+import { type Clock, systemClock } from "../ports/clock.js";
+import type { KeyStore } from "../ports/key-store.js";
+import { ApiKeys } from "./api-keys.js";
+import { connect, untilReachable } from "./connect.js";
+import { CONNECTION_FILE, EmbeddedPostgres, type PostgresConnection } from "./embedded-postgres.js";
+import { FolderInUse, type LockPurpose } from "./folder-lock.js";
+import { KeyCache } from "./key-cache.js";
+import { isWellFormedKey, newRawKey } from "./key-secret.js";
+import { migrate } from "./migrate.js";
+import { MIGRATIONS } from "./migrations/all.js";
+import { Organizations } from "./organizations.js";
+import { rememberedSecret, writeSecret } from "./secret-files.js";
+
+export type StoreConfig = Pick<Config, "dataDir" | "databaseUrl" | "devApiKey" | "keyPepper">;
+
+export interface StoreOptions {
+  /** A service owns the data folder; a command joins the service that runs there, or stands in for it for a moment. */
+  readonly purpose?: LockPurpose;
+  readonly clock?: Clock;
+}
+
+/** Everything that is remembered: the only door to the database. */
+export interface Store {
+  readonly keys: KeyStore;
+  readonly organizations: Organizations;
+  readonly apiKeys: ApiKeys;
+  /** Settles with the reason when the private database has died too often and is given up. */
+  readonly lost: Promise<Error>;
+  /** Whether the database answers now. */
+  isReachable(): Promise<boolean>;
+  /** Ensures a key to try the service with; the raw key is `DEV_API_KEY`, or else the one in `dataDir/dev-key`. */
+  developmentKey(): Promise<string>;
+  /** Ends connections and the private server. May be called twice. */
+  close(): Promise<void>;
+}
+
+/** The file in the data folder that holds the raw development key. */
+export const DEVELOPMENT_KEY_FILE = "dev-key";
+
+const DEVELOPMENT_ORGANIZATION = "org_development";
+const REACHABLE_WITHIN_MS = 15_000;
+const JOIN_WITHIN_MS = 30_000;
+const JOIN_POLL_MS = 200;
+const CLOSE_WITHIN_S = 5;
+
+interface Database {
+  readonly target: PostgresConnection | string;
+  /** Null when the server belongs to somebody else. */
+  readonly server: EmbeddedPostgres | null;
+}
+
+/**
+ * Connects to the configured database, or to a private one that it starts, and brings the schema up to date.
+ *
+ * @throws {FolderInUse} when another service works in the data folder
+ * @throws {Error} when there is no database, or its keys were made with another pepper
+ */
+export async function openStore(config: StoreConfig, log: Log, options: StoreOptions = {}): Promise<Store> {
+  const database = await openDatabase(config, log, options.purpose ?? "service");
+  const sql = connect(database.target, log);
+  const close = once(async () => {
+    await sql.end({ timeout: CLOSE_WITHIN_S });
+    await database.server?.stop();
+  });
+  try {
+    await untilReachable(sql, REACHABLE_WITHIN_MS);
+    const ran = await migrate(sql, MIGRATIONS);
+    if (ran > 0) log.info({ ran }, "database schema brought up to date");
+    const pepper =
+      config.keyPepper ?? (await rememberedSecret(join(config.dataDir, "key-pepper"), newPepper));
+    await checkPepper(sql, pepper);
+    return assemble({ config, log, sql, pepper, database, close, clock: options.clock ?? systemClock });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface StoreParts {
+  readonly config: StoreConfig;
+  readonly log: Log;
+  readonly sql: Sql;
+  readonly pepper: string;
+  readonly database: Database;
+  readonly clock: Clock;
+  readonly close: () => Promise<void>;
+}
+
+function assemble({ config, log, sql, pepper, database, clock, close }: StoreParts): Store {
+  const organizations = new Organizations(sql);
+  const apiKeys = new ApiKeys(sql, pepper);
+  const keys = new KeyCache({
+    findActive: (hash) => apiKeys.findActive(hash),
+    touch: (keyId) => apiKeys.touch(keyId),
+    pepper,
+    clock,
+    log,
+  });
+  return {
+    keys,
+    organizations,
+    apiKeys,
+    lost: database.server?.lost ?? new Promise(() => {}),
+    isReachable: () =>
+      untilReachable(sql, 0).then(
+        () => true,
+        () => false,
+      ),
+    developmentKey: () => ensureDevelopmentKey(config, { organizations, apiKeys, keys }),
+    close,
+  };
+}
+
+async function openDatabase(config: StoreConfig, log: Log, purpose: LockPurpose): Promise<Database> {
+  if (config.databaseUrl !== null) return { target: config.databaseUrl, server: null };
+  const deadlineMs = performance.now() + JOIN_WITHIN_MS;
+  while (true) {
+    try {
+      const server = await EmbeddedPostgres.start({ dataDir: config.dataDir, purpose, log });
+      return { target: server.connection, server };
+    } catch (error) {
+      if (!(error instanceof FolderInUse) || performance.now() > deadlineMs) throw error;
+      // A command ends soon, whoever waits for it. A service goes on: a command joins it, another service cannot.
+      if (error.holder.purpose === "service") {
+        if (purpose === "service") throw error;
+        const target = await readConnection(config.dataDir);
+        if (target !== null) return { target, server: null };
+      }
+      await sleep(JOIN_POLL_MS);
+    }
+  }
+}
+
+async function readConnection(dataDir: string): Promise<PostgresConnection | null> {
+  const text = await readFile(join(dataDir, CONNECTION_FILE), "utf8").catch(() => null);
+  return text === null ? null : (JSON.parse(text) as PostgresConnection);
+}
+
+/**
+ * Key hashes mean nothing under another pepper: every key would be unknown. Better not to start.
+ */
+async function checkPepper(sql: Sql, pepper: string): Promise<void> {
+  const proof = createHmac("sha256", pepper).update("dauys key pepper").digest("hex");
+  await sql`insert into settings (name, value) values ('key_pepper_proof', ${proof}) on conflict (name) do nothing`;
+  const [row] = await sql<{ value: string }[]>`select value from settings where name = 'key_pepper_proof'`;
+  if (row?.value === proof) return;
+  throw new Error(
+    "Cannot use this database: its keys were made with another pepper. " +
+      "Set KEY_PEPPER, or bring back the file key-pepper of the data folder, as it was when the database was made",
+  );
+}
+
+async function ensureDevelopmentKey(
+  config: StoreConfig,
+  store: Pick<Store, "organizations" | "apiKeys" | "keys">,
+): Promise<string> {
+  await store.organizations.ensure(DEVELOPMENT_ORGANIZATION, "development");
+  const wanted = { organizationId: DEVELOPMENT_ORGANIZATION, name: "development" };
+  if (config.devApiKey !== null) {
+    await store.apiKeys.ensure(wanted, config.devApiKey);
+    return config.devApiKey;
+  }
+  const path = join(config.dataDir, DEVELOPMENT_KEY_FILE);
+  const remembered = await rememberedSecret(path, newRawKey);
+  if (isWellFormedKey(remembered)) await store.apiKeys.ensure(wanted, remembered);
+  if ((await store.keys.find(remembered)) !== null) return remembered;
+  // The remembered key was revoked, or the file holds something else: a new one takes its place.
+  const { rawKey } = await store.apiKeys.create(wanted);
+  await writeSecret(path, rawKey);
+  return rawKey;
+}
+
+function newPepper(): string {
+  return randomBytes(32).toString("hex");
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  return () => {
+    running ??= work();
+    return running;
+  };
+}
