@@ -1,0 +1,302 @@
+"""Train the recogniser on the shards that exist, picking up new ones as they appear.
+
+The learning rate follows the wall clock (`--minutes`): warm-up, hold, cosine to 1 %. Killed and started again, it goes
+on from the last checkpoint with the minutes that were left. One thread by default; `--device cuda` runs the same code
+on a GPU. Every `--eval-minutes` it scores the averaged weights, appends to curve.json and exports the graphs.
+"""
+import argparse
+import glob
+import json
+import os
+import platform
+import shutil
+import time
+
+import numpy as np
+import torch
+from torch.nn import functional as F
+
+import augment as A
+import evaluate
+import export
+from model import Recognizer, parameters
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CACHE = os.path.join(HERE, "..", ".cache", "recognizer")
+CURRICULUM = 0.25  # share of the run on nearly clean shards only
+SILENCE = float(np.log(A.MEL_FLOOR))
+
+
+class Shards:
+    """All clips loaded so far, in memory as bytes (29 MB an hour)."""
+
+    def __init__(self, folder):
+        self.folder, self.names, self.data = folder, set(), []
+        self.clips = np.zeros((0, 4), np.int64)  # shard, clip, mel frames, noisy
+        self.uses = np.zeros(0, np.float64)
+        self.frames = 0
+
+    def refresh(self):
+        for path in sorted(glob.glob(os.path.join(self.folder, "*.npz"))):
+            name = os.path.basename(path)
+            if name in self.names:
+                continue
+            self.names.add(name)
+            z = {k: v for k, v in np.load(path).items()}
+            self.data.append(z)
+            n = len(z["kind"])
+            length = np.diff(z["clip_start"])
+            new = np.stack([np.full(n, len(self.data) - 1), np.arange(n), length,
+                            np.full(n, int(name.startswith("noisy")))], 1)
+            self.clips = np.concatenate([self.clips, new])
+            self.uses = np.concatenate([self.uses, np.zeros(n)])
+            self.frames += length.sum()
+
+    def statistics(self):
+        """Per-bin mean and standard deviation of the log-mel of the first shard."""
+        m = self.data[0]["mel"].astype(np.float32) * (21.5 / 255) - 9.5
+        return m.mean(0), m.std(0)
+
+    def batches(self, rng, frames, clean_only, longest):
+        """Length-bucketed batches (lists of clip rows) of up to `frames` padded mel frames, about 40 of them.
+        Clips used least come first."""
+        ok = self.clips[:, 2] <= longest
+        if clean_only and (self.clips[:, 3] == 0).any():
+            ok &= self.clips[:, 3] == 0
+        rows = np.flatnonzero(ok)
+        rows = rows[np.argsort(self.uses[rows] + 2 * rng.random(len(rows)))]
+        total = np.cumsum(self.clips[rows, 2])
+        rows = rows[:np.searchsorted(total, 40 * frames) + 1]
+        self.uses[rows] += 1
+        rows = rows[np.argsort(self.clips[rows, 2] * rng.uniform(0.97, 1.03, len(rows)))]
+        out, group, top = [], [], 0
+        for r in rows:
+            top = max(top, self.clips[r, 2])
+            if group and top * (len(group) + 1) > frames:
+                out.append(group)
+                group, top = [], self.clips[r, 2]
+            group.append(r)
+        out.append(group)
+        rng.shuffle(out)
+        return out
+
+    def assemble(self, rng, group, augment):
+        """Batch tensors: mel (B, T, 80), frames (B), tokens (sum), token counts (B), first full frame (B),
+        tokens of the full part (sum), counts, speech (B, n)."""
+        top = int(max(self.clips[r, 2] for r in group))
+        b = len(group)
+        mel = np.full((b, top, A.MELS), SILENCE, np.float32)
+        speech = np.zeros((b, top // 4), np.float32)
+        frames, tokens, counts, start, full, full_counts = [], [], [], [], [], []
+        for i, r in enumerate(group):
+            s, c, n, _ = self.clips[r]
+            z = self.data[s]
+            a = z["clip_start"][c]
+            m = z["mel"][a:a + n].astype(np.float32) * (21.5 / 255) - 9.5
+            # A level change of the waveform: exact in the power domain, so digital silence stays silence.
+            p = np.maximum(np.exp(m) - A.MEL_FLOOR * 1.5, 0)
+            mel[i, :n] = np.log(p * np.exp(rng.uniform(-1.5, 1.5)) + A.MEL_FLOOR)
+            speech[i, :n // 4] = z["speech"][a:a + n].reshape(-1, 4).mean(1) >= 0.5
+            t = z["token"][z["token_start"][c]:z["token_start"][c + 1]].astype(np.int64)
+            frames.append(n // 4)
+            tokens.append(t)
+            counts.append(len(t))
+            # The refiner often starts inside a clip: the encoder then still remembers earlier speech.
+            k = np.flatnonzero(z["seg_clip"] == c)
+            at, first = 0, 0
+            if len(k) > 1 and rng.random() < 0.5:
+                k = k[rng.integers(1, len(k))]
+                first = max(0, int(z["seg_frame"][k] - rng.uniform(20, 40)) // 4)
+                at = int(z["seg_token"][k])
+            start.append(first)
+            full.append(t[at:])
+            full_counts.append(len(t) - at)
+            if augment:
+                for _ in range(2):
+                    w = int(rng.integers(0, 15))
+                    f = int(rng.integers(0, A.MELS - w))
+                    mel[i, :n, f:f + w] = self.mean[f:f + w]
+                for _ in range(max(1, int(n / 300))):
+                    w = int(rng.integers(0, 19))
+                    f = int(rng.integers(0, max(1, n - w)))
+                    mel[i, f:f + w] = self.mean
+        ten = torch.from_numpy
+        cat = lambda x: ten(np.concatenate(x)) if sum(map(len, x)) else torch.zeros(0, dtype=torch.long)
+        return (ten(mel), torch.tensor(frames), cat(tokens), torch.tensor(counts), torch.tensor(start), cat(full),
+                torch.tensor(full_counts), ten(speech))
+
+
+def ctc(logits, tokens, frames, counts):
+    """Summed CTC loss; logits (B, n, 71)."""
+    return F.ctc_loss(F.log_softmax(logits.float(), -1).transpose(0, 1), tokens, frames, counts, reduction="sum",
+                      zero_infinity=True)
+
+
+def losses(model, batch, device, see_padding):
+    """(loss, causal per character, full per character, speech BCE)."""
+    mel, frames, tokens, counts, start, full_tokens, full_counts, speech = batch
+    mel, speech = mel.to(device), speech.to(device)
+    n = speech.shape[1]
+    at = torch.arange(n)[None]
+    inside = (at < frames[:, None]) & (at >= start[:, None])
+    with torch.autocast(torch.device(device).type, torch.bfloat16):
+        encoded, causal, speech_logit, _ = model.encode(mel)
+        full = model.refine(encoded, inside.to(device))
+    # Before its start the refiner's output is a certain blank, which costs CTC nothing.
+    blank = torch.full((full.shape[-1],), -30.0)
+    blank[0] = 30.0
+    before = (at < start[:, None])[..., None].to(device)
+    full = torch.where(before, blank.to(device), full.float())
+    tok = tokens if device == "cpu" else tokens.to(device)
+    ftok = full_tokens if device == "cpu" else full_tokens.to(device)
+    length = torch.full_like(frames, n) if see_padding else frames
+    l_causal = ctc(causal, tok, length, counts) / max(1, int(counts.sum()))
+    l_full = ctc(full, ftok, frames, full_counts) / max(1, int(full_counts.sum()))
+    weight = (at < frames[:, None]).float().to(device)
+    l_speech = F.binary_cross_entropy_with_logits(speech_logit.float(), speech, weight, reduction="sum")
+    l_speech = l_speech / weight.sum()
+    return l_full + 0.5 * l_causal + 0.3 * l_speech, l_causal, l_full, l_speech
+
+
+def rate(progress, step, peak, warmup, hold=0.2, floor=0.01):
+    """Learning rate for the share of the time that has passed."""
+    r = peak * min(1, (step + 1) / warmup)
+    if progress > hold:
+        r *= floor + (1 - floor) * 0.5 * (1 + np.cos(np.pi * min(1, (progress - hold) / (1 - hold))))
+    return r
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--minutes", type=float, default=75)
+    p.add_argument("--device", default="cpu")
+    p.add_argument("--threads", type=int, default=1)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--lr", type=float, default=2e-3)
+    p.add_argument("--warmup", type=int, default=300, help="steps")
+    p.add_argument("--frames", type=int, default=8192, help="mel frames a batch (8192 = 82 s)")
+    p.add_argument("--shards", default=os.path.join(CACHE, "shards"))
+    p.add_argument("--out", default=CACHE)
+    p.add_argument("--model-dir", default=export.MODEL_DIR)
+    p.add_argument("--eval-minutes", type=float, default=10)
+    p.add_argument("--per-cell", type=int, default=40)
+    a = p.parse_args()
+    torch.set_num_threads(a.threads)
+    torch.manual_seed(a.seed)
+    rng = np.random.default_rng(a.seed)
+    os.makedirs(a.out, exist_ok=True)
+    path = os.path.join(a.out, "checkpoint.pt")
+    shards = Shards(a.shards)
+    shards.refresh()
+    model = Recognizer().to(a.device)
+    mean, std = shards.statistics()
+    model.mel_mean.copy_(torch.tensor(mean))
+    model.mel_std.copy_(torch.tensor(std))
+    decay = [q for q in model.parameters() if q.ndim > 1]
+    other = [q for q in model.parameters() if q.ndim <= 1]
+    opt = torch.optim.AdamW([dict(params=decay, weight_decay=0.02), dict(params=other, weight_decay=0.0)], lr=a.lr,
+                            betas=(0.9, 0.98))
+    step, spent, seen, curve = 0, 0.0, 0, []
+    ema = {k: v.detach().clone() for k, v in model.state_dict().items()}
+    if os.path.exists(path):
+        ck = torch.load(path, map_location=a.device)
+        model.load_state_dict(ck["model"])
+        opt.load_state_dict(ck["optimizer"])
+        ema, step, spent, seen, curve = ck["ema"], ck["step"], ck["spent"], ck["seen"], ck["curve"]
+        rng = np.random.default_rng(a.seed + step)
+        print("resumed at step %d, %.1f min" % (step, spent / 60), flush=True)
+    shards.mean = model.mel_mean.cpu().numpy()
+
+    averaged = Recognizer().to(a.device)
+    items = None
+
+    def save():
+        torch.save(dict(config=model.config, model=model.state_dict(), ema=ema, optimizer=opt.state_dict(), step=step,
+                        spent=spent + time.time() - began, seen=seen, curve=curve), path + ".part")
+        os.rename(path + ".part", path)
+
+    def report(final=False):
+        nonlocal items
+        averaged.load_state_dict(ema)
+        entry = dict(minutes=round((spent + time.time() - began) / 60, 1), step=step, hours_seen=round(seen / 360000, 1),
+                     hours_distinct=round(shards.frames / 360000, 1), loss_full=round(recent[1], 4),
+                     loss_causal=round(recent[0], 4), loss_speech=round(recent[2], 4))
+        if items is None and os.path.exists(os.path.join(evaluate.EVAL, "index.jsonl")):
+            items = evaluate.load_set(a.per_cell)
+        if items:
+            entry["cer"] = evaluate.score(averaged, items, a.device)
+        curve.append(entry)
+        interface = export.export(averaged, a.model_dir)
+        with open(os.path.join(a.out, "curve.json"), "w") as f:
+            json.dump(dict(machine=machine(a.device, a.threads), parameters=parameters(model), config=model.config,
+                           interface=interface, minutes=a.minutes, batch_mel_frames=a.frames, peak_lr=a.lr,
+                           seed=a.seed, curve=curve), f, indent=1)
+            f.write("\n")
+        print(json.dumps(entry), flush=True)
+        if final:
+            shutil.copy(os.path.join(a.out, "curve.json"), os.path.join(a.model_dir, "training.json"))
+
+    began = time.time()
+    last_save = last_report = spent
+    recent = np.zeros(3)
+    done = spent >= a.minutes * 60
+    while not done:
+        shards.refresh()
+        progress = (spent + time.time() - began) / 60 / a.minutes
+        longest = 600 if step < 300 else 10000
+        for group in shards.batches(rng, a.frames, progress < CURRICULUM, longest):
+            now = spent + time.time() - began
+            if now >= a.minutes * 60:
+                done = True
+                break
+            for g in opt.param_groups:
+                g["lr"] = rate(now / 60 / a.minutes, step, a.lr, a.warmup)
+            model.train()
+            batch = shards.assemble(rng, group, augment=step >= 800)
+            loss, *parts = losses(model, batch, a.device, rng.random() < 0.25)
+            opt.zero_grad(set_to_none=True)
+            loss.backward()
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 3.0)
+            if torch.isfinite(norm):
+                opt.step()
+            keep = min(0.999, step / (step + 50.0))
+            with torch.no_grad():
+                for k, v in model.state_dict().items():
+                    if v.dtype.is_floating_point:
+                        ema[k].lerp_(v, 1 - keep)
+                    else:
+                        ema[k].copy_(v)
+            parts = np.array([float(x.detach()) for x in parts])
+            recent = parts if step == 0 else 0.98 * recent + 0.02 * parts
+            seen += int(batch[1].sum()) * 4
+            step += 1
+            if step % 50 == 0:
+                print("%6.1f min step %d lr %.2e causal %.3f full %.3f speech %.4f norm %.2f seen %.1f h of %.1f h" % (
+                    now / 60, step, opt.param_groups[0]["lr"], *recent, norm, seen / 360000, shards.frames / 360000),
+                    flush=True)
+            if now - last_save > 300:
+                last_save = now
+                save()
+            if now - last_report > a.eval_minutes * 60:
+                last_report = now
+                report()
+    if began and recent.any():
+        report(final=True)
+        save()
+
+
+def machine(device, threads):
+    """What it ran on, in words."""
+    if device != "cpu":
+        return torch.cuda.get_device_name(0)
+    name = platform.machine()
+    try:
+        with open("/proc/cpuinfo") as f:
+            name = next(line.split(":")[1].strip() for line in f if line.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    return "%s, %d thread(s), bf16" % (name, threads)
+
+
+if __name__ == "__main__":
+    main()
