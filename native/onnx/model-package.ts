@@ -1,0 +1,179 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SpeechError } from "../../src/domain/errors.js";
+
+/** A file of a package and the hash it must have. */
+export interface PackageFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+export interface ManifestVoice {
+  readonly name: string;
+  /** The voice's row in the graphs' embedding. */
+  readonly index: number;
+  readonly gender: string | null;
+  readonly style: string | null;
+  readonly best_for: string | null;
+}
+
+interface ManifestBase {
+  readonly id: string;
+  readonly languages: readonly string[];
+  readonly sampleRateHz: number;
+  /** Version of the tensor interface that the adapter named by `family` speaks. */
+  readonly interfaceVersion: number;
+  readonly files: Readonly<Record<string, PackageFile>>;
+}
+
+/** A recogniser: streaming encoder with CTC and speech outputs, and a full-context second pass. */
+export interface RecognizerManifest extends ManifestBase {
+  readonly task: "transcription";
+  readonly family: "ctc-two-pass";
+  readonly frameSamples: number;
+  /** Left context of the streaming encoder: after this many frames its output forgets where it began. */
+  readonly contextFrames: number;
+  /** Digital silence appended after an utterance so that its last letters come out. */
+  readonly flushSamples: number;
+  readonly decoding: DecodingParameters;
+}
+
+export interface DecodingParameters {
+  readonly beamWidth: number;
+  readonly languageModelWeight: number;
+  readonly characterBonus: number;
+  readonly wordBonus: number;
+}
+
+/** A flow-matching synthesizer: text encoder, condition, solver step, vocoder. */
+export interface SynthesizerManifest extends ManifestBase {
+  readonly task: "synthesis";
+  readonly family: "flow-matching";
+  readonly hopSamples: number;
+  readonly melBins: number;
+  readonly voices: readonly ManifestVoice[];
+  readonly defaultVoice: string;
+}
+
+export type ModelManifest = RecognizerManifest | SynthesizerManifest;
+
+export interface ModelPackage<M extends ModelManifest = ModelManifest> {
+  readonly folder: string;
+  readonly manifest: M;
+}
+
+/** Reads and checks every package of a models folder; folders without a manifest are not packages. */
+export async function findPackages(modelsFolder: string): Promise<ModelPackage[]> {
+  const packages: ModelPackage[] = [];
+  for (const entry of await readdir(modelsFolder, { withFileTypes: true })) {
+    if (!entry.isDirectory()) continue;
+    const folder = join(modelsFolder, entry.name);
+    const manifest = await readManifest(folder);
+    if (manifest !== null) packages.push({ folder, manifest });
+  }
+  return packages.sort((a, b) => a.manifest.id.localeCompare(b.manifest.id));
+}
+
+/** @throws {SpeechError} `MODEL_BROKEN` naming the file and what is wrong with it */
+export async function readManifest(folder: string): Promise<ModelManifest | null> {
+  const path = join(folder, "manifest.json");
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    throw new SpeechError("MODEL_BROKEN", `Cannot read ${path}`, { cause: error });
+  }
+  try {
+    return parseManifest(JSON.parse(text));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new SpeechError("MODEL_BROKEN", `Cannot use ${path}: ${reason}`, { cause: error });
+  }
+}
+
+/**
+ * The bytes of one file of a package, after its hash was checked.
+ * @throws {SpeechError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
+ */
+export async function readPackageFile(model: ModelPackage, name: string): Promise<Uint8Array> {
+  const file = model.manifest.files[name];
+  if (file === undefined) {
+    throw new SpeechError(
+      "MODEL_BROKEN",
+      `Cannot load ${model.manifest.id}: its manifest names no file "${name}"`,
+    );
+  }
+  const path = join(model.folder, file.path);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    throw new SpeechError("MODEL_BROKEN", `Cannot load ${model.manifest.id}: ${path} cannot be read`, {
+      cause: error,
+    });
+  }
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  if (sha256 !== file.sha256) {
+    throw new SpeechError(
+      "MODEL_BROKEN",
+      `Cannot load ${model.manifest.id}: sha256 of ${path} must be ${file.sha256}, found ${sha256}`,
+    );
+  }
+  return bytes;
+}
+
+function parseManifest(value: unknown): ModelManifest {
+  const manifest = value as Record<string, unknown>;
+  requireString(manifest, "id");
+  requireNumber(manifest, "sampleRateHz");
+  if (requireNumber(manifest, "interfaceVersion") !== 1) {
+    throw new Error(`interfaceVersion must be 1, found ${String(manifest["interfaceVersion"])}`);
+  }
+  for (const [name, file] of Object.entries((manifest["files"] ?? {}) as Record<string, unknown>)) {
+    const { path, sha256 } = (file ?? {}) as Record<string, unknown>;
+    if (typeof path !== "string" || path.includes("..") || path.startsWith("/")) {
+      throw new Error(`files.${name}.path must be a path inside the package`);
+    }
+    if (typeof sha256 !== "string" || !/^[0-9a-f]{64}$/.test(sha256)) {
+      throw new Error(`files.${name}.sha256 must be 64 hexadecimal digits`);
+    }
+  }
+  const family = manifest["family"];
+  if (family === "ctc-two-pass") {
+    for (const field of ["frameSamples", "contextFrames", "flushSamples"]) requireNumber(manifest, field);
+    const decoding = (manifest["decoding"] ?? {}) as Record<string, unknown>;
+    for (const field of ["beamWidth", "languageModelWeight", "characterBonus", "wordBonus"]) {
+      requireNumber(decoding, field);
+    }
+    return value as RecognizerManifest;
+  }
+  if (family === "flow-matching") {
+    for (const field of ["hopSamples", "melBins"]) requireNumber(manifest, field);
+    const voices = manifest["voices"];
+    if (!Array.isArray(voices) || voices.length === 0)
+      throw new Error("voices must be a list that is not empty");
+    const defaultVoice = requireString(manifest, "defaultVoice");
+    if (!voices.some((voice: ManifestVoice) => voice.name === defaultVoice)) {
+      throw new Error(`defaultVoice must be one of the voices, found ${defaultVoice}`);
+    }
+    return value as SynthesizerManifest;
+  }
+  throw new Error(`family must be one of ctc-two-pass, flow-matching, found ${String(family)}`);
+}
+
+function requireString(record: Record<string, unknown>, field: string): string {
+  const value = record[field];
+  if (typeof value !== "string" || value === "")
+    throw new Error(`${field} must be a string, found ${String(value)}`);
+  return value;
+}
+
+function requireNumber(record: Record<string, unknown>, field: string): number {
+  const value = record[field];
+  if (typeof value !== "number" || !Number.isFinite(value)) {
+    throw new Error(`${field} must be a number, found ${String(value)}`);
+  }
+  return value;
+}

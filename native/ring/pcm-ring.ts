@@ -1,0 +1,113 @@
+/** Shared header, in Int32 cells, all counts of samples since the beginning modulo 2^32. */
+const WRITTEN = 0;
+const RELEASED = 1;
+const CURSOR = 2;
+const HEADER_BYTES = 16;
+
+/**
+ * 16-bit PCM over a SharedArrayBuffer: one writer, one reader, for life.
+ *
+ * Unlike a plain queue the reader may look at samples without giving them up: `copyOut` reads at any position that is
+ * written and not yet released, `release` frees up to a position. So the audio since the last final stays in the ring
+ * and can be replayed by another worker.
+ */
+export class PcmRing {
+  readonly buffer: SharedArrayBuffer;
+  readonly capacitySamples: number;
+  readonly #indices: Int32Array;
+  readonly #storage: Int16Array;
+  readonly #mask: number;
+
+  private constructor(buffer: SharedArrayBuffer) {
+    this.buffer = buffer;
+    this.capacitySamples = (buffer.byteLength - HEADER_BYTES) / 2;
+    this.#indices = new Int32Array(buffer, 0, HEADER_BYTES / 4);
+    this.#storage = new Int16Array(buffer, HEADER_BYTES, this.capacitySamples);
+    this.#mask = this.capacitySamples - 1;
+  }
+
+  /** @param capacitySamples a power of two, at most 2^30, so that wraps of the 32-bit indices are exact */
+  static create(capacitySamples: number): PcmRing {
+    if (!Number.isInteger(Math.log2(capacitySamples)) || capacitySamples > 2 ** 30 || capacitySamples < 2) {
+      throw new RangeError(
+        `Cannot make a PCM ring: capacity must be a power of two, received ${capacitySamples}`,
+      );
+    }
+    return new PcmRing(new SharedArrayBuffer(HEADER_BYTES + capacitySamples * 2));
+  }
+
+  /** The other end of a ring made by `create`, usually in another thread. */
+  static attach(buffer: SharedArrayBuffer): PcmRing {
+    return new PcmRing(buffer);
+  }
+
+  /** Samples ever written, modulo 2^32. */
+  get written(): number {
+    return Atomics.load(this.#indices, WRITTEN) >>> 0;
+  }
+
+  /** Samples ever released, modulo 2^32; everything before it is gone. */
+  get released(): number {
+    return Atomics.load(this.#indices, RELEASED) >>> 0;
+  }
+
+  /** Samples that are written and not released. */
+  get usedSamples(): number {
+    return (this.written - this.released) >>> 0;
+  }
+
+  /** How far the reader has worked; between this and `written` lies what it has not looked at. */
+  get cursor(): number {
+    return Atomics.load(this.#indices, CURSOR) >>> 0;
+  }
+
+  /** Set by the reader only. */
+  set cursor(position: number) {
+    Atomics.store(this.#indices, CURSOR, position | 0);
+  }
+
+  /** Takes as many samples as fit and returns how many; never waits, never allocates. */
+  write(samples: Int16Array): number {
+    const writeIndex = this.written;
+    const takenSamples = Math.min(
+      samples.length,
+      this.capacitySamples - ((writeIndex - this.released) >>> 0),
+    );
+    const start = writeIndex & this.#mask;
+    const firstRun = Math.min(takenSamples, this.capacitySamples - start);
+    if (takenSamples === samples.length && firstRun === takenSamples) {
+      this.#storage.set(samples, start);
+    } else {
+      this.#storage.set(samples.subarray(0, firstRun), start);
+      this.#storage.set(samples.subarray(firstRun, takenSamples), 0);
+    }
+    // Publish last: whoever sees the new index must also see the samples behind it.
+    Atomics.store(this.#indices, WRITTEN, (writeIndex + takenSamples) | 0);
+    return takenSamples;
+  }
+
+  /**
+   * Copies samples from `position` on into `target` as floats in -1..1 without releasing them.
+   * The caller has checked that the range is written and not released.
+   */
+  copyOutFloat(position: number, target: Float32Array): void {
+    const start = position & this.#mask;
+    for (let i = 0; i < target.length; i++) {
+      target[i] = this.#storage[(start + i) & this.#mask]! / 32_768;
+    }
+  }
+
+  /** Copies samples from `position` on into `target` without releasing them. */
+  copyOut(position: number, target: Int16Array): void {
+    const start = position & this.#mask;
+    const firstRun = Math.min(target.length, this.capacitySamples - start);
+    target.set(this.#storage.subarray(start, start + firstRun), 0);
+    target.set(this.#storage.subarray(0, target.length - firstRun), firstRun);
+  }
+
+  /** Frees everything before `position`; positions at or before the last release change nothing. */
+  release(position: number): void {
+    const advance = ((position >>> 0) - this.released) | 0;
+    if (advance > 0) Atomics.store(this.#indices, RELEASED, position | 0);
+  }
+}

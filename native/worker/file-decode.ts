@@ -1,0 +1,38 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { SpeechError } from "../../src/domain/errors.js";
+import type { Recognizer } from "./load-recognizer.js";
+import type { DecodedPiece, FilePiece, FileTask } from "./protocol.js";
+
+/** Decodes some pieces of a spooled file, one after another; cancelled between two pieces. */
+export async function decodePieces(
+  task: Extract<FileTask, { type: "decode" }>,
+  recognizer: Recognizer,
+): Promise<DecodedPiece[]> {
+  const cancel = new Int32Array(task.cancel);
+  const { sampleRateHz } = recognizer.model.manifest;
+  const file = await open(task.pcmPath, "r");
+  try {
+    const decoded: DecodedPiece[] = [];
+    for (const piece of task.pieces) {
+      if (Atomics.load(cancel, 0) !== 0) throw new SpeechError("CANCELLED", "transcription was cancelled");
+      const pcm = await readPiece(file, piece);
+      const { text, words } = await recognizer.utterances.decode(pcm, piece.startSample / sampleRateHz);
+      decoded.push({ text, words });
+    }
+    return decoded;
+  } finally {
+    await file.close();
+  }
+}
+
+async function readPiece(file: FileHandle, piece: FilePiece): Promise<Float32Array> {
+  const samples = new Int16Array(piece.endSample - piece.startSample);
+  const bytes = new Uint8Array(samples.buffer);
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, piece.startSample * 2);
+  if (bytesRead < bytes.length) {
+    throw new SpeechError("INTERNAL", `Cannot read the spooled PCM: ${bytesRead} of ${bytes.length} bytes`);
+  }
+  const pcm = new Float32Array(samples.length);
+  for (let i = 0; i < samples.length; i++) pcm[i] = samples[i]! / 32_768;
+  return pcm;
+}

@@ -1,0 +1,75 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { asSpeechError } from "../../src/domain/errors.js";
+import { LiveStepper } from "./live-stepper.js";
+import { loadRecognizer } from "./load-recognizer.js";
+import {
+  type FromLiveWorker,
+  LIVE_CELL,
+  PROTOCOL_VERSION,
+  type ToLiveWorker,
+  type WorkerData,
+} from "./protocol.js";
+
+const port = parentPort!;
+const data = workerData as WorkerData;
+const cells = new Int32Array(data.cells);
+let isStopping = false;
+let isFaultDue = false;
+
+function post(message: FromLiveWorker): void {
+  port.postMessage(message);
+}
+
+/** A message may change what there is to do, so it rings like audio does. */
+function ring(): void {
+  Atomics.add(cells, LIVE_CELL.bell, 1);
+  Atomics.notify(cells, LIVE_CELL.bell);
+}
+
+async function start(): Promise<LiveStepper> {
+  const startedAtMs = performance.now();
+  const { model, utterances } = await loadRecognizer(data);
+  const stepper = new LiveStepper(model, utterances, post);
+  await stepper.warmUp();
+  post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
+  return stepper;
+}
+
+/** Keeps its own pace: works while there is audio, sleeps on the bell when there is none. */
+async function serve(stepper: LiveStepper): Promise<void> {
+  while (!isStopping) {
+    const rung = Atomics.load(cells, LIVE_CELL.bell);
+    const hasWorked = await stepper.step();
+    if (isFaultDue && hasWorked) throw new Error("fault injected by a test");
+    if (hasWorked) await new Promise((resolve) => setImmediate(resolve));
+    else await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;
+  }
+  port.close();
+}
+
+/** Messages that came before the models were loaded wait here. */
+const early: Exclude<ToLiveWorker, { type: "fault" | "stop" }>[] = [];
+let deliver = (message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void => {
+  early.push(message);
+};
+
+port.on("message", (message: ToLiveWorker) => {
+  if (message.type === "stop") isStopping = true;
+  else if (message.type === "fault") isFaultDue = data.allowFaults;
+  else deliver(message);
+  ring();
+});
+
+start().then(
+  (stepper) => {
+    deliver = (message) => stepper.onMessage(message);
+    for (const message of early.splice(0)) deliver(message);
+    // A throw here is not caught: the thread ends with it and its owner replays the sessions on another.
+    return serve(stepper);
+  },
+  (error: unknown) => {
+    const { code, message } = asSpeechError(error);
+    post({ type: "failed", code, message });
+    port.close();
+  },
+);

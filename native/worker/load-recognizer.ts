@@ -1,0 +1,19 @@
+import { CtcTwoPass } from "../onnx/ctc-two-pass.js";
+import { type ModelPackage, type RecognizerManifest, readManifest } from "../onnx/model-package.js";
+import { UtteranceDecoder } from "./utterance-decoder.js";
+
+export interface Recognizer {
+  readonly model: CtcTwoPass;
+  readonly utterances: UtteranceDecoder;
+}
+
+/** Loads the graphs and the language model of a recogniser package. */
+export async function loadRecognizer(options: {
+  readonly modelFolder: string;
+  readonly intraOpThreads: number;
+}): Promise<Recognizer> {
+  const manifest = (await readManifest(options.modelFolder)) as RecognizerManifest;
+  const modelPackage: ModelPackage<RecognizerManifest> = { folder: options.modelFolder, manifest };
+  const model = await CtcTwoPass.load(modelPackage, { intraOpThreads: options.intraOpThreads });
+  return { model, utterances: new UtteranceDecoder(model) };
+}

@@ -1,0 +1,107 @@
+import { Worker } from "node:worker_threads";
+import { SpeechError } from "../../src/domain/errors.js";
+import { PROTOCOL_VERSION, type WorkerData, type WorkerStatus } from "./protocol.js";
+
+export interface WorkerHandleOptions<From> {
+  readonly name: string;
+  /** The compiled thread entry. */
+  readonly entry: URL;
+  readonly data: WorkerData;
+  readonly readyWithinMs: number;
+  readonly stopWithinMs: number;
+  readonly onMessage: (message: Exclude<From, WorkerStatus>) => void;
+}
+
+/**
+ * A worker thread that is loaded and warmed up.
+ *
+ * It is never terminated from outside: ending a thread inside onnxruntime aborts the whole process. It is asked to
+ * stop and ends by itself between two runs.
+ */
+export class WorkerHandle<To> {
+  /** Null after `stop`, else why the thread ended. Never rejects. */
+  readonly ended: Promise<Error | null>;
+  readonly warmupMs: number;
+  readonly #worker: Worker;
+  readonly #stopWithinMs: number;
+  #isStopping = false;
+
+  private constructor(parts: {
+    worker: Worker;
+    ended: Promise<Error>;
+    warmupMs: number;
+    stopWithinMs: number;
+  }) {
+    this.#worker = parts.worker;
+    this.#stopWithinMs = parts.stopWithinMs;
+    this.warmupMs = parts.warmupMs;
+    this.ended = parts.ended.then((reason) => (this.#isStopping ? null : reason));
+  }
+
+  /**
+   * A race of ready, exit and a deadline.
+   * @throws {SpeechError} the worker's own error, or `WORKER_LOST` when it ends or stays silent before it is ready
+   */
+  static async start<To, From extends { readonly type: string }>(
+    options: WorkerHandleOptions<From>,
+  ): Promise<WorkerHandle<To>> {
+    const worker = new Worker(options.entry, { name: options.name, workerData: options.data });
+    const ended = new Promise<Error>((resolve) => {
+      worker.once("error", (error) => resolve(error instanceof Error ? error : new Error(String(error))));
+      worker.once("exit", (code) =>
+        resolve(new SpeechError("WORKER_LOST", `${options.name} ended (${code})`)),
+      );
+    });
+    const warmupMs = await whenReady(worker, ended, options);
+    return new WorkerHandle<To>({ worker, ended, warmupMs, stopWithinMs: options.stopWithinMs });
+  }
+
+  post(message: To): void {
+    this.#worker.postMessage(message);
+  }
+
+  /** Asks the thread to end and waits for it. A thread that hangs in native code is left to the process's end. */
+  async stop(): Promise<void> {
+    if (!this.#isStopping) {
+      this.#isStopping = true;
+      this.#worker.postMessage({ type: "stop" });
+    }
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#stopWithinMs);
+    });
+    await Promise.race([this.ended, deadline]);
+    clearTimeout(timer);
+  }
+}
+
+async function whenReady<From extends { readonly type: string }>(
+  worker: Worker,
+  ended: Promise<Error>,
+  options: WorkerHandleOptions<From>,
+): Promise<number> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise<number>((resolve, reject) => {
+      timer = setTimeout(() => {
+        worker.postMessage({ type: "stop" });
+        reject(
+          new SpeechError("WORKER_LOST", `${options.name} was not ready within ${options.readyWithinMs} ms`),
+        );
+      }, options.readyWithinMs);
+      void ended.then(reject);
+      worker.on("message", (message: From) => {
+        if (message.type !== "ready" && message.type !== "failed") {
+          options.onMessage(message as Exclude<From, WorkerStatus>);
+          return;
+        }
+        const status = message as unknown as WorkerStatus;
+        if (status.type === "failed") reject(new SpeechError(status.code, status.message));
+        else if (status.protocolVersion === PROTOCOL_VERSION) resolve(status.warmupMs);
+        else reject(new SpeechError("WORKER_LOST", `${options.name} speaks another protocol version`));
+      });
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}

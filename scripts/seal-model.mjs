@@ -1,0 +1,17 @@
+// Writes the sha256 of every file a package's manifest names into the manifest: `node scripts/seal-model.mjs models/<id>`.
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+for (const folder of process.argv.slice(2)) {
+  const path = join(folder, "manifest.json");
+  const manifest = JSON.parse(readFileSync(path, "utf8"));
+  let bytes = 0;
+  for (const file of Object.values(manifest.files)) {
+    const content = readFileSync(join(folder, file.path));
+    bytes += content.length;
+    file.sha256 = createHash("sha256").update(content).digest("hex");
+  }
+  writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`);
+  console.log(`${path}: ${Object.keys(manifest.files).length} files, ${(bytes / 1e6).toFixed(1)} MB`);
+}

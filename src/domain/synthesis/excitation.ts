@@ -1,0 +1,37 @@
+/** Pulses hold harmonics up to this share of the sample rate. */
+const HARMONIC_LIMIT = 0.48;
+
+/**
+ * Band-limited pulse train of unit power that the vocoder's harmonic part filters.
+ *
+ * Frame i is centred on sample `hopSamples * (i + 0.5)`; f0 is interpolated between centres and held at both ends. The
+ * phase is summed in double precision; all harmonics below the limit have equal amplitude and zero phase (closed Dirichlet
+ * form). There is no voicing gate: the vocoder decides how much of the train is heard.
+ *
+ * @param f0 Hz per frame, `[frames]`, positive everywhere
+ * @returns `[frames * hopSamples]`
+ * @see models/recipes/synthesizer/excitation.py, which the vocoder was trained with
+ */
+export function pulseTrain(f0: Float32Array, hopSamples: number, sampleRateHz: number): Float32Array {
+  const frames = f0.length;
+  const pulses = new Float32Array(frames * hopSamples);
+  let phase = 0;
+  for (let n = 0; n < pulses.length; n++) {
+    const position = (n - (hopSamples - 1) / 2) / hopSamples;
+    const left = Math.min(Math.max(Math.floor(position), 0), Math.max(frames - 2, 0));
+    const right = Math.min(left + 1, frames - 1);
+    const weight = Math.min(Math.max(position - left, 0), 1);
+    const frequencyHz = (1 - weight) * f0[left]! + weight * f0[right]!;
+    phase += frequencyHz / sampleRateHz;
+    phase -= Math.floor(phase);
+    const harmonics = Math.floor((HARMONIC_LIMIT * sampleRateHz) / frequencyHz);
+    const below = Math.sin(Math.PI * phase);
+    const sum =
+      Math.abs(below) < 1e-6
+        ? harmonics
+        : 0.5 * (Math.sin((2 * harmonics + 1) * Math.PI * phase) / below - 1);
+    // K cosines of amplitude 1 have power K / 2.
+    pulses[n] = sum * Math.sqrt(2 / harmonics);
+  }
+  return pulses;
+}
