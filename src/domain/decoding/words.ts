@@ -4,3 +4,61 @@ export interface TimedWord {
   readonly start: number;
   readonly end: number;
 }
+
+/** How frames become seconds. */
+export interface FrameTiming {
+  readonly frameSeconds: number;
+  /** Time of frame 0. */
+  readonly offsetSeconds: number;
+}
+
+/** Output tokens in order, each with its first and last frame. */
+export interface FramedTokens {
+  readonly tokens: ArrayLike<number>;
+  readonly firstFrames: ArrayLike<number>;
+  readonly lastFrames: ArrayLike<number>;
+}
+
+/** 40 ms frames from the start of the audio. */
+export const DEFAULT_TIMING: FrameTiming = { frameSeconds: 0.04, offsetSeconds: 0 };
+
+/** Splits tokens at spaces; a word lasts from the first frame of its first letter to the end of its last letter's. */
+export function timedWords(
+  framed: FramedTokens,
+  vocabulary: readonly string[],
+  timing: FrameTiming = DEFAULT_TIMING,
+): TimedWord[] {
+  const words: TimedWord[] = [];
+  let word = "";
+  let first = 0;
+  for (let i = 0; i <= framed.tokens.length; i++) {
+    const character = i < framed.tokens.length ? vocabulary[framed.tokens[i]!]! : " ";
+    if (character !== " ") {
+      if (word === "") first = i;
+      word += character;
+    } else if (word !== "") {
+      words.push({
+        word,
+        start: secondsOf(framed.firstFrames[first]!, timing),
+        end: secondsOf(framed.lastFrames[i - 1]! + 1, timing),
+      });
+      word = "";
+    }
+  }
+  return words;
+}
+
+/** Tokens as text; spaces at both ends and doubled ones are dropped. */
+export function textOf(tokens: ArrayLike<number>, vocabulary: readonly string[]): string {
+  let text = "";
+  for (let i = 0; i < tokens.length; i++) {
+    const character = vocabulary[tokens[i]!]!;
+    if (character !== " " || (text !== "" && !text.endsWith(" "))) text += character;
+  }
+  return text.trimEnd();
+}
+
+function secondsOf(frame: number, timing: FrameTiming): number {
+  // Rounded to microseconds: 3 frames of 0.04 s are 0.12, not 0.12000000000000001.
+  return Math.round((frame * timing.frameSeconds + timing.offsetSeconds) * 1e6) / 1e6;
+}

@@ -1,0 +1,107 @@
+"""Sentences for the language model: the corpora, normalised to the recogniser's outputs, held-out lines removed.
+
+A training line is dropped when it has digits, when its letters equal a held-out or development sentence, and when
+one contains the other (from 20 letters on), so a held-out sentence cannot come in as part of a longer line.
+"""
+import hashlib
+import os
+import re
+import sys
+import unicodedata
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "recognizer"))
+import text as recognizer_text  # noqa: E402
+
+VOCABULARY = recognizer_text.VOCABULARY
+FILES = {"kk": "kk.txt.gz", "ru": "ru.txt.gz", "mixed": "kk-ru-mixed.txt", "latin": "kk-latin.txt"}
+DEV = os.path.join(HERE, "dev.tsv")
+DEV_SENTENCES = 100
+CONTAINED_LETTERS = 20
+
+
+def lines(name):
+    return recognizer_text._lines(name)
+
+
+def label(sentence):
+    """What the recogniser would write: lower case, words joined by one space; empty when nothing is left."""
+    return re.sub(r" {2,}", " ", recognizer_text.normalize(unicodedata.normalize("NFC", sentence))).strip()
+
+
+def heldout_labels(language):
+    """Held-out sentences with digits spelled, as the evaluation speaks them."""
+    return [label(s) for s in recognizer_text.heldout(language)]
+
+
+def choose_dev():
+    """Picks the development sentences by hash, so that the choice survives changes of the corpora; writes dev.tsv."""
+    held = recognizer_text.heldout_keys()
+    with open(DEV, "w", encoding="utf-8") as out:
+        for language in ("kk", "ru", "mixed"):
+            found = {}
+            for line in lines(FILES[language]):
+                k = recognizer_text.key(line)
+                if not re.search(r"\d", line) and k not in held and recognizer_text.usable(line):
+                    if 4 <= len(label(line).split()) <= 14:
+                        found[k] = line
+            chosen = sorted(found, key=lambda k: hashlib.sha1(k.encode()).hexdigest())[:DEV_SENTENCES]
+            for k in chosen:
+                out.write("%s\t%s\n" % (language, found[k]))
+
+
+def dev_sentences():
+    """[(language, sentence)] of dev.tsv."""
+    with open(DEV, encoding="utf-8") as f:
+        return [tuple(line.rstrip("\n").split("\t")) for line in f]
+
+
+def training_labels(report=print):
+    """Deduplicated labels to train on: {name: [label, ...]}; reports how many lines each rule removed."""
+    barred = set(recognizer_text.heldout_keys()) | {recognizer_text.key(s) for _, s in dev_sentences()}
+    long_barred = [k for k in barred if len(k) >= CONTAINED_LETTERS]
+    joined_barred = "\n".join(long_barred)
+    out, seen = {}, set()
+    for name, file in FILES.items():
+        kept, dropped = [], {"digits": 0, "empty": 0, "duplicate": 0, "held-out": 0, "overlap": 0}
+        candidates = []
+        for line in lines(file):
+            k = recognizer_text.key(line)
+            if re.search(r"\d", line):
+                dropped["digits"] += 1
+            elif len(k) < 2:
+                dropped["empty"] += 1
+            elif k in barred:
+                dropped["held-out"] += 1
+            elif k in seen:
+                dropped["duplicate"] += 1
+            elif len(k) >= CONTAINED_LETTERS and k in joined_barred:
+                dropped["overlap"] += 1
+            else:
+                seen.add(k)
+                candidates.append((k, label(line)))
+        joined = "\n".join(k for k, _ in candidates)
+        containing = [k for k in long_barred if k in joined]
+        for k, sentence in candidates:
+            if containing and any(b in k for b in containing):
+                dropped["overlap"] += 1
+            else:
+                kept.append(sentence)
+        report("%-6s kept %d, dropped %s" % (name, len(kept), dropped))
+        out[name] = kept
+    check(out, barred)
+    return out
+
+
+def check(labels, barred):
+    """Stops the training if a held-out or development sentence slipped through."""
+    leaked = sum(recognizer_text.key(s) in barred for group in labels.values() for s in group)
+    if leaked:
+        raise SystemExit("Cannot train: %d held-out sentences are in the training text" % leaked)
+    print("held-out check: 0 of %d barred sentences in %d training lines"
+          % (len(barred), sum(len(g) for g in labels.values())))
+
+
+if __name__ == "__main__":
+    choose_dev()
+    print({k: len(v) for k, v in training_labels().items()})

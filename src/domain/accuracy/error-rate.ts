@@ -1,0 +1,104 @@
+/** Edits needed to turn a hypothesis into its reference, and the reference's length, both in the same units. */
+export interface EditCount {
+  readonly edits: number;
+  readonly length: number;
+}
+
+/** A pair to be scored, as written. */
+export interface ScoredPair {
+  readonly reference: string;
+  readonly hypothesis: string;
+}
+
+/** Error rates of a corpus, 0 to 1 and above when more is inserted than the references hold. */
+export interface ErrorRates {
+  readonly characterErrorRate: number;
+  readonly wordErrorRate: number;
+  readonly pairs: number;
+  readonly characters: number;
+  readonly words: number;
+}
+
+/**
+ * The form in which texts are compared: lower case, ё as е (most people write е), letters and digits of any script,
+ * hyphens inside words; all other signs are dropped and white space becomes one space. A dash between spaces is
+ * punctuation, a hyphen between letters is spelling.
+ */
+export function normalizeForScoring(text: string): string {
+  return text
+    .normalize("NFC")
+    .toLowerCase()
+    .replaceAll("ё", "е")
+    .replace(/['’ʼ]/gu, "")
+    .replace(/[^\p{L}\p{N}-]+/gu, " ")
+    .replace(/(?<![\p{L}\p{N}])-+|-+(?![\p{L}\p{N}])/gu, " ")
+    .replace(/ {2,}/gu, " ")
+    .trim();
+}
+
+/**
+ * Character and word error rates over a corpus: the sum of edits over the sum of reference lengths, so that long
+ * sentences weigh more than short ones. Texts are normalised here; spaces count as characters.
+ */
+export function errorRates(pairs: Iterable<ScoredPair>): ErrorRates {
+  let pairCount = 0;
+  let characterEdits = 0;
+  let characters = 0;
+  let wordEdits = 0;
+  let words = 0;
+  for (const pair of pairs) {
+    const byCharacter = countCharacterEdits(pair);
+    const byWord = countWordEdits(pair);
+    pairCount++;
+    characterEdits += byCharacter.edits;
+    characters += byCharacter.length;
+    wordEdits += byWord.edits;
+    words += byWord.length;
+  }
+  return {
+    characterErrorRate: rate(characterEdits, characters),
+    wordErrorRate: rate(wordEdits, words),
+    pairs: pairCount,
+    characters,
+    words,
+  };
+}
+
+/** Edits by code point. */
+export function countCharacterEdits(pair: ScoredPair): EditCount {
+  return countEdits([...normalizeForScoring(pair.reference)], [...normalizeForScoring(pair.hypothesis)]);
+}
+
+/** Edits by word. */
+export function countWordEdits(pair: ScoredPair): EditCount {
+  return countEdits(wordsOf(pair.reference), wordsOf(pair.hypothesis));
+}
+
+/** @see Levenshtein, 1966: insertions, deletions and substitutions cost one each. */
+export function editDistance<T>(from: readonly T[], to: readonly T[]): number {
+  let previous = Uint32Array.from({ length: to.length + 1 }, (_, i) => i);
+  let current = new Uint32Array(to.length + 1);
+  for (let i = 0; i < from.length; i++) {
+    current[0] = i + 1;
+    for (let j = 0; j < to.length; j++) {
+      const replaced = previous[j]! + (from[i] === to[j] ? 0 : 1);
+      current[j + 1] = Math.min(replaced, previous[j + 1]! + 1, current[j]! + 1);
+    }
+    [previous, current] = [current, previous];
+  }
+  return previous[to.length]!;
+}
+
+function countEdits<T>(reference: readonly T[], hypothesis: readonly T[]): EditCount {
+  return { edits: editDistance(reference, hypothesis), length: reference.length };
+}
+
+function wordsOf(text: string): string[] {
+  const normalized = normalizeForScoring(text);
+  return normalized === "" ? [] : normalized.split(" ");
+}
+
+/** Edits against no reference at all are a rate of one per edit; nothing against nothing is no error. */
+function rate(edits: number, length: number): number {
+  return edits / Math.max(1, length);
+}

@@ -1,0 +1,91 @@
+import { type FramedTokens, type FrameTiming, type TimedWord, textOf, timedWords } from "./words.js";
+
+const BLANK = 0;
+
+/** Greedy CTC over frames as they come: the best output of each frame, repeats and blanks folded. */
+export class GreedyDecoder {
+  readonly #vocabulary: readonly string[];
+  readonly #tokens: number[] = [];
+  readonly #firstFrames: number[] = [];
+  readonly #lastFrames: number[] = [];
+  #frameCount = 0;
+  #lastBest = BLANK;
+  #logProbSum = 0;
+
+  constructor(vocabulary: readonly string[]) {
+    this.#vocabulary = vocabulary;
+  }
+
+  /** Frames taken since the last reset. */
+  get frameCount(): number {
+    return this.#frameCount;
+  }
+
+  /** Tokens so far and the frames they were heard in. */
+  get tokens(): FramedTokens {
+    return { tokens: this.#tokens, firstFrames: this.#firstFrames, lastFrames: this.#lastFrames };
+  }
+
+  get text(): string {
+    return textOf(this.#tokens, this.#vocabulary);
+  }
+
+  /** Geometric mean of the chosen outputs' probabilities, 0 to 1; 1 before any frame. */
+  get confidence(): number {
+    return this.#frameCount === 0 ? 1 : Math.exp(this.#logProbSum / this.#frameCount);
+  }
+
+  /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
+  push(logProbs: Float32Array, frames: number): void {
+    const width = this.#vocabulary.length;
+    for (let frame = 0; frame < frames; frame++) {
+      const row = frame * width;
+      let best = BLANK;
+      for (let token = 1; token < width; token++) {
+        if (logProbs[row + token]! > logProbs[row + best]!) best = token;
+      }
+      this.#take(best, logProbs[row + best]!);
+    }
+  }
+
+  words(timing?: FrameTiming): TimedWord[] {
+    return timedWords(this.tokens, this.#vocabulary, timing);
+  }
+
+  /** Forgets everything heard; the next frame is frame 0. */
+  reset(): void {
+    this.#tokens.length = 0;
+    this.#firstFrames.length = 0;
+    this.#lastFrames.length = 0;
+    this.#frameCount = 0;
+    this.#lastBest = BLANK;
+    this.#logProbSum = 0;
+  }
+
+  #take(best: number, logProb: number): void {
+    if (best !== BLANK) {
+      if (best === this.#lastBest) {
+        this.#lastFrames[this.#lastFrames.length - 1] = this.#frameCount;
+      } else {
+        this.#tokens.push(best);
+        this.#firstFrames.push(this.#frameCount);
+        this.#lastFrames.push(this.#frameCount);
+      }
+    }
+    this.#lastBest = best;
+    this.#logProbSum += logProb;
+    this.#frameCount++;
+  }
+}
+
+/** Greedy decoding of a whole utterance. */
+export function decodeGreedily(
+  logProbs: Float32Array,
+  frames: number,
+  vocabulary: readonly string[],
+  timing?: FrameTiming,
+): { text: string; words: TimedWord[]; confidence: number } {
+  const decoder = new GreedyDecoder(vocabulary);
+  decoder.push(logProbs, frames);
+  return { text: decoder.text, words: decoder.words(timing), confidence: decoder.confidence };
+}

@@ -1,0 +1,231 @@
+import { SpeechError } from "../errors.js";
+import { Lexicon } from "./lexicon.js";
+
+const MAGIC = "DLM1";
+const SUPPORTED_VERSION = 1;
+/** A state and its 8-bit log-prob code share one word, so there may be at most 2^24 states. */
+const MAX_STATES = 1 << 24;
+
+/** What a decoder needs of a language model over output tokens; 0 is the sentence boundary. */
+export interface TokenModel {
+  /** State at the start of a sentence. */
+  readonly startState: number;
+  /** Log-prob of the token of the last `advance`, natural log. */
+  readonly logProb: number;
+  /** State after `token`; leaves the token's log-prob in `logProb`. Allocates nothing. */
+  advance(state: number, token: number): number;
+  /** Whether the word with this hash (see `extendWordHash`) is in the lexicon. */
+  hasWord(wordHash: number): boolean;
+}
+
+interface Header {
+  readonly version: number;
+  readonly order: number;
+  readonly vocabulary: readonly string[];
+  readonly nodeCount: number;
+  readonly arcCount: number;
+  readonly wordCount: number;
+}
+
+/**
+ * Character n-gram model as a backing-off automaton in typed arrays: a state is the longest history that has
+ * continuations of its own, an arc leads to the state after its token, a failed look-up goes on at the state's suffix.
+ *
+ * @see Allauzen, Mohri and Roark, 2003. The file is written by `models/recipes/language-model/train.py`.
+ */
+export class LanguageModel implements TokenModel {
+  readonly order: number;
+  readonly vocabulary: readonly string[];
+  readonly startState: number;
+  readonly lexicon: Lexicon;
+  logProb = 0;
+  readonly #firstArc: Uint32Array;
+  readonly #suffix: Uint32Array;
+  readonly #backoff: Uint8Array;
+  readonly #tokens: Uint8Array;
+  /** Next state in the upper 24 bits, log-prob code in the lower 8. */
+  readonly #targets: Uint32Array;
+  readonly #logProbCodes: Float64Array;
+  readonly #backoffCodes: Float64Array;
+
+  private constructor(header: Header, reader: SectionReader) {
+    const { nodeCount, arcCount, wordCount } = header;
+    this.order = header.order;
+    this.vocabulary = header.vocabulary;
+    this.#logProbCodes = Float64Array.from(reader.floats(256));
+    this.#backoffCodes = Float64Array.from(reader.floats(256));
+    const wordCodes = reader.floats(256);
+    const gaps = reader.words(wordCount);
+    // The upper bit of a token says that its n-gram is a state; copies, so that the file's bytes can be freed.
+    this.#tokens = reader.bytes(arcCount).slice();
+    const codes = reader.bytes(arcCount);
+    this.#firstArc = runStarts(reader.bytes(nodeCount), arcCount);
+    this.#backoff = reader.bytes(nodeCount).slice();
+    this.lexicon = Lexicon.fromGaps(gaps, reader.bytes(wordCount), wordCodes);
+    const links = linkStates(this.#firstArc, this.#tokens, codes);
+    this.#targets = links.targets;
+    this.#suffix = links.suffix;
+    this.startState = this.advance(0, 0);
+    this.logProb = 0;
+  }
+
+  /**
+   * @param bytes the model file after gunzip
+   * @throws {SpeechError} `MODEL_BROKEN` when it is cut short, of another format or another version
+   */
+  static parse(bytes: Uint8Array): LanguageModel {
+    const reader = new SectionReader(bytes);
+    return new LanguageModel(parseHeader(reader), reader);
+  }
+
+  /** Bytes held by the tables. */
+  get memoryBytes(): number {
+    const tables = [this.#firstArc, this.#suffix, this.#backoff, this.#tokens, this.#targets];
+    return tables.reduce((sum, table) => sum + table.byteLength, this.lexicon.memoryBytes);
+  }
+
+  advance(state: number, token: number): number {
+    let backoff = 0;
+    let at = state;
+    for (;;) {
+      const arc = at === 0 ? token : this.#findArc(at, token);
+      if (arc >= 0) {
+        const target = this.#targets[arc]!;
+        this.logProb = backoff + this.#logProbCodes[target & 255]!;
+        return target >>> 8;
+      }
+      backoff += this.#backoffCodes[this.#backoff[at]!]!;
+      at = this.#suffix[at]!;
+    }
+  }
+
+  hasWord(wordHash: number): boolean {
+    return this.lexicon.has(wordHash);
+  }
+
+  /** Index of the state's arc with this token, or -1. */
+  #findArc(state: number, token: number): number {
+    const tokens = this.#tokens;
+    let low = this.#firstArc[state]!;
+    let high = this.#firstArc[state + 1]!;
+    while (high - low > 4) {
+      const middle = (low + high) >>> 1;
+      if (tokens[middle]! <= token) low = middle;
+      else high = middle;
+    }
+    for (let arc = low; arc < high; arc++) if (tokens[arc] === token) return arc;
+    return -1;
+  }
+}
+
+function parseHeader(reader: SectionReader): Header {
+  const magic = String.fromCharCode(...reader.bytes(4));
+  if (magic !== MAGIC) throw broken(`it must start with ${MAGIC}, found ${JSON.stringify(magic)}`);
+  let header: Header;
+  try {
+    header = JSON.parse(new TextDecoder().decode(reader.bytes(reader.words(1)[0]!)));
+  } catch (error) {
+    throw broken("its header cannot be read", error);
+  }
+  if (header.version !== SUPPORTED_VERSION) {
+    throw broken(`version must be ${SUPPORTED_VERSION}, found ${header.version}`);
+  }
+  if (!(header.nodeCount > 0 && header.nodeCount < MAX_STATES)) {
+    throw broken(`nodeCount must be 1 to ${MAX_STATES - 1}, found ${header.nodeCount}`);
+  }
+  return header;
+}
+
+/** First arc of every state, and the end of the last. */
+function runStarts(counts: Uint8Array, arcCount: number): Uint32Array {
+  const starts = new Uint32Array(counts.length + 1);
+  for (let i = 0; i < counts.length; i++) starts[i + 1] = starts[i]! + counts[i]!;
+  if (starts[counts.length] !== arcCount) {
+    throw broken(`arcs must add up to ${arcCount}, found ${starts[counts.length]}`);
+  }
+  return starts;
+}
+
+/**
+ * Fills in where every arc leads and each state's suffix. States come breadth-first, so a suffix, being shorter, is
+ * complete before it is asked for. Clears the state bit of `tokens`.
+ */
+function linkStates(
+  firstArc: Uint32Array,
+  tokens: Uint8Array,
+  codes: Uint8Array,
+): { targets: Uint32Array; suffix: Uint32Array } {
+  const stateCount = firstArc.length - 1;
+  const targets = new Uint32Array(tokens.length);
+  const suffix = new Uint32Array(stateCount);
+  let nextState = 1;
+  for (let state = 0; state < stateCount; state++) {
+    const shorter = suffix[state]!;
+    let other = firstArc[shorter]!;
+    const otherEnd = firstArc[shorter + 1]!;
+    for (let arc = firstArc[state]!; arc < firstArc[state + 1]!; arc++) {
+      const isState = tokens[arc]! >= 128;
+      const token = tokens[arc]! & 127;
+      tokens[arc] = token;
+      let shorterTarget = 0;
+      if (state !== 0) {
+        while (other < otherEnd && tokens[other]! < token) other++;
+        shorterTarget =
+          other < otherEnd && tokens[other] === token
+            ? targets[other]! >>> 8
+            : targetFrom(suffix[shorter]!, token, firstArc, tokens, targets, suffix);
+      }
+      if (isState) suffix[nextState] = shorterTarget;
+      targets[arc] = ((isState ? nextState++ : shorterTarget) << 8) | codes[arc]!;
+    }
+  }
+  if (nextState !== stateCount) throw broken(`states must be ${stateCount}, found ${nextState}`);
+  return { targets, suffix };
+}
+
+function targetFrom(
+  from: number,
+  token: number,
+  firstArc: Uint32Array,
+  tokens: Uint8Array,
+  targets: Uint32Array,
+  suffix: Uint32Array,
+): number {
+  for (let state = from; state !== 0; state = suffix[state]!) {
+    for (let arc = firstArc[state]!; arc < firstArc[state + 1]!; arc++) {
+      if (tokens[arc] === token) return targets[arc]! >>> 8;
+    }
+  }
+  return targets[token]! >>> 8;
+}
+
+/** Reads the sections of the file one after the other. */
+class SectionReader {
+  readonly #bytes: Uint8Array;
+  #position = 0;
+
+  constructor(bytes: Uint8Array) {
+    // A Node buffer's `slice` is a view, not a copy: look at it as a plain array.
+    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  bytes(count: number): Uint8Array {
+    const end = this.#position + count;
+    if (end > this.#bytes.length) throw broken(`it must have ${end} bytes, found ${this.#bytes.length}`);
+    const section = this.#bytes.subarray(this.#position, end);
+    this.#position = end;
+    return section;
+  }
+
+  words(count: number): Uint32Array {
+    return new Uint32Array(this.bytes(count * 4).slice().buffer);
+  }
+
+  floats(count: number): Float32Array {
+    return new Float32Array(this.bytes(count * 4).slice().buffer);
+  }
+}
+
+function broken(reason: string, cause?: unknown): SpeechError {
+  return new SpeechError("MODEL_BROKEN", `Cannot read the language model: ${reason}`, { cause });
+}

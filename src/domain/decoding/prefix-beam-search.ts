@@ -1,0 +1,260 @@
+import { CtcAligner } from "./ctc-alignment.js";
+import type { TokenModel } from "./language-model.js";
+import { EMPTY_WORD_HASH, extendWordHash } from "./lexicon.js";
+import { logAdd } from "./log-add.js";
+import { PrefixTree } from "./prefix-tree.js";
+import { Ranking } from "./ranking.js";
+import { DEFAULT_TIMING, type FrameTiming, type TimedWord, textOf, timedWords } from "./words.js";
+
+const BLANK = 0;
+const IMPOSSIBLE = Number.NEGATIVE_INFINITY;
+
+export interface BeamSearchOptions {
+  readonly beamWidth: number;
+  /** Factor of the language model's log-prob. */
+  readonly languageModelWeight: number;
+  /** Added for every character, against the language model's liking for short texts. */
+  readonly characterBonus: number;
+  /** Added for every word of the lexicon. */
+  readonly wordBonus: number;
+  /** How many outputs of a frame may extend a prefix. */
+  readonly candidatesPerFrame?: number;
+  /** Outputs less likely than this do not extend a prefix; natural log. */
+  readonly candidateFloor?: number;
+}
+
+export const DEFAULT_CANDIDATES_PER_FRAME = 12;
+/** Found by `bench/evaluate/tune.ts`: below it the error stays the same and the time doubles. */
+export const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
+
+export interface BeamSearchResult {
+  readonly text: string;
+  readonly words: TimedWord[];
+  /** Of the acoustic model in the chosen text, 0 to 1; see `CtcAlignment`. */
+  readonly confidence: number;
+  /** Log-prob of the text in the audio, all paths that the beam kept, plus the text's own score. */
+  readonly score: number;
+}
+
+/**
+ * CTC prefix beam search with a character language model.
+ *
+ * A prefix is ranked by log(sum of its paths) + weight * log P(text) + bonuses. A space never opens a text and never
+ * follows a space. Ties go to the prefix that was in the beam first, then to the lower token, so equal input gives
+ * equal output. Keeps its workspace between calls; not re-entrant.
+ *
+ * @see Hannun et al., 2014, "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional RNNs".
+ */
+export class PrefixBeamSearch {
+  readonly #vocabulary: readonly string[];
+  readonly #model: TokenModel | null;
+  readonly #options: Required<BeamSearchOptions>;
+  readonly #space: number;
+  readonly #tree = new PrefixTree();
+  readonly #aligner: CtcAligner;
+  #beam: Beam;
+  #nextBeam: Beam;
+  readonly #candidates: Int32Array;
+  readonly #ranking: Ranking;
+  /** For each beam slot and token: the frame in which that child was in the beam already. */
+  readonly #coveredAt: Int32Array;
+
+  constructor(vocabulary: readonly string[], model: TokenModel | null, options: BeamSearchOptions) {
+    this.#vocabulary = vocabulary;
+    this.#model = model;
+    this.#options = {
+      candidatesPerFrame: DEFAULT_CANDIDATES_PER_FRAME,
+      candidateFloor: DEFAULT_CANDIDATE_FLOOR,
+      ...options,
+    };
+    const { beamWidth, candidatesPerFrame } = this.#options;
+    this.#space = vocabulary.indexOf(" ");
+    this.#aligner = new CtcAligner(vocabulary.length);
+    this.#beam = new Beam(beamWidth);
+    this.#nextBeam = new Beam(beamWidth);
+    this.#candidates = new Int32Array(Math.min(candidatesPerFrame, vocabulary.length - 1));
+    this.#ranking = new Ranking(beamWidth);
+    this.#coveredAt = new Int32Array(beamWidth * vocabulary.length);
+  }
+
+  /**
+   * @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows
+   * @param timing of frame 0 and of a frame, for the words
+   */
+  decode(logProbs: Float32Array, frames: number, timing: FrameTiming = DEFAULT_TIMING): BeamSearchResult {
+    this.#start();
+    for (let frame = 0; frame < frames; frame++) this.#step(logProbs, frame);
+    const { node, score } = this.#best();
+    const tokens = this.#tree.tokensOf(node);
+    if (tokens.at(-1) === this.#space) tokens.pop();
+    const aligned = this.#aligner.align(logProbs, frames, tokens);
+    return {
+      text: textOf(tokens, this.#vocabulary),
+      words: timedWords(aligned, this.#vocabulary, timing),
+      confidence: aligned.confidence,
+      score,
+    };
+  }
+
+  #start(): void {
+    this.#tree.reset(this.#model?.startState ?? 0, EMPTY_WORD_HASH);
+    this.#tree.slot[0] = 0;
+    this.#beam.count = 1;
+    this.#beam.node[0] = 0;
+    this.#beam.blank[0] = 0;
+    this.#beam.token[0] = IMPOSSIBLE;
+    this.#coveredAt.fill(-1);
+  }
+
+  #step(logProbs: Float32Array, frame: number): void {
+    const row = frame * this.#vocabulary.length;
+    const candidateCount = this.#chooseCandidates(logProbs, row);
+    this.#ranking.clear();
+    this.#stay(logProbs, row, frame);
+    if (candidateCount > 0) this.#extend(logProbs, row, frame, candidateCount);
+    this.#keepBest();
+  }
+
+  /** The frame's likeliest outputs but blank, best first, ties by index; returns how many pass the floor. */
+  #chooseCandidates(logProbs: Float32Array, row: number): number {
+    const chosen = this.#candidates;
+    let count = 0;
+    for (let token = 1; token < this.#vocabulary.length; token++) {
+      const logProb = logProbs[row + token]!;
+      if (logProb < this.#options.candidateFloor) continue;
+      if (count === chosen.length && logProb <= logProbs[row + chosen[count - 1]!]!) continue;
+      let at = count < chosen.length ? count++ : count - 1;
+      for (; at > 0 && logProbs[row + chosen[at - 1]!]! < logProb; at--) chosen[at] = chosen[at - 1]!;
+      chosen[at] = token;
+    }
+    return count;
+  }
+
+  /** Paths that leave the text as it is, and paths that come from a prefix of the beam to one in the beam. */
+  #stay(logProbs: Float32Array, row: number, frame: number): void {
+    const beam = this.#beam;
+    const tree = this.#tree;
+    for (let slot = 0; slot < beam.count; slot++) {
+      beam.total[slot] = logAdd(beam.blank[slot]!, beam.token[slot]!);
+    }
+    for (let slot = 0; slot < beam.count; slot++) {
+      const node = beam.node[slot]!;
+      const token = tree.token[node]!;
+      const blank = beam.total[slot]! + logProbs[row + BLANK]!;
+      let repeat = IMPOSSIBLE;
+      if (node !== 0) {
+        repeat = beam.token[slot]! + logProbs[row + token]!;
+        const parent = tree.parent[node]!;
+        const parentSlot = tree.slot[parent]!;
+        if (parentSlot >= 0) {
+          const from = tree.token[parent] === token ? beam.blank[parentSlot]! : beam.total[parentSlot]!;
+          repeat = logAdd(repeat, from + logProbs[row + token]!);
+          this.#coveredAt[parentSlot * this.#vocabulary.length + token] = frame;
+        }
+      }
+      const score = logAdd(blank, repeat) + tree.textScore[node]!;
+      this.#ranking.offer(score, slot, -1, blank, repeat, 0, 0, tree.textScore[node]!);
+    }
+  }
+
+  /** Paths that add a token and lead to a prefix that is not in the beam. */
+  #extend(logProbs: Float32Array, row: number, frame: number, candidateCount: number): void {
+    const beam = this.#beam;
+    const tree = this.#tree;
+    const ranking = this.#ranking;
+    const { characterBonus, wordBonus, languageModelWeight } = this.#options;
+    for (let slot = 0; slot < beam.count; slot++) {
+      const node = beam.node[slot]!;
+      const last = tree.token[node]!;
+      const textScore = tree.textScore[node]!;
+      for (let i = 0; i < candidateCount; i++) {
+        const token = this.#candidates[i]!;
+        if (this.#coveredAt[slot * this.#vocabulary.length + token] === frame) continue;
+        const isSpace = token === this.#space;
+        if (isSpace && (node === 0 || last === this.#space)) continue;
+        const acoustic = (token === last ? beam.blank[slot]! : beam.total[slot]!) + logProbs[row + token]!;
+        // The language model can only lower this, so most candidates are dropped without asking it.
+        const bound = acoustic + textScore + characterBonus + (isSpace ? Math.max(0, wordBonus) : 0);
+        if (bound <= ranking.worst || acoustic === IMPOSSIBLE) continue;
+        let childScore = textScore + characterBonus;
+        let state = 0;
+        if (this.#model !== null) {
+          state = this.#model.advance(tree.state[node]!, token);
+          childScore += languageModelWeight * this.#model.logProb;
+          if (isSpace && this.#model.hasWord(tree.wordHash[node]!)) childScore += wordBonus;
+        }
+        const wordHash = isSpace ? EMPTY_WORD_HASH : extendWordHash(tree.wordHash[node]!, token);
+        ranking.offer(acoustic + childScore, slot, token, IMPOSSIBLE, acoustic, state, wordHash, childScore);
+      }
+    }
+  }
+
+  /** Makes the ranked prefixes the new beam, adding those to the tree that were never kept before. */
+  #keepBest(): void {
+    const { ranking, tree } = { ranking: this.#ranking, tree: this.#tree };
+    const beam = this.#beam;
+    const next = this.#nextBeam;
+    for (let slot = 0; slot < beam.count; slot++) tree.slot[beam.node[slot]!] = -1;
+    next.count = ranking.count;
+    for (let slot = 0; slot < ranking.count; slot++) {
+      const entry = ranking.order[slot]!;
+      const from = beam.node[ranking.slot[entry]!]!;
+      const token = ranking.token[entry]!;
+      let node = from;
+      if (token >= 0) {
+        node = tree.find(from, token);
+        if (node < 0) {
+          const textScore = ranking.textScore[entry]!;
+          node = tree.add(from, token, ranking.state[entry]!, ranking.wordHash[entry]!, textScore);
+        }
+      }
+      next.node[slot] = node;
+      next.blank[slot] = ranking.blank[entry]!;
+      next.token[slot] = ranking.acoustic[entry]!;
+      tree.slot[node] = slot;
+    }
+    this.#beam = next;
+    this.#nextBeam = beam;
+  }
+
+  /** The best prefix when the text ends here: its last word is complete, and a word or sentence end follows. */
+  #best(): { node: number; score: number } {
+    let best = { node: 0, score: IMPOSSIBLE };
+    for (let slot = 0; slot < this.#beam.count; slot++) {
+      const node = this.#beam.node[slot]!;
+      const acoustic = logAdd(this.#beam.blank[slot]!, this.#beam.token[slot]!);
+      const score = acoustic + this.#tree.textScore[node]! + this.#endScore(node);
+      if (score > best.score) best = { node, score };
+    }
+    return best;
+  }
+
+  #endScore(node: number): number {
+    if (this.#model === null || node === 0 || this.#tree.token[node] === this.#space) return 0;
+    const state = this.#tree.state[node]!;
+    this.#model.advance(state, BLANK);
+    let logProb = this.#model.logProb;
+    if (this.#space >= 0) {
+      this.#model.advance(state, this.#space);
+      logProb = logAdd(logProb, this.#model.logProb);
+    }
+    const isKnown = this.#model.hasWord(this.#tree.wordHash[node]!);
+    return this.#options.languageModelWeight * logProb + (isKnown ? this.#options.wordBonus : 0);
+  }
+}
+
+/** Prefixes alive after a frame: log-prob of their paths that end in blank, in their last token, and of both. */
+class Beam {
+  count = 0;
+  readonly node: Int32Array;
+  readonly blank: Float64Array;
+  readonly token: Float64Array;
+  readonly total: Float64Array;
+
+  constructor(width: number) {
+    this.node = new Int32Array(width);
+    this.blank = new Float64Array(width);
+    this.token = new Float64Array(width);
+    this.total = new Float64Array(width);
+  }
+}

@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import fc from "fast-check";
+import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { textOf } from "../../src/domain/decoding/words.js";
+import { BigramModel, everyText, logProbsOf, SMALL_VOCABULARY, simpleBeamSearch } from "./reference.js";
+
+const WIDTH = SMALL_VOCABULARY.length;
+const UNPRUNED = { candidatesPerFrame: WIDTH, candidateFloor: Number.NEGATIVE_INFINITY };
+/** Log-probs are stored in 32 bits; five frames of them and a few sums stay well inside this. */
+const TOLERANCE = 1e-4;
+
+const weight = fc.double({ min: 0.01, max: 1, noNaN: true });
+const audio = fc
+  .integer({ min: 1, max: 5 })
+  .chain((frames) => fc.array(weight, { minLength: frames * WIDTH, maxLength: frames * WIDTH }));
+const bigrams = fc.array(weight, { minLength: WIDTH * WIDTH, maxLength: WIDTH * WIDTH });
+const fusion = fc.record({
+  languageModelWeight: fc.double({ min: 0, max: 1.5, noNaN: true }),
+  characterBonus: fc.double({ min: -1, max: 2, noNaN: true }),
+  wordBonus: fc.double({ min: -1, max: 2, noNaN: true }),
+});
+
+test("without pruning the best text is the one whose paths and text add up to most", () => {
+  fc.assert(
+    fc.property(audio, bigrams, fusion, fc.boolean(), (weights, rows, fused, hasModel) => {
+      const frames = weights.length / WIDTH;
+      const logProbs = logProbsOf(weights, WIDTH);
+      const model = hasModel ? new BigramModel(rows, WIDTH) : null;
+      const options = { ...UNPRUNED, ...fused, beamWidth: WIDTH ** frames };
+      const found = new PrefixBeamSearch(SMALL_VOCABULARY, model, options).decode(logProbs, frames);
+      const texts = everyText(logProbs, frames, WIDTH, model, fused);
+      assert.ok(
+        Math.abs(found.score - texts[0]!.score) < TOLERANCE,
+        `${found.score} is not ${texts[0]!.score}`,
+      );
+      const equallyGood = texts.filter((text) => text.score > texts[0]!.score - TOLERANCE);
+      assert.ok(equallyGood.some((text) => textOf(text.tokens, SMALL_VOCABULARY) === found.text));
+    }),
+  );
+});
+
+test("with a narrow beam it finds what the plain search over maps finds", () => {
+  const longer = fc
+    .integer({ min: 1, max: 16 })
+    .chain((frames) => fc.array(weight, { minLength: frames * WIDTH, maxLength: frames * WIDTH }));
+  const width = fc.integer({ min: 1, max: 6 });
+  fc.assert(
+    fc.property(longer, bigrams, fusion, width, (weights, rows, fused, beamWidth) => {
+      const frames = weights.length / WIDTH;
+      const logProbs = logProbsOf(weights, WIDTH);
+      const model = new BigramModel(rows, WIDTH);
+      const search = new PrefixBeamSearch(SMALL_VOCABULARY, model, { ...UNPRUNED, ...fused, beamWidth });
+      const found = search.decode(logProbs, frames);
+      const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, beamWidth);
+      assert.equal(found.text, textOf(expected.tokens, SMALL_VOCABULARY));
+      assert.ok(Math.abs(found.score - expected.score) < 1e-3);
+    }),
+  );
+});
+
+test("a used workspace gives the same result as a fresh one", () => {
+  const options = { beamWidth: 4, languageModelWeight: 0.5, characterBonus: 0.3, wordBonus: 0.2 };
+  fc.assert(
+    fc.property(audio, audio, bigrams, (first, second, rows) => {
+      const model = new BigramModel(rows, WIDTH);
+      const used = new PrefixBeamSearch(SMALL_VOCABULARY, model, options);
+      used.decode(logProbsOf(first, WIDTH), first.length / WIDTH);
+      const fresh = new PrefixBeamSearch(SMALL_VOCABULARY, model, options);
+      const logProbs = logProbsOf(second, WIDTH);
+      const frames = second.length / WIDTH;
+      assert.deepEqual(used.decode(logProbs, frames), fresh.decode(logProbs, frames));
+    }),
+  );
+});
+
+test("many frames outgrow the workspace and the result stays that of the plain search", () => {
+  const frames = 400;
+  let seed = 7;
+  const weights = Array.from({ length: frames * WIDTH }, () => {
+    seed = (Math.imul(seed, 1103515245) + 12345) >>> 0;
+    return 0.01 + seed / 2 ** 32;
+  });
+  const rows = weights.slice(0, WIDTH * WIDTH);
+  const fused = { languageModelWeight: 0.4, characterBonus: 0.9, wordBonus: 0.5 };
+  const model = new BigramModel(rows, WIDTH);
+  const logProbs = logProbsOf(weights, WIDTH);
+  const search = new PrefixBeamSearch(SMALL_VOCABULARY, model, { ...UNPRUNED, ...fused, beamWidth: 8 });
+  const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, 8);
+  assert.equal(search.decode(logProbs, frames).text, textOf(expected.tokens, SMALL_VOCABULARY));
+});
+
+test("words come with the time of their letters", () => {
+  // а а _ б space б: "аб" in frames 0 to 3, "б" in frame 5.
+  const path = [2, 2, 0, 3, 1, 3];
+  const weights = path.flatMap((best) => SMALL_VOCABULARY.map((_, i) => (i === best ? 1 : 0.001)));
+  const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
+  const found = new PrefixBeamSearch(SMALL_VOCABULARY, null, options).decode(
+    logProbsOf(weights, WIDTH),
+    path.length,
+    { frameSeconds: 0.04, offsetSeconds: 10 },
+  );
+  assert.equal(found.text, "аб б");
+  assert.deepEqual(found.words, [
+    { word: "аб", start: 10, end: 10.16 },
+    { word: "б", start: 10.2, end: 10.24 },
+  ]);
+  assert.ok(found.confidence > 0.99 && found.confidence <= 1);
+});
+
+test("silence and no frames at all are an empty text", () => {
+  const options = { beamWidth: 4, languageModelWeight: 0.5, characterBonus: 0.5, wordBonus: 0 };
+  const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
+  const silence = logProbsOf([1, 1e-5, 1e-5, 1e-5, 1, 1e-5, 1e-5, 1e-5], WIDTH);
+  for (const frames of [0, 2]) {
+    const found = search.decode(silence, frames);
+    assert.equal(found.text, "");
+    assert.deepEqual(found.words, []);
+    assert.equal(found.confidence, 1);
+  }
+});
