@@ -1,0 +1,34 @@
+// What `npm start` runs: the service as a child of this process, in the environment it needs.
+import { spawn, spawnSync } from "node:child_process";
+import { constants } from "node:os";
+import { fileURLToPath } from "node:url";
+
+const main = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
+
+// Read by the allocator before a process starts: with it, memory of models that were released goes back to the system.
+const env = { MALLOC_TRIM_THRESHOLD_: "131072", ...process.env };
+const [file, ...args] = [...endWithParent(), process.execPath, main, ...process.argv.slice(2)];
+const child = spawn(file, args, { env, stdio: "inherit" });
+
+for (const signal of SIGNALS) {
+  process.on(signal, () => {
+    // A terminal sends Ctrl-C to the child as well; twice would mean "at once".
+    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+  });
+}
+
+child.on("error", (error) => {
+  console.error(`Cannot start the service: ${error.message}`);
+  process.exit(1);
+});
+child.on("exit", (code, signal) => {
+  process.exit(signal === null ? code : 128 + constants.signals[signal]);
+});
+
+/** Where the system can, the service is told to stop even when this process is killed without a chance to tell it. */
+function endWithParent() {
+  const prefix = ["setpriv", "--pdeathsig", "TERM"];
+  const probe = process.platform === "linux" ? spawnSync(prefix[0], [...prefix.slice(1), "true"]) : null;
+  return probe?.status === 0 ? prefix : [];
+}

@@ -1,0 +1,99 @@
+// What `npm test` runs after the build: node:test over the compiled tests. Words select files by their path
+// (`npm test -- store`), options go to the runner (`npm test -- --test-name-pattern=lock`).
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** Debian packages without which tests fail; as root they are installed when they are missing. */
+const REQUIRED_PACKAGES = [];
+/** Debian packages that only evaluations use. */
+const OPTIONAL_PACKAGES = ["espeak-ng"];
+/** Settings of a service on this machine, which tests must not pick up. */
+const SERVICE_SETTINGS = [
+  ...[
+    "HOST",
+    "PORT",
+    "DATA_DIR",
+    "DATABASE_URL",
+    "DEV_API_KEY",
+    "LOG_LEVEL",
+    "FRONT",
+    "MODELS_DIR",
+    "DRAIN_S",
+  ],
+  ...["FILE_WORKERS", "LIVE_WORKERS", "SYNTHESIS_WORKERS", "ORT_THREADS", "KEY_PEPPER", "URL_FETCH_ALLOW"],
+  ...["DAUYS_URL", "DAUYS_API_KEY"],
+];
+const TIMEOUT_MS = 300_000;
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+
+installMissing(REQUIRED_PACKAGES);
+noteMissing(OPTIONAL_PACKAGES);
+process.exitCode = runTests(process.argv.slice(2));
+
+function runTests(args) {
+  const options = args.filter((argument) => argument.startsWith("-"));
+  const words = args.filter((argument) => !argument.startsWith("-"));
+  const files = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
+  if (files.length === 0) {
+    console.error(`no test file's path has one of: ${words.join(", ") || "(any)"}`);
+    return 2;
+  }
+  const environment = Object.entries(process.env).filter(([name]) => !SERVICE_SETTINGS.includes(name));
+  const concurrency = availableParallelism() > 2 ? 2 : 1;
+  const runner = [
+    "--test",
+    `--test-concurrency=${concurrency}`,
+    `--test-timeout=${TIMEOUT_MS}`,
+    ...options,
+    ...files,
+  ];
+  const result = spawnSync(process.execPath, runner, {
+    cwd: root,
+    env: Object.fromEntries(environment),
+    stdio: "inherit",
+  });
+  return result.status ?? 1;
+}
+
+/** Compiled tests whose source is still there: the compiler leaves the output of deleted files behind. */
+function testFiles() {
+  const compiled = join(root, "dist/test");
+  if (!existsSync(compiled)) return [];
+  return readdirSync(compiled, { recursive: true })
+    .filter((name) => name.endsWith(".test.js"))
+    .filter((name) => existsSync(join(root, "test", name.replace(/\.js$/, ".ts"))))
+    .map((name) => relative(root, join(compiled, name)))
+    .sort();
+}
+
+function installMissing(packages) {
+  const missing = packages.filter((name) => !isInstalled(name));
+  if (missing.length === 0) return;
+  if (process.getuid?.() !== 0) {
+    console.error(`tests need the Debian packages: ${missing.join(" ")}`);
+    process.exit(1);
+  }
+  for (const args of [
+    ["update", "-q"],
+    ["install", "-qy", "--no-install-recommends", ...missing],
+  ]) {
+    const { status } = spawnSync("apt-get", args, {
+      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    if (status !== 0) process.exit(status ?? 1);
+  }
+}
+
+function noteMissing(packages) {
+  const missing = packages.filter((name) => !isInstalled(name));
+  if (missing.length > 0) console.error(`not installed, and only evaluations use them: ${missing.join(" ")}`);
+}
+
+function isInstalled(name) {
+  return spawnSync("dpkg", ["--status", name], { stdio: "ignore" }).status === 0;
+}

@@ -1,0 +1,94 @@
+import type { ApiKey } from "../store/api-keys.js";
+import type { Store } from "../store/store.js";
+import {
+  type Command,
+  CommandError,
+  type CommandInput,
+  printLine,
+  printNote,
+  UsageError,
+} from "./command.js";
+import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { table } from "./table.js";
+
+export const keysCommand: Command = {
+  usage: "keys create|list|revoke [KEY_ID]",
+  summary: `Makes, lists and revokes API keys; ${OPERATOR_HELP}.`,
+  options: { json: { type: "boolean" }, org: { type: "string" }, name: { type: "string" } },
+  optionHelp: [
+    "--org ORG_ID  create: whose key (may be left out while there is one organization); list: only this one's",
+    "--name NAME  create: what the key is for",
+  ],
+  run: keys,
+};
+
+async function keys(input: CommandInput): Promise<void> {
+  const [action, ...rest] = input.positionals;
+  if (action === "create" && rest.length === 0)
+    return await withStore(input, (store) => create(store, input));
+  if (action === "list" && rest.length === 0) return await withStore(input, (store) => list(store, input));
+  if (action === "revoke" && rest.length === 1)
+    return await withStore(input, (store) => revoke(store, rest[0]!, input));
+  if (action === "revoke") throw new UsageError("revoke takes one KEY_ID, as `dauys keys list` shows it");
+  throw new UsageError("say create, list or revoke");
+}
+
+async function create(store: Store, { options }: CommandInput): Promise<void> {
+  const organizationId = await organizationFor(store, options.text("org"));
+  const { rawKey, ...key } = await store.apiKeys.create({
+    organizationId,
+    name: options.text("name") ?? "key",
+  });
+  if (options.isSet("json")) return printLine(JSON.stringify({ ...toJson(key), key: rawKey }));
+  printLine(rawKey);
+  printNote(`${key.id} of ${organizationId}. The key is shown this once: only a hash of it is kept.`);
+}
+
+async function list(store: Store, { options }: CommandInput): Promise<void> {
+  const found = await store.apiKeys.list(options.text("org"));
+  if (options.isSet("json")) return printLine(JSON.stringify({ data: found.map(toJson) }));
+  const rows = found.map((key) => [
+    key.id,
+    key.organizationId,
+    `${key.prefix}...${key.lastFour}`,
+    key.name,
+    key.createdAt.toISOString(),
+    key.lastUsedAt?.toISOString() ?? "never",
+    key.revokedAt === null ? "active" : "revoked",
+  ]);
+  printLine(table(["ID", "ORGANIZATION", "KEY", "NAME", "CREATED", "LAST USED", "STATE"], rows));
+}
+
+async function revoke(store: Store, id: string, { options }: CommandInput): Promise<void> {
+  const key = await store.apiKeys.revoke(id);
+  if (key === null) throw new CommandError(`there is no key ${id}`);
+  if (options.isSet("json")) return printLine(JSON.stringify(toJson(key)));
+  printLine(`${id} is revoked; a running service follows within 30 s`);
+}
+
+async function organizationFor(store: Store, wanted: string | null): Promise<string> {
+  if (wanted !== null) {
+    if ((await store.organizations.find(wanted)) !== null) return wanted;
+    throw new CommandError(`there is no organization ${wanted}: see \`dauys orgs list\``);
+  }
+  const all = await store.organizations.list();
+  if (all.length === 1) return all[0]!.id;
+  if (all.length === 0)
+    throw new CommandError('there is no organization yet: make one with `dauys orgs create "NAME"`');
+  throw new UsageError(
+    `--org is missing, and there are ${all.length} organizations: see \`dauys orgs list\``,
+  );
+}
+
+function toJson(key: ApiKey) {
+  return {
+    id: key.id,
+    organization_id: key.organizationId,
+    prefix: key.prefix,
+    last_four: key.lastFour,
+    name: key.name,
+    created_at: key.createdAt,
+    last_used_at: key.lastUsedAt,
+    revoked_at: key.revokedAt,
+  };
+}

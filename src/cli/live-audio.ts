@@ -1,0 +1,94 @@
+import { createReadStream } from "node:fs";
+import { extname } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Resampler } from "../domain/audio/resample.js";
+import { WavSampleReader } from "../domain/audio/wav-samples.js";
+import { CommandError } from "./command.js";
+
+export const LIVE_RATE_HZ = 16_000;
+
+const CHUNK_MS = 100;
+const CHUNK_BYTES = (LIVE_RATE_HZ * 2 * CHUNK_MS) / 1000;
+const RAW_ENDINGS = [".pcm", ".raw"];
+
+/**
+ * 16-bit mono PCM at 16 kHz from a WAV of any rate and layout, or from raw samples that are that already.
+ *
+ * @param source a file, or "-" for standard input, which may be either
+ */
+export async function* liveAudio(source: string): AsyncGenerator<Buffer> {
+  const stream: AsyncIterable<Buffer> = source === "-" ? process.stdin : createReadStream(source);
+  const bytes = stream[Symbol.asyncIterator]();
+  const head = await readHead(bytes);
+  if (head.subarray(0, 4).toString("latin1") === "RIFF") return yield* fromWav(head, bytes);
+  if (source !== "-" && !RAW_ENDINGS.includes(extname(source).toLowerCase())) {
+    throw new CommandError(
+      `Cannot listen to ${source}: it must be a WAV, or raw 16-bit mono samples at 16 kHz named .pcm or .raw. ` +
+        `Others: ffmpeg -i ${JSON.stringify(source)} -f s16le -ac 1 -ar 16000 - | dauys listen -`,
+    );
+  }
+  if (head.length > 0) yield head;
+  for await (const part of remaining(bytes)) yield part;
+}
+
+/** Hands audio on in pieces of a tenth of a second, none before its time; slower sources set their own pace. */
+export async function* atRealTime(audio: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const startedAtMs = performance.now();
+  let sentMs = 0;
+  let held: Buffer = Buffer.alloc(0);
+  for await (const part of audio) {
+    held = Buffer.concat([held, part]);
+    while (held.length >= CHUNK_BYTES) {
+      const earlyMs = startedAtMs + sentMs - performance.now();
+      if (earlyMs > 0) await sleep(earlyMs);
+      yield held.subarray(0, CHUNK_BYTES);
+      held = held.subarray(CHUNK_BYTES);
+      sentMs += CHUNK_MS;
+    }
+  }
+  if (held.length > 0) yield held;
+}
+
+async function* fromWav(head: Buffer, bytes: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  const reader = new WavSampleReader();
+  let resampler: Resampler | null = null;
+  for await (const part of joined(head, bytes)) {
+    const samples = reader.push(part);
+    const fromHz = reader.header?.sampleRateHz ?? LIVE_RATE_HZ;
+    if (fromHz !== LIVE_RATE_HZ) resampler ??= new Resampler({ fromHz, toHz: LIVE_RATE_HZ });
+    const atLiveRate = resampler === null ? samples : resampler.push(samples);
+    if (atLiveRate.length > 0) yield toPcm16(atLiveRate);
+  }
+  reader.end();
+  const rest = resampler?.flush();
+  if (rest !== undefined && rest.length > 0) yield toPcm16(rest);
+}
+
+function toPcm16(samples: Float32Array): Buffer {
+  const pcm = Buffer.allocUnsafe(samples.length * 2);
+  for (let i = 0; i < samples.length; i++) {
+    const scaled = Math.round(samples[i]! * 32_768);
+    pcm.writeInt16LE(Math.max(-32_768, Math.min(32_767, scaled)), i * 2);
+  }
+  return pcm;
+}
+
+/** The first four bytes or more, which tell a WAV from anything else; less at the end of a short source. */
+async function readHead(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
+  let head: Buffer = Buffer.alloc(0);
+  while (head.length < 4) {
+    const next = await bytes.next();
+    if (next.done === true) break;
+    head = Buffer.concat([head, next.value]);
+  }
+  return head;
+}
+
+async function* joined(head: Buffer, bytes: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield head;
+  yield* remaining(bytes);
+}
+
+function remaining(bytes: AsyncIterator<Buffer>): AsyncIterable<Buffer> {
+  return { [Symbol.asyncIterator]: () => bytes };
+}
