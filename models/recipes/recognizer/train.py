@@ -1,8 +1,9 @@
 """Train the recogniser on the shards that exist, picking up new ones as they appear.
 
-The learning rate follows the wall clock (`--minutes`): warm-up, hold, cosine to 1 %. Killed and started again, it goes
-on from the last checkpoint with the minutes that were left. One thread by default; `--device cuda` runs the same code
-on a GPU. Every `--eval-minutes` it scores the averaged weights, appends to curve.json and exports the graphs.
+The learning rate follows the wall clock (`--minutes`): warm-up, hold, cosine to 1 %. Stopped (SIGTERM saves first) or
+killed and started again, it goes on from the last checkpoint with the minutes that were left. One thread by default;
+`--device cuda` runs the same code on a GPU. Every `--eval-minutes` it scores the averaged weights, appends to
+curve.json and exports the graphs.
 """
 import argparse
 import glob
@@ -10,6 +11,7 @@ import json
 import os
 import platform
 import shutil
+import signal
 import time
 
 import numpy as np
@@ -23,6 +25,8 @@ from model import Recognizer, parameters
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(HERE, "..", ".cache", "recognizer")
+RU = 1  # kind of a Russian clip, see generate.py
+RU_WEIGHT = 1.8  # Russian clips are shorter, faster and spelled further from their sound: draw them more often
 CURRICULUM = 0.25  # share of the run on nearly clean shards only
 SILENCE = float(np.log(A.MEL_FLOOR))
 
@@ -31,9 +35,10 @@ class Shards:
     """All clips loaded so far, in memory as bytes (29 MB an hour)."""
 
     def __init__(self, folder):
-        self.folder, self.names, self.data = folder, set(), []
+        self.folder, self.names, self.data = folder, [], []
         self.clips = np.zeros((0, 4), np.int64)  # shard, clip, mel frames, noisy
-        self.uses = np.zeros(0, np.float64)
+        self.uses, self.cost = np.zeros(0), np.zeros(0)
+        self.past = {}  # shard name -> uses, from a checkpoint
         self.frames = 0
 
     def refresh(self):
@@ -41,7 +46,7 @@ class Shards:
             name = os.path.basename(path)
             if name in self.names:
                 continue
-            self.names.add(name)
+            self.names.append(name)
             z = {k: v for k, v in np.load(path).items()}
             self.data.append(z)
             n = len(z["kind"])
@@ -49,8 +54,14 @@ class Shards:
             new = np.stack([np.full(n, len(self.data) - 1), np.arange(n), length,
                             np.full(n, int(name.startswith("noisy")))], 1)
             self.clips = np.concatenate([self.clips, new])
-            self.uses = np.concatenate([self.uses, np.zeros(n)])
+            before = self.past.get(name)
+            self.uses = np.concatenate([self.uses, before if before is not None and len(before) == n else np.zeros(n)])
+            self.cost = np.concatenate([self.cost, np.where(z["kind"] == RU, 1 / RU_WEIGHT, 1.0)])
             self.frames += length.sum()
+
+    def used(self):
+        """Shard name -> how often each of its clips was used; goes into the checkpoint."""
+        return {name: self.uses[self.clips[:, 0] == i] for i, name in enumerate(self.names)}
 
     def statistics(self):
         """Per-bin mean and standard deviation of the log-mel of the first shard."""
@@ -67,7 +78,7 @@ class Shards:
         rows = rows[np.argsort(self.uses[rows] + 2 * rng.random(len(rows)))]
         total = np.cumsum(self.clips[rows, 2])
         rows = rows[:np.searchsorted(total, 40 * frames) + 1]
-        self.uses[rows] += 1
+        self.uses[rows] += self.cost[rows]
         rows = rows[np.argsort(self.clips[rows, 2] * rng.uniform(0.97, 1.03, len(rows)))]
         out, group, top = [], [], 0
         for r in rows:
@@ -187,6 +198,8 @@ def main():
     os.makedirs(a.out, exist_ok=True)
     path = os.path.join(a.out, "checkpoint.pt")
     shards = Shards(a.shards)
+    if os.path.exists(path):
+        shards.past = torch.load(path, map_location="cpu").get("uses", {})
     shards.refresh()
     model = Recognizer().to(a.device)
     mean, std = shards.statistics()
@@ -212,14 +225,14 @@ def main():
 
     def save():
         torch.save(dict(config=model.config, model=model.state_dict(), ema=ema, optimizer=opt.state_dict(), step=step,
-                        spent=spent + time.time() - began, seen=seen, curve=curve), path + ".part")
+                        spent=spent + time.time() - began, seen=seen, curve=curve, uses=shards.used()), path + ".part")
         os.rename(path + ".part", path)
 
     def report(final=False):
         nonlocal items
         averaged.load_state_dict(ema)
-        entry = dict(minutes=round((spent + time.time() - began) / 60, 1), step=step, hours_seen=round(seen / 360000, 1),
-                     hours_distinct=round(shards.frames / 360000, 1), loss_full=round(recent[1], 4),
+        entry = dict(minutes=round((spent + time.time() - began) / 60, 1), step=step,
+                     hours_seen=round(seen / 360000, 1), hours_distinct=round(shards.frames / 360000, 1), loss_full=round(recent[1], 4),
                      loss_causal=round(recent[0], 4), loss_speech=round(recent[2], 4))
         if items is None and os.path.exists(os.path.join(evaluate.EVAL, "index.jsonl")):
             items = evaluate.load_set(a.per_cell)
@@ -236,9 +249,12 @@ def main():
         if final:
             shutil.copy(os.path.join(a.out, "curve.json"), os.path.join(a.model_dir, "training.json"))
 
+    stop = []
+    signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
     began = time.time()
-    last_save = last_report = spent
-    recent = np.zeros(3)
+    last_save = spent
+    last_report = spent // (a.eval_minutes * 60) * a.eval_minutes * 60
+    recent = None  # running means of the three losses
     done = spent >= a.minutes * 60
     while not done:
         shards.refresh()
@@ -267,20 +283,23 @@ def main():
                     else:
                         ema[k].copy_(v)
             parts = np.array([float(x.detach()) for x in parts])
-            recent = parts if step == 0 else 0.98 * recent + 0.02 * parts
+            recent = parts if recent is None else 0.98 * recent + 0.02 * parts
             seen += int(batch[1].sum()) * 4
             step += 1
             if step % 50 == 0:
                 print("%6.1f min step %d lr %.2e causal %.3f full %.3f speech %.4f norm %.2f seen %.1f h of %.1f h" % (
                     now / 60, step, opt.param_groups[0]["lr"], *recent, norm, seen / 360000, shards.frames / 360000),
                     flush=True)
+            if stop:
+                save()
+                return
             if now - last_save > 300:
                 last_save = now
                 save()
             if now - last_report > a.eval_minutes * 60:
-                last_report = now
+                last_report += a.eval_minutes * 60
                 report()
-    if began and recent.any():
+    if recent is not None:
         report(final=True)
         save()
 
