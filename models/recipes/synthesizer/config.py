@@ -47,14 +47,15 @@ class Voice:
     gender: str
     style: str
     best_for: str
+    f0_range: tuple  # Hz; bounds of the pitch tracker, well outside what the variant says
 
 
 VOICES = [
     Voice("aigul", "Aigul", "kk+Annie", "female",
           "clear and lively, wide intonation",
-          "assistants, announcements, dialogue and learning material"),
+          "assistants, announcements, dialogue and learning material", (105.0, 400.0)),
     Voice("dauren", "Dauren", "kk+m7", "male",
           "low and even, unhurried",
-          "news, long reading, instructions and telephone menus"),
+          "news, long reading, instructions and telephone menus", (68.0, 190.0)),
 ]
 DEFAULT_VOICE = "aigul"
