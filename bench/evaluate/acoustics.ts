@@ -1,0 +1,53 @@
+import { gunzipSync } from "node:zlib";
+import { CtcTwoPass } from "../../native/onnx/ctc-two-pass.js";
+import {
+  type ModelPackage,
+  type RecognizerManifest,
+  readManifest,
+  readPackageFile,
+} from "../../native/onnx/model-package.js";
+import { LanguageModel } from "../../src/domain/decoding/language-model.js";
+import type { SpokenItem } from "./sets.js";
+import { readWav } from "./wav.js";
+
+/** Log-probs of a whole utterance by both heads. */
+export interface Heard {
+  readonly item: SpokenItem;
+  readonly frames: number;
+  /** `[frames, vocabulary]`, natural log; the streaming head, without context to the right. */
+  readonly causal: Float32Array;
+  /** `[frames, vocabulary]`, natural log; the full-context head, as finals and files use it. */
+  readonly full: Float32Array;
+  readonly audioSeconds: number;
+  readonly fullMs: number;
+}
+
+/** A recogniser package with the parts of decoding that the service puts together in its workers. */
+export interface LoadedRecognizer {
+  readonly graphs: CtcTwoPass;
+  readonly languageModel: LanguageModel;
+  readonly manifest: RecognizerManifest;
+}
+
+export async function loadRecognizerParts(folder: string): Promise<LoadedRecognizer> {
+  const manifest = (await readManifest(folder)) as RecognizerManifest;
+  const model: ModelPackage<RecognizerManifest> = { folder, manifest };
+  const graphs = await CtcTwoPass.load(model, { intraOpThreads: 1 });
+  const languageModel = LanguageModel.parse(gunzipSync(await readPackageFile(model, "languageModel")));
+  return { graphs, languageModel, manifest };
+}
+
+/** Runs both heads over one recording. */
+export async function hear(recognizer: LoadedRecognizer, item: SpokenItem): Promise<Heard> {
+  const { graphs, manifest } = recognizer;
+  const pcm = await readWav(item.path, manifest.sampleRateHz);
+  const before = performance.now();
+  const { logProbs: full, frames } = await graphs.decodeUtterance(pcm);
+  const fullMs = performance.now() - before;
+  // The same frames once more through the streaming head; its output does not depend on how audio is cut.
+  const batch = graphs.stepBatch(1, frames);
+  batch.pcm.set(pcm.subarray(0, batch.pcm.length));
+  await batch.run();
+  const audioSeconds = pcm.length / manifest.sampleRateHz;
+  return { item, frames, causal: batch.logProbs, full, audioSeconds, fullMs };
+}

@@ -1,0 +1,10 @@
+import { fileURLToPath } from "node:url";
+
+/** The repository, seen from `dist/bench/evaluate`. */
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+export const MODELS = `${ROOT}models/`;
+export const RECIPES = `${MODELS}recipes/`;
+export const EVALUATION_SET = `${RECIPES}.cache/eval/`;
+export const DEV_SET = `${RECIPES}.cache/dev/`;
+export const REFERENCE_SPEECH = `${RECIPES}.cache/reference/`;
+export const RECORDINGS = `${ROOT}test/fixtures/speech/`;

@@ -1,0 +1,46 @@
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const HELP = `npm run bench -- NAME [--smoke] [options of the bench]
+npm run bench -- --smoke      every micro bench in smoke size
+
+Results go to bench/results/NAME.json; a smoke run saves nothing.`;
+const ROOMS = ["micro", "e2e"] as const;
+
+/** What a bench file exports. */
+interface BenchModule {
+  run(options: { readonly smoke: boolean; readonly args: readonly string[] }): Promise<void>;
+}
+
+process.exitCode = await main(process.argv.slice(2));
+
+async function main(argv: readonly string[]): Promise<number> {
+  const smoke = argv.includes("--smoke");
+  const name = argv.find((argument) => !argument.startsWith("-"));
+  const args = argv.filter((argument) => argument !== "--smoke" && argument !== name);
+  const found = ROOMS.flatMap((room) => benchesIn(room).map((bench) => ({ room, bench })));
+  const chosen = found.filter(({ room, bench }) => (name === undefined ? room === "micro" : bench === name));
+  if ((name === undefined && !smoke) || chosen.length === 0) {
+    console.error(`${HELP}\n\nNAME is one of ${found.map(({ bench }) => bench).join(", ")}`);
+    return 2;
+  }
+  for (const { room, bench } of chosen) {
+    const module = (await import(`./${room}/${bench}.js`)) as BenchModule;
+    await module.run({ smoke, args });
+  }
+  return 0;
+}
+
+function benchesIn(room: (typeof ROOMS)[number]): string[] {
+  const folder = fileURLToPath(new URL(`${room}/`, import.meta.url));
+  try {
+    return readdirSync(folder)
+      .filter((file) => file.endsWith(".js"))
+      .map((file) => file.slice(0, -".js".length))
+      .sort();
+  } catch (error) {
+    // A room without benches has no folder in dist.
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}

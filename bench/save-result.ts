@@ -1,0 +1,62 @@
+import { execFileSync } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { cpus, totalmem } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { Bench } from "tinybench";
+
+/** The repository's `bench/results`, seen from `dist/bench`. */
+const RESULTS = fileURLToPath(new URL("../../bench/results/", import.meta.url));
+
+/** What every saved result says about where it comes from. */
+export interface ResultOrigin {
+  readonly name: string;
+  /** With `+` when tracked files differ from it; null outside a repository. */
+  readonly commit: string | null;
+  readonly date: string;
+  readonly machine: { readonly cpu: string; readonly cores: number; readonly memoryBytes: number };
+  readonly node: string;
+}
+
+export function originOf(name: string): ResultOrigin {
+  const cores = cpus();
+  return {
+    name,
+    commit: commit(),
+    date: new Date().toISOString(),
+    machine: {
+      cpu: cores[0]?.model ?? `${process.platform} ${process.arch}`,
+      cores: cores.length,
+      memoryBytes: totalmem(),
+    },
+    node: process.version,
+  };
+}
+
+/**
+ * Writes `bench/results/<name>.json`: origin, then `data` (parameters, figures, raw samples).
+ * @returns the file's path
+ */
+export async function saveResult(name: string, data: Readonly<Record<string, unknown>>): Promise<string> {
+  await mkdir(RESULTS, { recursive: true });
+  const path = `${RESULTS}${name}.json`;
+  await writeFile(path, `${JSON.stringify({ ...originOf(name), ...data }, null, 1)}\n`);
+  return path;
+}
+
+/** Figures of a finished tinybench run; its tasks must have been made with `retainSamples`. */
+export function taskFigures(bench: Bench): { name: string; p50Ms: number; samplesMs: number[] }[] {
+  return bench.tasks.map(({ name, result }) => {
+    if (result.state !== "completed") throw new Error(`bench task "${name}" is ${result.state}`);
+    const samplesMs = [...(result.latency.samples ?? [])];
+    return { name, p50Ms: result.latency.p50, samplesMs };
+  });
+}
+
+function commit(): string | null {
+  try {
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: RESULTS, encoding: "utf8" }).trim();
+    return git("rev-parse", "--short", "HEAD") + (git("status", "--porcelain", "-uno") === "" ? "" : "+");
+  } catch {
+    return null;
+  }
+}
