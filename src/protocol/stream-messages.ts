@@ -42,3 +42,19 @@ export type StreamServerMessage =
   | { readonly type: "going_away"; readonly deadline_s: number }
   | { readonly type: "error"; readonly code: string; readonly detail: string; readonly retryable: boolean }
   | { readonly type: "done"; readonly audio_seconds: number; readonly credits_charged: number };
+
+const ACTIONS = { finalize: true, close: true, keepalive: true } as const;
+
+/** Reads a text message of the client; null when it is not JSON. */
+export function parseStreamClientMessage(text: string): StreamClientMessage | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The caller answers with `bad_message`.
+    return null;
+  }
+  const type = typeof value === "object" && value !== null && "type" in value ? value.type : null;
+  const isKnown = typeof type === "string" && Object.hasOwn(ACTIONS, type);
+  return isKnown ? { type: type as keyof typeof ACTIONS } : { type: "ignored" };
+}

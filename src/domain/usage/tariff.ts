@@ -1,0 +1,41 @@
+/** Credits per unit of use, as a fraction of whole numbers. */
+export interface Tariff {
+  readonly credits: number;
+  readonly perUnits: number;
+}
+
+/** 2.5 credits per second of a file. */
+export const FILE_TARIFF: Tariff = { credits: 5, perUnits: 2 };
+/** 6 credits per second of live audio. */
+export const LIVE_TARIFF: Tariff = { credits: 6, perUnits: 1 };
+/** 2 credits per 5 billed characters. */
+export const SYNTHESIS_TARIFF: Tariff = { credits: 2, perUnits: 5 };
+
+/** Credits for a transcribed file of `sampleCount` samples per channel at its own rate. */
+export function fileCredits(sampleCount: number, sampleRateHz: number, tariff: Tariff = FILE_TARIFF): number {
+  return ceilingOfFraction(sampleCount * tariff.credits, sampleRateHz * tariff.perUnits);
+}
+
+/** Credits for a live session that accepted `sampleCount` samples. */
+export function liveCredits(sampleCount: number, sampleRateHz: number, tariff: Tariff = LIVE_TARIFF): number {
+  return ceilingOfFraction(sampleCount * tariff.credits, sampleRateHz * tariff.perUnits);
+}
+
+/** Credits for `billedCharacters` Unicode code points of submitted text. */
+export function synthesisCredits(billedCharacters: number, tariff: Tariff = SYNTHESIS_TARIFF): number {
+  return ceilingOfFraction(billedCharacters * tariff.credits, tariff.perUnits);
+}
+
+/** Rounds up in whole numbers: money never passes through a fraction. */
+function ceilingOfFraction(numerator: number, denominator: number): number {
+  if (!Number.isSafeInteger(numerator) || numerator < 0) {
+    throw new RangeError(`Cannot price a use: it must be a whole number of units, received ${numerator}`);
+  }
+  if (!Number.isSafeInteger(denominator) || denominator <= 0) {
+    throw new RangeError(
+      `Cannot price a use: its rate must be a positive whole number, received ${denominator}`,
+    );
+  }
+  const rest = numerator % denominator;
+  return (numerator - rest) / denominator + (rest > 0 ? 1 : 0);
+}

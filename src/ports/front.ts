@@ -1,0 +1,122 @@
+/** Header names in lower case. */
+export type Headers = Readonly<Record<string, string>>;
+
+/** One HTTP request as a handler sees it; the same for every adapter. */
+export interface FrontRequest {
+  /** Upper case. */
+  readonly method: string;
+  /** Percent-decoded, with its leading slash, without the query. */
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly remoteAddress: string;
+  /** Null when the client does not say how long the body is. */
+  readonly contentLength: number | null;
+  /**
+   * Why the request cannot be trusted (conflicting lengths, a path that does not decode), else null. Such a request has
+   * no body, and its connection is closed after the answer.
+   */
+  readonly malformed: string | null;
+  /**
+   * The body as it arrives. A reader that is slow slows the sender down. May be read once; chunks belong to the reader.
+   * @throws {SpeechError} `CANCELLED` when the client leaves or stalls before the body is complete
+   */
+  readonly body: AsyncIterable<Uint8Array>;
+  /** Aborted when the client goes away before its answer is complete. */
+  readonly signal: AbortSignal;
+  /** Case does not matter; repeated headers are joined with commas. */
+  header(name: string): string | undefined;
+}
+
+/** The answer to one request. To a HEAD request the same calls are made, and no body is sent. */
+export interface FrontResponse {
+  /** Status and headers are decided; they leave with the first bytes of the body. */
+  readonly hasStarted: boolean;
+  /** Complete, reset, or given up by the client. */
+  readonly isOver: boolean;
+  /** With a `content-length` exactly that many bytes must follow, without one the body is chunked. */
+  start(status: number, headers: Headers): void;
+  /**
+   * Sends bytes and settles when more are welcome: a client that reads slowly slows the writer down.
+   * @throws {SpeechError} `CANCELLED` when the client is gone or has read nothing for too long
+   */
+  write(chunk: Uint8Array): Promise<void>;
+  /**
+   * Completes the answer; without earlier writes the length becomes known from `chunk`.
+   * @throws {SpeechError} `CANCELLED` as `write`
+   */
+  end(chunk?: Uint8Array): Promise<void>;
+  /** Breaks the connection, so that what was sent cannot be taken for a complete answer. */
+  reset(): void;
+}
+
+/** An open WebSocket. Calls after its end do nothing. */
+export interface FrontSocket {
+  /** Bytes handed over that the client has not taken yet. */
+  readonly bufferedBytes: number;
+  sendText(text: string): void;
+  sendBinary(bytes: Uint8Array): void;
+  /** Closes after what was sent. A client that does not take it within a few seconds is cut off. */
+  close(code: number, reason: string): void;
+  /** Cuts the connection at once. */
+  terminate(): void;
+}
+
+/** What a socket's owner is told. `closed` comes exactly once and last. */
+export interface SocketEvents {
+  text(text: string): void;
+  /** The bytes are lent for the length of the call. */
+  binary(bytes: Uint8Array): void;
+  /** 1006 when the client vanished without a closing message. */
+  closed(code: number, reason: string): void;
+}
+
+export type UpgradeDecision =
+  | { readonly type: "refuse"; readonly status: number; readonly headers: Headers; readonly body: string }
+  | {
+      readonly type: "accept";
+      /** Must be one of those the client offered, or null. */
+      readonly protocol: string | null;
+      /** Headers of the 101 answer. */
+      readonly headers: Headers;
+      /** Called once the socket is open; returns who is told about it. */
+      readonly open: (socket: FrontSocket) => SocketEvents;
+    };
+
+/** What a front serves. Handlers may throw: the front answers 500 or resets the connection, and goes on. */
+export interface FrontHandlers {
+  /** Routing is the handler's own: it is called for every request that is not an upgrade. */
+  request(request: FrontRequest, response: FrontResponse): Promise<void>;
+  /** Decides about a WebSocket before it is opened; may take its time. */
+  upgrade(request: FrontRequest): Promise<UpgradeDecision>;
+  /** Told about what a handler threw, and about failures inside the front. */
+  failed(error: unknown): void;
+}
+
+/** Limits of one front; times in milliseconds. */
+export interface FrontLimits {
+  /** A longer WebSocket message closes the socket (1009). */
+  readonly messageBytes: number;
+  /** A request body or a reader that makes no progress for this long is given up. */
+  readonly stallMs: number;
+  /** How long a closing WebSocket may take to say goodbye. */
+  readonly closingMs: number;
+}
+
+export const DEFAULT_FRONT_LIMITS: FrontLimits = {
+  messageBytes: 1 << 20,
+  stallMs: 60_000,
+  closingMs: 5_000,
+};
+
+/** The outside world over HTTP and WebSocket. */
+export interface Front {
+  readonly kind: "uws" | "node";
+  /**
+   * Listens exclusively on `port`, 0 for any free one.
+   * @returns the port in use
+   * @throws when the port is taken or the host is not ours
+   */
+  listen(host: string, port: number): Promise<number>;
+  /** Takes no new connections, gives running requests and sockets up to `graceMs`, then cuts the rest. */
+  close(graceMs: number): Promise<void>;
+}

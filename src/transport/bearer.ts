@@ -1,0 +1,42 @@
+import { SpeechError } from "../domain/errors.js";
+import type { FrontRequest } from "../ports/front.js";
+import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
+
+const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
+/** The first subprotocol of a client that sends its key as the second. */
+export const BEARER_PROTOCOL = "svc-bearer";
+
+/** How a client shows its key on the live socket. */
+export type StreamCredential =
+  | { readonly type: "header"; readonly key: string | null }
+  | { readonly type: "protocol"; readonly key: string | null }
+  | { readonly type: "key-in-query" };
+
+/** The bearer key of a request, or null. */
+export function bearerKey(request: FrontRequest): string | null {
+  const match = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
+  return match?.[1] ?? null;
+}
+
+/** Finds out how a live client authenticates. The header wins over the subprotocol. */
+export function streamCredential(request: FrontRequest): StreamCredential {
+  for (const value of request.query.values()) {
+    // A URL ends up in logs and histories: a key that came in one is refused, and never looked up.
+    if (value.includes("sk-svc-")) return { type: "key-in-query" };
+  }
+  if (request.header("authorization") !== undefined) return { type: "header", key: bearerKey(request) };
+  const protocols = (request.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
+  if (protocols[0] !== BEARER_PROTOCOL) return { type: "header", key: null };
+  return { type: "protocol", key: protocols[1] ?? null };
+}
+
+/**
+ * Whose key this is. A key that breaks the format is not looked up.
+ *
+ * @throws {SpeechError} `KEY_INVALID` with one text for every kind of wrong key, `AUTH_UNAVAILABLE`
+ */
+export async function authenticate(key: string | null, keys: KeyStore): Promise<KeyIdentity> {
+  const identity = key !== null && KEY_PATTERN.test(key) ? await keys.find(key) : null;
+  if (identity === null) throw new SpeechError("KEY_INVALID", "missing or invalid API key");
+  return identity;
+}

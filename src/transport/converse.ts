@@ -1,0 +1,38 @@
+import type { Caller, StopReason } from "../../actors/session/conversation.js";
+import { SpeechError } from "../domain/errors.js";
+import { authenticate, bearerKey } from "./bearer.js";
+import type { Exchange } from "./exchange.js";
+import type { RouteDeps } from "./routes.js";
+
+/** Whoever asks, once the key has been found good and the service takes new work. */
+export async function admit(exchange: Exchange, deps: RouteDeps): Promise<Caller> {
+  if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
+  const identity = await authenticate(bearerKey(exchange.request), deps.keys);
+  return { requestId: exchange.requestId, identity };
+}
+
+/**
+ * Runs a conversation until its answer is complete. It ends early, within one model step, when the client leaves, when
+ * the answer cannot be delivered, and when the service has waited long enough for it.
+ */
+export async function converse(
+  exchange: Exchange,
+  deps: RouteDeps,
+  conversation: { stop(reason: StopReason): void },
+  answer: () => Promise<void>,
+): Promise<void> {
+  const { signal } = exchange.request;
+  const onGone = () => conversation.stop("client-left");
+  const over = deps.running.add({ goingAway: () => {}, stop: () => conversation.stop("service-stops") });
+  signal.addEventListener("abort", onGone, { once: true });
+  try {
+    if (signal.aborted) throw new SpeechError("CANCELLED", "the client is gone");
+    await answer();
+  } catch (thrown) {
+    conversation.stop("client-left");
+    throw thrown;
+  } finally {
+    signal.removeEventListener("abort", onGone);
+    over();
+  }
+}

@@ -1,0 +1,96 @@
+import type { ErrorCode } from "../domain/errors.js";
+
+/** HTTP status of each expected failure. 499 is never sent: whoever cancelled is gone. */
+export const HTTP_STATUS = {
+  INVALID_REQUEST: 400,
+  TEXT_REQUIRED: 400,
+  TEXT_TOO_LONG: 400,
+  NOTHING_TO_SAY: 400,
+  UNKNOWN_MODEL: 404,
+  UNKNOWN_VOICE: 404,
+  UNSUPPORTED_FORMAT: 400,
+  NO_AUDIO: 400,
+  AUDIO_UNREADABLE: 400,
+  AUDIO_TOO_SHORT: 400,
+  AUDIO_TOO_LONG: 413,
+  BODY_TOO_LARGE: 413,
+  KEY_INVALID: 401,
+  OUT_OF_CREDITS: 429,
+  TOO_MANY_REQUESTS: 429,
+  TOO_FAST: 429,
+  NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  AUTH_UNAVAILABLE: 503,
+  ENGINE_BUSY: 503,
+  WORKER_LOST: 503,
+  MODEL_BROKEN: 500,
+  CANCELLED: 499,
+  SHUTTING_DOWN: 503,
+  INTERNAL: 500,
+} as const satisfies Record<ErrorCode, number>;
+
+/** Close code of the live socket for each expected failure: 4000 + HTTP status where the client can do something. */
+export const CLOSE_CODE = {
+  INVALID_REQUEST: 4400,
+  TEXT_REQUIRED: 4400,
+  TEXT_TOO_LONG: 4400,
+  NOTHING_TO_SAY: 4400,
+  UNKNOWN_MODEL: 4400,
+  UNKNOWN_VOICE: 4400,
+  UNSUPPORTED_FORMAT: 4400,
+  NO_AUDIO: 4400,
+  AUDIO_UNREADABLE: 4400,
+  AUDIO_TOO_SHORT: 4400,
+  AUDIO_TOO_LONG: 4413,
+  BODY_TOO_LARGE: 1009,
+  KEY_INVALID: 4401,
+  OUT_OF_CREDITS: 4429,
+  TOO_MANY_REQUESTS: 4429,
+  TOO_FAST: 4400,
+  NOT_FOUND: 4400,
+  METHOD_NOT_ALLOWED: 4400,
+  AUTH_UNAVAILABLE: 4503,
+  ENGINE_BUSY: 1013,
+  WORKER_LOST: 1011,
+  MODEL_BROKEN: 1011,
+  CANCELLED: 1011,
+  SHUTTING_DOWN: 1012,
+  INTERNAL: 1011,
+} as const satisfies Record<ErrorCode, number>;
+
+/** Seconds after which a client may try again; failures that are not named here do not heal by themselves. */
+const RETRY_AFTER_S: Partial<Record<ErrorCode, number>> = {
+  TOO_MANY_REQUESTS: 1,
+  AUTH_UNAVAILABLE: 2,
+  ENGINE_BUSY: 2,
+  WORKER_LOST: 1,
+  SHUTTING_DOWN: 5,
+};
+
+/** The stable name of a failure in `X-Svc-Error` and in live `error` messages. */
+export function errorName(code: ErrorCode): string {
+  return code.toLowerCase();
+}
+
+/** Whether the same request may succeed later. */
+export function isRetryable(code: ErrorCode): boolean {
+  return code in RETRY_AFTER_S;
+}
+
+/** Headers that tell clients what kind of failure this is and whether to try again. */
+export function errorHeaders(code: ErrorCode): Record<string, string> {
+  const headers: Record<string, string> = { "x-svc-error": errorName(code) };
+  const retryAfterS = RETRY_AFTER_S[code];
+  if (retryAfterS !== undefined) headers["retry-after"] = String(retryAfterS);
+  // Clients of the OpenAI shape retry every 429 unless they are told not to; a retry cannot create credits.
+  if (code === "OUT_OF_CREDITS") headers["x-should-retry"] = "false";
+  if (code === "KEY_INVALID") headers["www-authenticate"] = "Bearer";
+  return headers;
+}
+
+/** What the client is told: our own mistakes are described in the log only. */
+export function publicDetail(error: { readonly code: ErrorCode; readonly message: string }): string {
+  if (error.code === "INTERNAL") return "internal error";
+  if (error.code === "MODEL_BROKEN") return "the model cannot be used at the moment";
+  return error.message;
+}

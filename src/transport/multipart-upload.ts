@@ -1,0 +1,92 @@
+import { SpeechError } from "../domain/errors.js";
+import type { FrontRequest } from "../ports/front.js";
+import { type MultipartEvent, MultipartReader, multipartBoundary } from "../protocol/multipart.js";
+
+const FILE_PART = "file";
+/** All fields of a form together. */
+const LONGEST_FIELDS_BYTES = 64 * 1024;
+
+export function isMultipart(request: FrontRequest): boolean {
+  return /^multipart\/form-data\b/i.test(request.header("content-type")?.trim() ?? "");
+}
+
+/** A form with one file that is still arriving. Fields may stand before and after the file. */
+export class FormUpload {
+  /** Complete once `bytes` has been read to its end. A name that ends in `[]` counts without it. */
+  readonly fields = new Map<string, string>();
+  readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
+  #fieldBytes = 0;
+  #fileName: string | undefined;
+
+  private constructor(request: FrontRequest) {
+    this.#events = eventsOf(request);
+  }
+
+  get fileName(): string | undefined {
+    return this.#fileName;
+  }
+
+  /** Reads up to the beginning of the file. @throws {SpeechError} `NO_AUDIO` when there is none, `INVALID_REQUEST` */
+  static async open(request: FrontRequest): Promise<FormUpload> {
+    const form = new FormUpload(request);
+    if (!(await form.#readFields()))
+      throw new SpeechError("NO_AUDIO", "no audio supplied: the form has no part file");
+    return form;
+  }
+
+  /** The bytes of the file; reads the form to its end. */
+  get bytes(): AsyncIterable<Uint8Array> {
+    return this.#readFile();
+  }
+
+  async *#readFile(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (;;) {
+      const { value: event } = await this.#events.next();
+      if (event?.type !== "data") break;
+      yield event.bytes;
+    }
+    if (await this.#readFields()) {
+      throw new SpeechError("INVALID_REQUEST", "supply exactly one file part, received several");
+    }
+  }
+
+  /** Collects fields up to the next file part; false when the form is over. */
+  async #readFields(): Promise<boolean> {
+    let name = "";
+    let value: Uint8Array[] = [];
+    for (;;) {
+      const { value: event, done } = await this.#events.next();
+      if (done === true || event === undefined) return false;
+      if (event.type === "part") {
+        name = event.name;
+        value = [];
+        if (name !== FILE_PART) continue;
+        this.#fileName = event.fileName;
+        return true;
+      }
+      if (event.type === "part-end") this.#keep(name, Buffer.concat(value).toString());
+      else value.push(this.#counted(event.bytes));
+    }
+  }
+
+  #keep(name: string, value: string): void {
+    this.fields.set(name.replace(/\[\]$/, ""), value);
+  }
+
+  #counted(bytes: Uint8Array): Uint8Array {
+    this.#fieldBytes += bytes.length;
+    if (this.#fieldBytes > LONGEST_FIELDS_BYTES) {
+      throw new SpeechError(
+        "BODY_TOO_LARGE",
+        `the fields of a form must be at most ${LONGEST_FIELDS_BYTES} bytes`,
+      );
+    }
+    return bytes;
+  }
+}
+
+async function* eventsOf(request: FrontRequest): AsyncGenerator<MultipartEvent, void, undefined> {
+  const reader = new MultipartReader(multipartBoundary(request.header("content-type") ?? ""));
+  for await (const chunk of request.body) yield* reader.push(chunk);
+  reader.end();
+}

@@ -1,0 +1,197 @@
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
+import { WebSocketServer } from "ws";
+import type { Front, FrontHandlers, FrontLimits, FrontRequest, UpgradeDecision } from "../ports/front.js";
+import { BodyQueue } from "./body-queue.js";
+import { NodeAnswer } from "./node-response.js";
+import { NodeFrontSocket } from "./node-socket.js";
+import { newRequestId } from "./request-id.js";
+import { parseContentLength, parseTarget } from "./request-target.js";
+import { decideSafely, serveSafely } from "./serve-safely.js";
+
+const HEADER_BYTES = 16 * 1024;
+/** A client that still uploads when its answer is complete may go on this long to read that answer. */
+const LINGER_MS = 5_000;
+
+/** The front on Node's own HTTP server, with `ws` for WebSocket. */
+export class NodeFront implements Front {
+  readonly kind = "node";
+  readonly #handlers: FrontHandlers;
+  readonly #limits: FrontLimits;
+  readonly #server: Server;
+  readonly #webSockets: WebSocketServer;
+  readonly #sockets = new Set<NodeFrontSocket>();
+  #onNoSockets: (() => void) | null = null;
+
+  constructor(handlers: FrontHandlers, limits: FrontLimits) {
+    this.#handlers = handlers;
+    this.#limits = limits;
+    // The time a whole request may take is bounded by progress, not by a fixed figure: uploads can be long.
+    const settings = { maxHeaderSize: HEADER_BYTES, requestTimeout: 0, headersTimeout: 30_000 };
+    this.#server = createServer({ ...settings, keepAliveTimeout: 10_000 }, (req, res) =>
+      this.#request(req, res),
+    );
+    this.#webSockets = new WebSocketServer({
+      noServer: true,
+      maxPayload: limits.messageBytes,
+      perMessageDeflate: false,
+      clientTracking: false,
+    });
+    this.#server.on("upgrade", (req, socket, head) => void this.#upgrade(req, socket, head));
+    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseUnreadable(error, socket));
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      const failed = (error: Error) =>
+        reject(new Error(`Cannot listen on ${host}:${port}`, { cause: error }));
+      this.#server.once("error", failed);
+      this.#server.listen({ host, port, exclusive: true }, () => {
+        this.#server.off("error", failed);
+        this.#server.on("error", (error) => this.#handlers.failed(error));
+        resolve((this.#server.address() as AddressInfo).port);
+      });
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const cut = setTimeout(() => {
+      for (const socket of this.#sockets) socket.terminate();
+      this.#server.closeAllConnections();
+    }, graceMs);
+    this.#server.closeIdleConnections();
+    // Connections that have upgraded are not the server's any more.
+    if (this.#sockets.size > 0) {
+      await new Promise<void>((resolve) => {
+        this.#onNoSockets = resolve;
+      });
+    }
+    await closed;
+    clearTimeout(cut);
+  }
+
+  #request(req: IncomingMessage, res: ServerResponse): void {
+    const body = new BodyQueue(req, this.#limits.stallMs);
+    const abort = new AbortController();
+    const request = readRequest(req, body, abort.signal);
+    const answer = new NodeAnswer(res, {
+      closesConnection: request.malformed !== null || !this.#server.listening,
+      stallMs: this.#limits.stallMs,
+    });
+    req.on("data", (chunk: Buffer) => (res.writableEnded ? undefined : body.push(chunk)));
+    req.on("end", () => body.complete());
+    req.on("error", () => body.fail("the client left before its request was complete"));
+    res.on("error", () => {
+      // A write to a client that has left; `close` follows and says so.
+    });
+    res.on("close", () => {
+      body.fail("the client left before its request was complete");
+      if (!res.writableFinished) abort.abort();
+    });
+    res.on("finish", () => letGo(req, body));
+    void serveSafely(this.#handlers, request, answer);
+  }
+
+  async #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const abort = new AbortController();
+    const onGone = () => abort.abort();
+    socket.on("error", onGone).on("close", onGone);
+    const body = new BodyQueue(req, this.#limits.stallMs);
+    body.complete();
+    const decision = await decideSafely(this.#handlers, readRequest(req, body, abort.signal));
+    if (abort.signal.aborted) return;
+    socket.off("error", onGone).off("close", onGone);
+    if (decision.type === "refuse") {
+      // The client may be gone before it has read why.
+      socket.on("error", () => socket.destroy());
+      socket.end(rawAnswer(decision));
+      return;
+    }
+    this.#accept(req, socket, head, decision);
+  }
+
+  #accept(
+    req: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    decision: Extract<UpgradeDecision, { type: "accept" }>,
+  ): void {
+    this.#webSockets.options.handleProtocols = () => decision.protocol ?? false;
+    const addHeaders = (lines: string[]) => {
+      for (const [name, value] of Object.entries(decision.headers)) lines.push(`${name}: ${value}`);
+    };
+    this.#webSockets.once("headers", addHeaders);
+    // A handshake that is not valid is answered by `ws` itself, and the callback does not come. All of it is synchronous.
+    this.#webSockets.handleUpgrade(req, socket, head, (webSocket) => {
+      const front = new NodeFrontSocket(webSocket, this.#handlers, this.#limits, () => {
+        this.#sockets.delete(front);
+        if (this.#sockets.size === 0) this.#onNoSockets?.();
+      });
+      this.#sockets.add(front);
+      front.open(decision.open);
+    });
+    this.#webSockets.off("headers", addHeaders);
+  }
+}
+
+function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal): FrontRequest {
+  const target = parseTarget(req.url ?? "/");
+  const { headers } = req;
+  const lengths = headers["content-length"] === undefined ? [] : [headers["content-length"]];
+  const length = parseContentLength(lengths, headers["transfer-encoding"] !== undefined);
+  return {
+    method: req.method ?? "GET",
+    path: target.path,
+    query: target.query,
+    remoteAddress: req.socket.remoteAddress ?? "",
+    contentLength: typeof length === "number" ? length : null,
+    malformed: typeof length === "string" ? length : target.problem,
+    body,
+    signal,
+    header: (name) => {
+      const value = headers[name.toLowerCase()];
+      return Array.isArray(value) ? value.join(", ") : value;
+    },
+  };
+}
+
+/** The answer is out: the rest of an unread body is dropped for a while, then the connection is cut. */
+function letGo(req: IncomingMessage, body: BodyQueue): void {
+  if (req.complete) return;
+  body.discard();
+  req.resume();
+  const cut = setTimeout(() => req.destroy(), LINGER_MS).unref();
+  req.once("close", () => clearTimeout(cut));
+}
+
+/** Node's parser gave up on the request: there is no request to hand on, so the answer is made here. */
+function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
+  if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+  const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
+  const headers = {
+    "content-type": "application/json",
+    "x-request-id": newRequestId(),
+    "x-svc-error": "invalid_request",
+    "access-control-allow-origin": "*",
+  };
+  const detail = isTooLong ? `headers hold at most ${HEADER_BYTES} bytes` : "the request is not valid HTTP";
+  socket.end(
+    rawAnswer({ type: "refuse", status: isTooLong ? 431 : 400, headers, body: JSON.stringify({ detail }) }),
+  );
+}
+
+function rawAnswer(decision: Extract<UpgradeDecision, { type: "refuse" }>): string {
+  const lines = [`HTTP/1.1 ${decision.status} ${STATUS_CODES[decision.status] ?? ""}`];
+  for (const [name, value] of Object.entries(decision.headers)) lines.push(`${name}: ${value}`);
+  lines.push(`content-length: ${Buffer.byteLength(decision.body)}`, "connection: close", "", decision.body);
+  return lines.join("\r\n");
+}

@@ -1,0 +1,22 @@
+import { SpeechError } from "../domain/errors.js";
+import type { FrontRequest } from "../ports/front.js";
+import { type JsonFields, parseJsonBody } from "../protocol/json-fields.js";
+
+export const LONGEST_JSON_BYTES = 64 * 1024;
+
+/** Reads and parses a JSON body. @throws {SpeechError} `BODY_TOO_LARGE`, `INVALID_REQUEST`, `CANCELLED` */
+export async function readJson(request: FrontRequest): Promise<JsonFields> {
+  if ((request.contentLength ?? 0) > LONGEST_JSON_BYTES) throw tooLarge();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of request.body) {
+    bytes += chunk.length;
+    if (bytes > LONGEST_JSON_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return parseJsonBody(Buffer.concat(chunks));
+}
+
+function tooLarge(): SpeechError {
+  return new SpeechError("BODY_TOO_LARGE", `a JSON body must be at most ${LONGEST_JSON_BYTES} bytes`);
+}

@@ -1,0 +1,29 @@
+/** Where a request goes, or why that cannot be told. */
+export interface RequestTarget {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly problem: string | null;
+}
+
+/** Splits and decodes a request target such as `/v1/voices?model=x`; an absolute one keeps only its path. */
+export function parseTarget(rawTarget: string): RequestTarget {
+  const target = rawTarget.startsWith("/") ? rawTarget : rawTarget.replace(/^https?:\/\/[^/?]*/i, "");
+  const mark = target.indexOf("?");
+  const rawPath = mark < 0 ? target : target.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
+  try {
+    return { path: decodeURIComponent(rawPath || "/"), query, problem: null };
+  } catch {
+    // decodeURIComponent throws only for escapes that are not UTF-8.
+    return { path: "/", query, problem: "the path must be percent-encoded UTF-8" };
+  }
+}
+
+/** Length of the body by its header: null when not given, a message when it cannot be trusted. */
+export function parseContentLength(values: readonly string[], isChunked: boolean): number | null | string {
+  if (values.length === 0) return null;
+  if (values.length > 1) return "Content-Length must be given once";
+  const value = values[0]!.trim();
+  if (!/^\d{1,15}$/.test(value)) return "Content-Length must be a whole number of bytes";
+  return isChunked ? "Content-Length and Transfer-Encoding exclude each other" : Number(value);
+}

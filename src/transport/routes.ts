@@ -1,0 +1,36 @@
+import type { Conversations } from "../../actors/session/conversation.js";
+import type { Log } from "../observe/log.js";
+import type { Clock } from "../ports/clock.js";
+import type { KeyStore } from "../ports/key-store.js";
+import { catalogRoutes } from "./catalog-routes.js";
+import type { Exchange } from "./exchange.js";
+import type { RunningWork } from "./running-work.js";
+import { speechRoutes } from "./speech-routes.js";
+import { synthesisRoutes } from "./synthesis-routes.js";
+import { transcribeRoutes } from "./transcribe-routes.js";
+
+/** One path and method; HEAD is answered by GET. A path that ends in `/*` takes everything below it. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Ends the exchange, or throws a `SpeechError` that becomes its answer. */
+  handle(exchange: Exchange): Promise<void>;
+}
+
+/** What routes are made of. */
+export interface RouteDeps {
+  readonly conversations: Conversations;
+  readonly keys: KeyStore;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly running: RunningWork;
+  /** An existing folder for uploads; what is written there is deleted when its request ends. */
+  readonly spoolDir: string;
+  /** Whether the service can do its work; told to orchestrators by `/ready`. */
+  readonly isReady: () => boolean | Promise<boolean>;
+}
+
+/** Every HTTP route of the public interface. */
+export function createRoutes(deps: RouteDeps): readonly Route[] {
+  return [...catalogRoutes(deps), ...synthesisRoutes(deps), ...speechRoutes(deps), ...transcribeRoutes(deps)];
+}

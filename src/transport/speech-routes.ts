@@ -1,0 +1,65 @@
+import type { CatalogModel, SynthesisConversation } from "../../actors/session/conversation.js";
+import { SpeechError } from "../domain/errors.js";
+import { parseSpeechRequest } from "../protocol/speech-request.js";
+import type { SynthesisRequest } from "../protocol/synthesis-request.js";
+import { admit, converse } from "./converse.js";
+import type { Exchange } from "./exchange.js";
+import { readJson } from "./read-json.js";
+import type { Route, RouteDeps } from "./routes.js";
+import { answerWithWav, charsHeader } from "./synthesis-routes.js";
+
+/** Text-to-speech for clients of the OpenAI shape. */
+export function speechRoutes(deps: RouteDeps): readonly Route[] {
+  return [{ method: "POST", path: "/v1/audio/speech", handle: (exchange) => speak(exchange, deps) }];
+}
+
+async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
+  const caller = await admit(exchange, deps);
+  const { synthesis, format } = parseSpeechRequest(await readJson(exchange.request));
+  checkNames(synthesis, deps.conversations.models);
+  const conversation = deps.conversations.synthesis(caller, synthesis);
+  const answer = format === "pcm" ? answerWithPcm : answerWithWav;
+  await converse(exchange, deps, conversation, () => answer(exchange, conversation));
+}
+
+/** On this path a wrong name is a wrong value (400), and the message says which are right. */
+function checkNames(request: SynthesisRequest, models: readonly CatalogModel[]): void {
+  const speaking = models.filter((model) => model.task === "synthesis");
+  const model = speaking.find((candidate) => candidate.name === request.model);
+  if (model === undefined) throw wrongName("model", request.model, speaking);
+  if (request.voice === null || model.voices.some((voice) => voice.name === request.voice)) return;
+  throw wrongName("voice", request.voice, model.voices);
+}
+
+function wrongName(field: string, value: string, known: readonly { readonly name: string }[]): SpeechError {
+  const names = known.map(({ name }) => name).join(", ");
+  return new SpeechError(
+    "INVALID_REQUEST",
+    `${field} must be one of ${names}, received ${JSON.stringify(value.slice(0, 60))}`,
+  );
+}
+
+/** Samples as they are made: 16-bit, little-endian, mono. */
+async function answerWithPcm(exchange: Exchange, conversation: SynthesisConversation): Promise<void> {
+  const start = () =>
+    exchange.start(200, {
+      "content-type": "audio/pcm",
+      "x-sample-rate": String(conversation.sampleRateHz),
+      "x-channels": "1",
+      "x-bit-depth": "16",
+      ...charsHeader(conversation),
+    });
+  for await (const { pcm } of conversation.sentences()) {
+    if (exchange.status === null) start();
+    await exchange.write(littleEndian(pcm));
+  }
+  if (exchange.status === null) start();
+  await exchange.end();
+}
+
+function littleEndian(pcm: Int16Array): Uint8Array {
+  const bytes = new Uint8Array(pcm.length * 2);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < pcm.length; i++) view.setInt16(i * 2, pcm[i]!, true);
+  return bytes;
+}

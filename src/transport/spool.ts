@@ -1,0 +1,64 @@
+import { open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { SpeechError } from "../domain/errors.js";
+
+/** The longest upload in bytes. */
+export const LONGEST_UPLOAD_BYTES = 999_999_999;
+
+/**
+ * Writes an upload to a file of its own, at the pace of the disk, and lends its path to `use`.
+ *
+ * The file is deleted in every ending. At no time is more than a few chunks in memory.
+ *
+ * @param extension with its dot, or empty
+ * @throws {SpeechError} `BODY_TOO_LARGE`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
+ */
+export async function withUpload<T>(
+  body: AsyncIterable<Uint8Array>,
+  options: {
+    readonly spoolDir: string;
+    readonly name: string;
+    readonly extension: string;
+    readonly maxBytes: number;
+  },
+  use: (path: string) => Promise<T>,
+): Promise<T> {
+  const path = join(options.spoolDir, `${options.name}${options.extension}`);
+  try {
+    const bytes = await writeUpload(body, path, options.maxBytes);
+    if (bytes === 0) throw new SpeechError("NO_AUDIO", "no audio supplied");
+    return await use(path);
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+/** The extension of a file name that a client sent, or `.wav`: only it matters, and only if it looks like one. */
+export function safeExtension(fileName: string | undefined): string {
+  return /\.[a-z0-9]{1,8}$/.exec((fileName ?? "").trim().toLowerCase())?.[0] ?? ".wav";
+}
+
+export function uploadTooLarge(maxBytes: number): SpeechError {
+  return new SpeechError(
+    "BODY_TOO_LARGE",
+    `the audio must be at most ${maxBytes} bytes: split it and send it in parts`,
+  );
+}
+
+async function writeUpload(body: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<number> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    let bytes = 0;
+    for await (const chunk of body) {
+      bytes += chunk.length;
+      if (bytes > maxBytes) throw uploadTooLarge(maxBytes);
+      for (let start = 0; start < chunk.length; ) {
+        const { bytesWritten } = await file.write(chunk, start);
+        start += bytesWritten;
+      }
+    }
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,151 @@
+import type { Caller, LiveConversation, LiveSink } from "../../actors/session/conversation.js";
+import { asSpeechError, SpeechError } from "../domain/errors.js";
+import type { Log } from "../observe/log.js";
+import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../ports/front.js";
+import { parseStreamClientMessage, type StreamServerMessage } from "../protocol/stream-messages.js";
+import { parseStreamQuery } from "../protocol/stream-query.js";
+import { authenticate, BEARER_PROTOCOL, type StreamCredential, streamCredential } from "./bearer.js";
+import { CORS_HEADERS } from "./cors.js";
+import {
+  CLOSE_CODE,
+  errorHeaders,
+  errorName,
+  HTTP_STATUS,
+  isRetryable,
+  publicDetail,
+} from "./error-status.js";
+import { LiveAuthorization } from "./live-authorization.js";
+import { newRequestId } from "./request-id.js";
+import type { RouteDeps } from "./routes.js";
+
+export const STREAM_PATH = "/v1/stream";
+/** A client that leaves this much unread is cut off: finals are never dropped, so they would pile up. */
+const MAX_UNREAD_BYTES = 1 << 20;
+
+/** Decides about WebSockets: who may open `/v1/stream`, and what is said to those who may not. */
+export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
+  const keys = new LiveAuthorization(deps.keys, deps.clock);
+  return async (request) => {
+    const requestId = newRequestId();
+    const log = deps.log.child({ requestId });
+    const credential = streamCredential(request);
+    const accepted = { protocol: credential.type === "protocol" ? BEARER_PROTOCOL : null, requestId };
+    try {
+      if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
+      if (request.path !== STREAM_PATH) throw new SpeechError("NOT_FOUND", "nothing lives at this path");
+      if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
+      const identity = await authenticate(keyOf(credential), keys);
+      const options = parseStreamQuery(request.query);
+      const open = (socket: FrontSocket) => {
+        log.info({ path: STREAM_PATH, organizationId: identity.organizationId }, "live socket opened");
+        const startLive = (sink: LiveSink) => deps.conversations.live({ requestId, identity }, options, sink);
+        return new StreamSocket(socket, log).start(deps, startLive);
+      };
+      return accept(accepted, open);
+    } catch (thrown) {
+      const error = asSpeechError(thrown);
+      log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
+      if (credential.type !== "protocol" || request.path !== STREAM_PATH) return refuse(error, requestId);
+      // Browsers cannot read a failed handshake: they are let in to be told.
+      return accept(accepted, (socket) => new StreamSocket(socket, log).refuse(error));
+    }
+  };
+}
+
+/** @throws {SpeechError} `INVALID_REQUEST` for a key in the query */
+function keyOf(credential: StreamCredential): string | null {
+  if (credential.type !== "key-in-query") return credential.key;
+  throw new SpeechError(
+    "INVALID_REQUEST",
+    "an API key must not be sent in the URL: use the Authorization header or the svc-bearer subprotocol",
+  );
+}
+
+function accept(
+  { protocol, requestId }: { readonly protocol: string | null; readonly requestId: Caller["requestId"] },
+  open: (socket: FrontSocket) => SocketEvents,
+): UpgradeDecision {
+  return { type: "accept", protocol, headers: { "x-request-id": requestId }, open };
+}
+
+function refuse(error: SpeechError, requestId: string): UpgradeDecision {
+  const headers = {
+    "content-type": "application/json",
+    "x-request-id": requestId,
+    ...CORS_HEADERS,
+    ...errorHeaders(error.code),
+  };
+  return {
+    type: "refuse",
+    status: HTTP_STATUS[error.code],
+    headers,
+    body: JSON.stringify({ detail: publicDetail(error) }),
+  };
+}
+
+/** Only our own failures are worth a stack in the log. */
+function serverFault(error: SpeechError): SpeechError | undefined {
+  return HTTP_STATUS[error.code] >= 500 ? error : undefined;
+}
+
+/** Between one socket and its live conversation. */
+class StreamSocket {
+  readonly #socket: FrontSocket;
+  readonly #log: Log;
+
+  constructor(socket: FrontSocket, log: Log) {
+    this.#socket = socket;
+    this.#log = log;
+  }
+
+  start(deps: RouteDeps, startLive: (sink: LiveSink) => LiveConversation): SocketEvents {
+    let conversation: LiveConversation;
+    try {
+      conversation = startLive({
+        send: (message) => this.#send(message),
+        close: (code, reason) => this.#socket.close(code, reason),
+      });
+    } catch (thrown) {
+      const error = asSpeechError(thrown);
+      this.#log.error({ err: thrown, code: error.code }, "live session did not start");
+      return this.refuse(error);
+    }
+    const over = deps.running.add({
+      goingAway: (deadlineSeconds) => conversation.goingAway(deadlineSeconds),
+      stop: () => this.#socket.close(CLOSE_CODE.SHUTTING_DOWN, "going away"),
+    });
+    return {
+      text: (text) => onText(conversation, text),
+      binary: (bytes) => conversation.audio(bytes),
+      closed: (code) => {
+        over();
+        conversation.disconnected();
+        this.#log.info({ closeCode: code }, "live socket closed");
+      },
+    };
+  }
+
+  /** Tells why there is no session, and closes. */
+  refuse(error: SpeechError): SocketEvents {
+    const { code } = error;
+    const detail = publicDetail(error);
+    this.#send({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) });
+    this.#socket.close(CLOSE_CODE[code], errorName(code));
+    return { text: () => {}, binary: () => {}, closed: () => {} };
+  }
+
+  #send(message: StreamServerMessage): void {
+    this.#socket.sendText(JSON.stringify(message));
+    if (this.#socket.bufferedBytes <= MAX_UNREAD_BYTES) return;
+    this.#log.warn({ unreadBytes: this.#socket.bufferedBytes }, "live client does not read");
+    this.#socket.terminate();
+  }
+}
+
+function onText(conversation: LiveConversation, text: string): void {
+  const message = parseStreamClientMessage(text);
+  if (message === null) conversation.badMessage("a text message must be JSON");
+  else if (message.type === "finalize") conversation.finalize();
+  else if (message.type === "close") conversation.close();
+  else if (message.type === "keepalive") conversation.keepalive();
+}

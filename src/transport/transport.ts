@@ -1,0 +1,101 @@
+import { SpeechError } from "../domain/errors.js";
+import { systemClock } from "../ports/clock.js";
+import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
+import { preflightHeaders } from "./cors.js";
+import { Exchange } from "./exchange.js";
+import { newRequestId } from "./request-id.js";
+import { Router } from "./router.js";
+import { createRoutes, type Route, type RouteDeps } from "./routes.js";
+import { RunningWork } from "./running-work.js";
+import { type FrontKind, selectFront } from "./select-front.js";
+import { createStreamUpgrade, STREAM_PATH } from "./stream-upgrade.js";
+
+export interface TransportDeps extends Omit<RouteDeps, "running" | "clock"> {
+  readonly front: FrontKind;
+  readonly clock?: RouteDeps["clock"];
+  readonly limits?: FrontLimits;
+  /** More routes, such as the console's. */
+  readonly extraRoutes?: readonly Route[];
+}
+
+/** The public side of the service. */
+export interface Transport {
+  /** The front in use. */
+  readonly kind: Front["kind"];
+  /** Returns the port in use. @throws when it is taken */
+  listen(host: string, port: number): Promise<number>;
+  /** Refuses new work (503), announces the end to live clients, and lets running work finish until the deadline. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Stops listening and cuts what is left. */
+  close(): Promise<void>;
+}
+
+/** How long `close` waits for answers that are on their way. */
+const CLOSE_GRACE_MS = 500;
+
+/** @throws when `front` is `uws` and its binding does not load */
+export function createTransport(deps: TransportDeps): Transport {
+  const running = new RunningWork();
+  const routeDeps: RouteDeps = { ...deps, running, clock: deps.clock ?? systemClock };
+  const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), upgradeHint()]);
+  const handlers: FrontHandlers = {
+    request: (request, response) => serve(request, response, router, routeDeps),
+    upgrade: createStreamUpgrade(routeDeps),
+    failed: (error) => deps.log.error({ err: error }, "front failed"),
+  };
+  const front = selectFront(deps.front, handlers, deps.limits);
+  deps.log.info({ front: front.kind }, "front selected");
+  return {
+    kind: front.kind,
+    listen: (host, port) => front.listen(host, port),
+    drain: (deadlineMs) => running.drain(deadlineMs),
+    close: () => front.close(CLOSE_GRACE_MS),
+  };
+}
+
+async function serve(
+  request: FrontRequest,
+  response: FrontResponse,
+  router: Router,
+  deps: RouteDeps,
+): Promise<void> {
+  const requestId = newRequestId();
+  const log = deps.log.child({ requestId });
+  const startedAtMs = deps.clock.nowMs();
+  const exchange = new Exchange(request, response, requestId, log);
+  try {
+    await answer(exchange, router);
+  } catch (thrown) {
+    await exchange.fail(thrown);
+  }
+  const { method, path } = request;
+  const outcome = { status: exchange.status, durationMs: Math.round(deps.clock.nowMs() - startedAtMs) };
+  log.info({ method, path, ...outcome, isAborted: request.signal.aborted }, "request served");
+}
+
+async function answer(exchange: Exchange, router: Router): Promise<void> {
+  const { request } = exchange;
+  if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
+  const { route, methods } = router.match(request.method, request.path);
+  if (route !== null) return route.handle(exchange);
+  if (request.method === "OPTIONS") {
+    exchange.start(204, preflightHeaders(request, methods));
+    return exchange.end();
+  }
+  const error = new SpeechError(
+    "METHOD_NOT_ALLOWED",
+    `the method must be one of ${methods.join(", ")}, received ${request.method}`,
+  );
+  return exchange.fail(error, { allow: methods.join(", ") });
+}
+
+/** Somebody opened the live path without upgrading. */
+function upgradeHint(): Route {
+  return {
+    method: "GET",
+    path: STREAM_PATH,
+    handle: async () => {
+      throw new SpeechError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
+    },
+  };
+}

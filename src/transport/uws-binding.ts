@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+
+/** The part of uWebSockets.js that is used here. Buffers handed to callbacks are lent until the callback returns. */
+export interface UwsBinding {
+  App(): UwsApp;
+  _cfg(setting: string): void;
+  us_listen_socket_close(socket: object): void;
+  us_socket_local_port(socket: object): number;
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+}
+
+export interface UwsApp {
+  any(pattern: string, handler: (res: UwsResponse, req: UwsRequest) => void): UwsApp;
+  ws(pattern: string, behavior: UwsBehavior): UwsApp;
+  listen(host: string, port: number, options: number, onListen: (socket: object | false) => void): UwsApp;
+  close(): UwsApp;
+}
+
+/** Valid only until the handler returns. */
+export interface UwsRequest {
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  getQuery(): string;
+  getHeader(lowerCaseName: string): string;
+  forEach(visit: (name: string, value: string) => void): void;
+}
+
+/** Valid until it is ended or aborted; using it after that throws. */
+export interface UwsResponse {
+  pause(): void;
+  resume(): void;
+  writeStatus(status: string): UwsResponse;
+  writeHeader(name: string, value: string): UwsResponse;
+  write(chunk: Uint8Array): boolean;
+  end(body?: Uint8Array, closeConnection?: boolean): UwsResponse;
+  endWithoutBody(reportedLength?: number, closeConnection?: boolean): UwsResponse;
+  tryEnd(chunk: Uint8Array, totalBytes: number): [ok: boolean, isOver: boolean];
+  getWriteOffset(): number;
+  close(): UwsResponse;
+  onWritable(handler: (offset: number) => boolean): UwsResponse;
+  onAborted(handler: () => void): UwsResponse;
+  onData(handler: (chunk: ArrayBuffer, isLast: boolean) => void): UwsResponse;
+  getRemoteAddressAsText(): ArrayBuffer;
+  cork(write: () => void): UwsResponse;
+  upgrade(userData: object, key: string, protocol: string, extensions: string, context: object): void;
+}
+
+export interface UwsSocket {
+  send(message: string | Uint8Array, isBinary: boolean): number;
+  getBufferedAmount(): number;
+  end(code: number, reason: string): void;
+  close(): void;
+  getUserData(): unknown;
+}
+
+export interface UwsBehavior {
+  maxPayloadLength: number;
+  maxBackpressure: number;
+  idleTimeout: number;
+  sendPingsAutomatically: boolean;
+  upgrade(res: UwsResponse, req: UwsRequest, context: object): void;
+  open(ws: UwsSocket): void;
+  message(ws: UwsSocket, message: ArrayBuffer, isBinary: boolean): void;
+  drain(ws: UwsSocket): void;
+  close(ws: UwsSocket, code: number, message: ArrayBuffer): void;
+}
+
+/** Requests may carry this many bytes of headers; the library's own bound of 4 KiB is too small for browsers. */
+const HEADER_BYTES = 16 * 1024;
+
+/**
+ * Loads the native binding for this platform and Node version, or says why there is none.
+ *
+ * The package's own entry is passed by: where the binding does not load it falls back to JavaScript with other behaviour.
+ */
+export function loadUwsBinding(): UwsBinding | string {
+  const require = createRequire(import.meta.url);
+  try {
+    const folder = dirname(require.resolve("uWebSockets.js/package.json"));
+    const name = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
+    // The npm fork keeps its binaries in a folder, the original beside its package.json.
+    const path = [join(folder, "binaries", name), join(folder, name)].find((candidate) =>
+      existsSync(candidate),
+    );
+    if (path === undefined) return `uWebSockets.js has no binary ${name}`;
+    process.env["UWS_HTTP_MAX_HEADERS_SIZE"] ??= String(HEADER_BYTES);
+    const binding = require(path) as UwsBinding;
+    binding._cfg("silent");
+    return binding;
+  } catch (thrown) {
+    return `uWebSockets.js does not load: ${thrown instanceof Error ? thrown.message.split("\n")[0] : thrown}`;
+  }
+}

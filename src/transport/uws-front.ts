@@ -1,0 +1,249 @@
+import { STATUS_CODES } from "node:http";
+import type {
+  Front,
+  FrontHandlers,
+  FrontLimits,
+  FrontRequest,
+  SocketEvents,
+  UpgradeDecision,
+} from "../ports/front.js";
+import { BodyQueue } from "./body-queue.js";
+import { parseContentLength, parseTarget } from "./request-target.js";
+import { callSafely, decideSafely, serveSafely } from "./serve-safely.js";
+import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
+import { UwsAnswer } from "./uws-response.js";
+import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
+
+/** Messages beyond the limit are refused with a close code up to this factor; beyond it the library just cuts. */
+const HARD_LIMIT_FACTOR = 4;
+/** While a body is awaited the library's timer of ten seconds is wound up this often; ours decides. */
+const REWIND_MS = 4_000;
+const IDLE_SECONDS = 120;
+
+/** The native front. Nothing a handler does may throw into the library: that would end the process. */
+export class UwsFront implements Front {
+  readonly kind = "uws";
+  readonly #binding: UwsBinding;
+  readonly #handlers: FrontHandlers;
+  readonly #limits: FrontLimits;
+  readonly #app: UwsApp;
+  readonly #answers = new Set<UwsAnswer>();
+  readonly #sockets = new Set<UwsFrontSocket>();
+  #listenSocket: object | null = null;
+  #onQuiet: (() => void) | null = null;
+  #isClosed = false;
+
+  constructor(binding: UwsBinding, handlers: FrontHandlers, limits: FrontLimits) {
+    this.#binding = binding;
+    this.#handlers = handlers;
+    this.#limits = limits;
+    this.#app = binding.App();
+    this.#app.ws("/*", {
+      maxPayloadLength: limits.messageBytes * HARD_LIMIT_FACTOR,
+      // The bound belongs to the owner of the socket; here a message is never dropped.
+      maxBackpressure: 0x7fff_ffff,
+      idleTimeout: IDLE_SECONDS,
+      sendPingsAutomatically: true,
+      upgrade: (res, req, context) => this.#upgrade(res, req, context),
+      open: (ws) => socketOf(ws).opened(ws),
+      message: (ws, message, isBinary) => this.#message(ws, message, isBinary),
+      drain: (ws) => socketOf(ws).flush(),
+      close: (ws, code, reason) => this.#socketClosed(ws, code, reason),
+    });
+    this.#app.any("/*", (res, req) => this.#request(res, req));
+  }
+
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#app.listen(host, port, this.#binding.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+        if (socket === false)
+          return reject(new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`));
+        this.#listenSocket = socket;
+        resolve(this.#binding.us_socket_local_port(socket));
+      });
+    });
+  }
+
+  async close(graceMs: number): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    if (this.#listenSocket !== null) this.#binding.us_listen_socket_close(this.#listenSocket);
+    await this.#quiet(graceMs);
+    // What the last answers left in the library's buffers leaves with the next turn of its loop.
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    this.#app.close();
+  }
+
+  #request(res: UwsResponse, req: UwsRequest): void {
+    const body = new BodyQueue(res, this.#limits.stallMs);
+    const abort = new AbortController();
+    const request = readRequest(res, req, body, abort.signal);
+    const rewind = new BodyTimer(res);
+    const answer = new UwsAnswer(res, {
+      isHead: request.method === "HEAD",
+      closesConnection: request.malformed !== null,
+      stallMs: this.#limits.stallMs,
+      onOver: () => {
+        rewind.stop();
+        body.fail("the answer is complete");
+        this.#answers.delete(answer);
+        this.#checkQuiet();
+      },
+    });
+    this.#answers.add(answer);
+    res.onAborted(() => {
+      answer.aborted();
+      body.fail("the client left before its request was complete");
+      abort.abort();
+    });
+    res.onData((chunk, isLast) => {
+      // The memory is lent: copy it.
+      if (!answer.isOver) body.push(new Uint8Array(chunk.slice(0)));
+      if (!isLast) return rewind.start(() => answer.isOver);
+      rewind.stop();
+      body.complete();
+    });
+    void serveSafely(this.#handlers, request, answer);
+  }
+
+  #upgrade(res: UwsResponse, req: UwsRequest, context: object): void {
+    const abort = new AbortController();
+    const body = new BodyQueue(res, this.#limits.stallMs);
+    body.complete();
+    const request = readRequest(res, req, body, abort.signal);
+    const key = req.getHeader("sec-websocket-key");
+    res.onAborted(() => abort.abort());
+    void decideSafely(this.#handlers, request).then((decision) => {
+      if (abort.signal.aborted) return;
+      if (decision.type === "refuse") return refuse(res, decision);
+      this.#accept(res, decision, key, context);
+    });
+  }
+
+  #accept(
+    res: UwsResponse,
+    decision: Extract<UpgradeDecision, { type: "accept" }>,
+    key: string,
+    context: object,
+  ): void {
+    const socket = new UwsFrontSocket(this.#limits.closingMs);
+    this.#sockets.add(socket);
+    const data: UwsSocketData = { socket };
+    res.cork(() => {
+      res.writeStatus("101 Switching Protocols");
+      for (const [name, value] of Object.entries(decision.headers)) res.writeHeader(name, value);
+      res.upgrade(data, key, decision.protocol ?? "", "", context);
+    });
+    callSafely(
+      this.#handlers,
+      () => socket.attach(decision.open(socket)),
+      () => socket.terminate(),
+    );
+  }
+
+  #message(ws: UwsSocket, message: ArrayBuffer, isBinary: boolean): void {
+    const socket = socketOf(ws);
+    if (message.byteLength > this.#limits.messageBytes) {
+      socket.close(1009, `a message holds at most ${this.#limits.messageBytes} bytes`);
+      return;
+    }
+    const events = socket.events;
+    if (events === null) return;
+    callSafely(
+      this.#handlers,
+      () =>
+        isBinary ? events.binary(new Uint8Array(message)) : events.text(Buffer.from(message).toString()),
+      () => socket.close(1011, "internal error"),
+    );
+  }
+
+  #socketClosed(ws: UwsSocket, code: number, reason: ArrayBuffer): void {
+    const socket = socketOf(ws);
+    this.#sockets.delete(socket);
+    const events: SocketEvents | null = socket.ended();
+    const text = Buffer.from(reason).toString();
+    callSafely(
+      this.#handlers,
+      () => events?.closed(code, text),
+      () => {},
+    );
+    this.#checkQuiet();
+  }
+
+  /** Settles when nothing runs any more, or when time is up. */
+  async #quiet(graceMs: number): Promise<void> {
+    if (this.#answers.size + this.#sockets.size === 0) return;
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, graceMs);
+      this.#onQuiet = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  #checkQuiet(): void {
+    if (this.#answers.size + this.#sockets.size === 0) this.#onQuiet?.();
+  }
+}
+
+/** Keeps the library's own body timeout from cutting a client that is only slow. */
+class BodyTimer {
+  readonly #res: UwsResponse;
+  #timer: NodeJS.Timeout | null = null;
+
+  constructor(res: UwsResponse) {
+    this.#res = res;
+  }
+
+  start(isOver: () => boolean): void {
+    if (this.#timer !== null || isOver()) return;
+    this.#timer = setInterval(() => this.#rewind(), REWIND_MS);
+  }
+
+  stop(): void {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #rewind(): void {
+    this.#res.pause();
+    this.#res.resume();
+  }
+}
+
+function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal: AbortSignal): FrontRequest {
+  const headers = new Map<string, string>();
+  const lengths: string[] = [];
+  req.forEach((name, value) => {
+    if (name === "content-length") lengths.push(value);
+    const earlier = headers.get(name);
+    headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
+  });
+  const queryText = req.getQuery();
+  const target = parseTarget(queryText ? `${req.getUrl()}?${queryText}` : req.getUrl());
+  const length = parseContentLength(lengths, headers.has("transfer-encoding"));
+  return {
+    method: req.getCaseSensitiveMethod().toUpperCase(),
+    path: target.path,
+    query: target.query,
+    remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
+    contentLength: typeof length === "number" ? length : null,
+    malformed: typeof length === "string" ? length : target.problem,
+    body,
+    signal,
+    header: (name) => headers.get(name.toLowerCase()),
+  };
+}
+
+function refuse(res: UwsResponse, decision: Extract<UpgradeDecision, { type: "refuse" }>): void {
+  res.cork(() => {
+    res.writeStatus(`${decision.status} ${STATUS_CODES[decision.status] ?? ""}`);
+    for (const [name, value] of Object.entries(decision.headers)) res.writeHeader(name, value);
+    res.end(Buffer.from(decision.body), true);
+  });
+}
+
+function socketOf(ws: UwsSocket): UwsFrontSocket {
+  return (ws.getUserData() as UwsSocketData).socket;
+}

@@ -1,0 +1,189 @@
+import { STATUS_CODES } from "node:http";
+import { SpeechError } from "../domain/errors.js";
+import type { FrontResponse, Headers } from "../ports/front.js";
+import type { UwsResponse } from "./uws-binding.js";
+
+/** Chunked bodies are handed over in pieces, so that what the library buffers for a slow reader stays small. */
+const PIECE_BYTES = 64 * 1024;
+const EMPTY = new Uint8Array(0);
+
+export interface UwsAnswerOptions {
+  readonly isHead: boolean;
+  /** The connection cannot be used again. */
+  readonly closesConnection: boolean;
+  readonly stallMs: number;
+  /** Called once, when the answer is over in any way. */
+  readonly onOver: () => void;
+}
+
+/** Either the number of bytes a body must have, or `chunked`. */
+type Framing = number | "chunked";
+
+/** An answer over uWebSockets.js. The native object dies with the answer, so it is let go of at once. */
+export class UwsAnswer implements FrontResponse {
+  readonly #options: UwsAnswerOptions;
+  #res: UwsResponse | null;
+  #head: { readonly status: number; readonly headers: Headers } | null = null;
+  #isHeadSent = false;
+  #framing: Framing | null = null;
+  #wake: (() => void) | null = null;
+  #listensToWritable = false;
+
+  constructor(res: UwsResponse, options: UwsAnswerOptions) {
+    this.#res = res;
+    this.#options = options;
+  }
+
+  get hasStarted(): boolean {
+    return this.#head !== null;
+  }
+
+  get isOver(): boolean {
+    return this.#res === null;
+  }
+
+  start(status: number, headers: Headers): void {
+    if (this.#head !== null) throw new Error("Cannot start a response twice");
+    this.#head = { status, headers };
+    const length = headers["content-length"];
+    if (length !== undefined) this.#framing = Number(length);
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    this.#live();
+    if (chunk.length === 0 || this.#options.isHead) return;
+    this.#framing ??= "chunked";
+    if (typeof this.#framing === "number") return this.#writeSized(chunk, this.#framing);
+    for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+      const piece = chunk.subarray(start, start + PIECE_BYTES);
+      const res = this.#live();
+      let isTaken = true;
+      res.cork(() => {
+        this.#sendHead(res);
+        isTaken = res.write(piece);
+      });
+      if (!isTaken) await this.#writable();
+    }
+  }
+
+  async end(chunk: Uint8Array = EMPTY): Promise<void> {
+    const res = this.#live();
+    if (this.#head === null) throw new Error("Cannot end a response before it was started");
+    this.#framing ??= chunk.length;
+    if (this.#options.isHead) return this.#endHead(res, this.#framing);
+    if (this.#framing !== "chunked" && this.#framing > 0) {
+      if (chunk.length > 0) await this.#writeSized(chunk, this.#framing);
+      if (this.#res !== null)
+        throw new Error("Cannot end a response before its whole content-length was written");
+      return;
+    }
+    if (chunk.length > 0) await this.write(chunk);
+    const last = this.#live();
+    this.#over();
+    last.cork(() => {
+      this.#sendHead(last);
+      if (this.#framing === "chunked") last.end(undefined, this.#options.closesConnection);
+      else last.endWithoutBody(this.#hasNoLength() ? undefined : 0, this.#options.closesConnection);
+    });
+  }
+
+  reset(): void {
+    const res = this.#res;
+    if (res === null) return;
+    this.#over();
+    res.close();
+  }
+
+  /** The library says the client is gone: the native object must not be touched any more. */
+  aborted(): void {
+    if (this.#res !== null) this.#over();
+  }
+
+  /** A body of known length is never buffered by the library: what does not fit is offered again when it drains. */
+  async #writeSized(chunk: Uint8Array, totalBytes: number): Promise<void> {
+    let rest = chunk;
+    for (;;) {
+      const res = this.#live();
+      const offset = res.getWriteOffset();
+      if (offset + rest.length > totalBytes) throw new Error("Cannot write more than the content-length");
+      let isTaken = true;
+      let isDone = false;
+      res.cork(() => {
+        this.#sendHead(res);
+        [isTaken, isDone] = res.tryEnd(rest, totalBytes);
+      });
+      if (isDone) return this.#over();
+      if (isTaken) return;
+      rest = rest.subarray(res.getWriteOffset() - offset);
+      await this.#writable();
+    }
+  }
+
+  #endHead(res: UwsResponse, framing: Framing): void {
+    this.#over();
+    res.cork(() => {
+      this.#sendHead(res);
+      const length = framing === "chunked" || this.#hasNoLength() ? undefined : framing;
+      res.endWithoutBody(length, this.#options.closesConnection);
+    });
+  }
+
+  #sendHead(res: UwsResponse): void {
+    if (this.#isHeadSent || this.#head === null) return;
+    this.#isHeadSent = true;
+    const { status, headers } = this.#head;
+    res.writeStatus(`${status} ${STATUS_CODES[status] ?? ""}`);
+    for (const [name, value] of Object.entries(headers)) {
+      // The library writes the length itself.
+      if (name !== "content-length") res.writeHeader(name, value);
+    }
+  }
+
+  /** 204 and 304 have no body and say no length. */
+  #hasNoLength(): boolean {
+    return this.#head?.status === 204 || this.#head?.status === 304;
+  }
+
+  /** Settles when the socket takes more bytes; cuts it when it takes none for too long. */
+  async #writable(): Promise<void> {
+    const res = this.#live();
+    if (!this.#listensToWritable) {
+      this.#listensToWritable = true;
+      res.onWritable(() => this.#onWritable(res));
+    }
+    // While paused the library's own timeout of ten seconds does not run; writing goes on.
+    res.pause();
+    await new Promise<void>((resolve) => {
+      const stalled = setTimeout(() => this.reset(), this.#options.stallMs);
+      this.#wake = () => {
+        clearTimeout(stalled);
+        resolve();
+      };
+    });
+    this.#live().resume();
+  }
+
+  #onWritable(res: UwsResponse): boolean {
+    // With this handler in place the library leaves its own backlog alone: an empty cork flushes it.
+    if (this.#framing === "chunked") res.cork(() => {});
+    this.#notify();
+    return true;
+  }
+
+  #live(): UwsResponse {
+    if (this.#res === null) throw new SpeechError("CANCELLED", "the client is gone");
+    return this.#res;
+  }
+
+  #over(): void {
+    this.#res = null;
+    this.#notify();
+    this.#options.onOver();
+  }
+
+  #notify(): void {
+    const wake = this.#wake;
+    this.#wake = null;
+    wake?.();
+  }
+}

@@ -1,0 +1,708 @@
+import assert from "node:assert/strict";
+import { createHash, randomBytes } from "node:crypto";
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { WebSocket } from "ws";
+import type {
+  Front,
+  FrontHandlers,
+  FrontLimits,
+  FrontRequest,
+  FrontResponse,
+  FrontSocket,
+  UpgradeDecision,
+} from "../../src/ports/front.js";
+
+const LIMITS: FrontLimits = { messageBytes: 64 * 1024, stallMs: 30_000, closingMs: 1_000 };
+
+export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
+
+type Handle = (request: FrontRequest, response: FrontResponse) => Promise<void>;
+
+/** What every front must do; run once per adapter. */
+export function frontContract(name: string, makeFront: MakeFront): void {
+  describe(`front ${name}`, { concurrency: 1 }, () => {
+    const failures: unknown[] = [];
+    let handle: Handle = answerText("unset");
+    let decide: (request: FrontRequest) => Promise<UpgradeDecision> = async () => refused(404);
+    let front: Front;
+    let port = 0;
+    let base = "";
+
+    const handlers: FrontHandlers = {
+      request: (request, response) => handle(request, response),
+      upgrade: (request) => decide(request),
+      failed: (error) => failures.push(error),
+    };
+
+    before(async () => {
+      front = makeFront(handlers, LIMITS);
+      port = await front.listen("127.0.0.1", 0);
+      base = `http://127.0.0.1:${port}`;
+    });
+
+    after(async () => {
+      await front.close(100);
+    });
+
+    test("method, path, query, headers and remote address reach the handler decoded", async () => {
+      let seen: unknown;
+      handle = async (request, response) => {
+        seen = {
+          method: request.method,
+          path: request.path,
+          query: [...request.query],
+          custom: request.header("X-Custom"),
+          missing: request.header("x-missing") ?? null,
+          remote: request.remoteAddress.includes("127.0.0.1"),
+          malformed: request.malformed,
+        };
+        await answerText("ok")(request, response);
+      };
+      const answer = await fetch(`${base}/a%20b/%D1%81?x=1%2B1&y=a+b&x=2`, {
+        headers: { "x-custom": "v" },
+      });
+      assert.equal(await answer.text(), "ok");
+      assert.deepEqual(seen, {
+        method: "GET",
+        path: "/a b/с",
+        query: [
+          ["x", "1+1"],
+          ["y", "a b"],
+          ["x", "2"],
+        ],
+        custom: "v",
+        missing: null,
+        remote: true,
+        malformed: null,
+      });
+    });
+
+    test("a path that does not decode is marked as malformed", async () => {
+      handle = async (request, response) => {
+        response.start(request.malformed === null ? 200 : 400, {});
+        await response.end();
+      };
+      const text = await raw(port, "GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n");
+      assert.match(text, /^HTTP\/1.1 400 /);
+    });
+
+    test("status, headers and length of an answer arrive", async () => {
+      handle = async (_request, response) => {
+        assert.equal(response.hasStarted, false);
+        response.start(418, { "x-one": "1", "content-type": "text/plain" });
+        assert.equal(response.hasStarted, true);
+        await response.end(Buffer.from("short"));
+        assert.equal(response.isOver, true);
+      };
+      const answer = await fetch(base);
+      assert.equal(answer.status, 418);
+      assert.equal(answer.headers.get("x-one"), "1");
+      assert.equal(answer.headers.get("content-length"), "5");
+      assert.equal(await answer.text(), "short");
+    });
+
+    test("HEAD is answered with headers and without a body, and the connection stays usable", async () => {
+      handle = async (_request, response) => {
+        response.start(200, { "content-type": "text/plain", "content-length": "10" });
+        await response.write(Buffer.from("01234"));
+        await response.end(Buffer.from("56789"));
+      };
+      const text = await raw(
+        port,
+        "HEAD / HTTP/1.1\r\nHost: x\r\n\r\n",
+        "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+      );
+      assert.equal(text.match(/HTTP\/1.1 200/g)?.length, 2);
+      assert.equal(text.match(/content-length: 10/gi)?.length, 2);
+      assert.equal(text.match(/0123456789/g)?.length, 1);
+    });
+
+    test("204 has no body", async () => {
+      handle = async (_request, response) => {
+        response.start(204, {});
+        await response.end();
+      };
+      const answer = await fetch(base, { method: "OPTIONS" });
+      assert.equal(answer.status, 204);
+      assert.equal(await answer.text(), "");
+    });
+
+    for (const isChunked of [false, true]) {
+      test(`an upload of several MB to a slow reader arrives whole, ${isChunked ? "chunked" : "with a length"}`, async () => {
+        const bytes = randomBytes(6_000_000);
+        let received = "";
+        let length: number | null = -1;
+        handle = async (request, response) => {
+          length = request.contentLength;
+          const hash = createHash("sha256");
+          let chunks = 0;
+          for await (const chunk of request.body) {
+            hash.update(chunk);
+            if (++chunks % 16 === 0) await delay(2);
+          }
+          received = hash.digest("hex");
+          await answerText("got it")(request, response);
+        };
+        const answer = await upload(port, bytes, isChunked ? {} : { "content-length": String(bytes.length) });
+        assert.equal(answer.status, 200);
+        assert.equal(received, createHash("sha256").update(bytes).digest("hex"));
+        assert.equal(length, isChunked ? null : bytes.length);
+      });
+    }
+
+    test("a reader that stops reading stops the sender", async () => {
+      let release = () => {};
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let total = 0;
+      handle = async (request, response) => {
+        await isReleased;
+        for await (const chunk of request.body) total += chunk.length;
+        await answerText("done")(request, response);
+      };
+      const size = 40_000_000;
+      const socket = await open(port);
+      socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${size}\r\nConnection: close\r\n\r\n`);
+      const block = Buffer.alloc(1_000_000, 7);
+      let sent = 0;
+      while (sent < size && socket.write(block)) sent += block.length;
+      for (let i = 0; i < 100 && sent < size; i++) {
+        if (socket.writableNeedDrain) await delay(5);
+        else {
+          socket.write(block);
+          sent += block.length;
+        }
+      }
+      assert.ok(sent < size, "kernel buffers do not hold the whole upload");
+      release();
+      while (sent < size - block.length) {
+        if (!socket.write(block)) await new Promise((resolve) => socket.once("drain", resolve));
+        sent += block.length;
+      }
+      socket.write(block.subarray(0, size - sent));
+      assert.match(await textOf(socket), /done/);
+      assert.equal(total, size);
+    });
+
+    test("an upload that is refused at once gets its answer", async () => {
+      handle = async (_request, response) => {
+        response.start(401, { "content-type": "application/json" });
+        await response.end(Buffer.from('{"detail":"no"}'));
+      };
+      for (let i = 0; i < 3; i++) {
+        const bytes = randomBytes(3_000_000);
+        const answer = await upload(port, bytes, { "content-length": String(bytes.length) });
+        assert.equal(answer.status, 401);
+        assert.equal(answer.text, '{"detail":"no"}');
+      }
+    });
+
+    for (const isSized of [true, false]) {
+      test(`a download to a slow reader arrives whole, ${isSized ? "with a length" : "chunked"}, and slows the writer`, async () => {
+        const block = randomBytes(500_000);
+        const blocks = 40;
+        let written = 0;
+        handle = async (_request, response) => {
+          response.start(200, isSized ? { "content-length": String(block.length * blocks) } : {});
+          for (let i = 0; i < blocks; i++) {
+            await response.write(block);
+            written += block.length;
+          }
+          await response.end();
+        };
+        const answer = await get(port, "/");
+        answer.pause();
+        await delay(150);
+        assert.ok(written < block.length * blocks, `a writer waits for its reader, wrote ${written}`);
+        const hash = createHash("sha256");
+        let total = 0;
+        for await (const chunk of answer) {
+          hash.update(chunk);
+          total += chunk.length;
+        }
+        const expected = createHash("sha256");
+        for (let i = 0; i < blocks; i++) expected.update(block);
+        assert.equal(total, block.length * blocks);
+        assert.equal(hash.digest("hex"), expected.digest("hex"));
+      });
+    }
+
+    test("what was written leaves before the next write comes", async () => {
+      let release = () => {};
+      const isReleased = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      handle = async (_request, response) => {
+        response.start(200, {});
+        await response.write(Buffer.from("first"));
+        await isReleased;
+        await response.end(Buffer.from("second"));
+      };
+      const answer = await get(port, "/");
+      const [first] = (await Promise.race([once(answer, "data"), delay(2_000, ["late"])])) as [Buffer];
+      assert.equal(String(first), "first");
+      release();
+      assert.equal(String(((await once(answer, "data")) as [Buffer])[0]), "second");
+    });
+
+    test("a backlog leaves although the writer pauses after it", async () => {
+      const block = randomBytes(8_000_000);
+      handle = async (_request, response) => {
+        response.start(200, {});
+        await response.write(block);
+        await delay(300);
+        await response.end(Buffer.from("end"));
+      };
+      const answer = await get(port, "/");
+      answer.pause();
+      await delay(50);
+      let total = 0;
+      for await (const chunk of answer) total += chunk.length;
+      assert.equal(total, block.length + 3);
+    });
+
+    test("a client that leaves in mid-answer aborts the signal and ends the writer", async () => {
+      const ended = deferred<{ aborted: boolean; code: unknown }>();
+      handle = async (request, response) => {
+        response.start(200, {});
+        try {
+          for (;;) await response.write(Buffer.alloc(100_000));
+        } catch (error) {
+          // The signal may come right after the failed write.
+          await delay(10);
+          ended.resolve({ aborted: request.signal.aborted, code: (error as { code?: unknown }).code });
+          throw error;
+        }
+      };
+      const answer = await get(port, "/");
+      answer.once("data", () => answer.destroy());
+      assert.deepEqual(await ended.promise, { aborted: true, code: "CANCELLED" });
+    });
+
+    test("a client that leaves while the handler thinks aborts the signal", async () => {
+      const aborted = deferred<boolean>();
+      handle = async (request, response) => {
+        request.signal.addEventListener("abort", () => aborted.resolve(true));
+        await aborted.promise;
+        response.reset();
+      };
+      const socket = await open(port);
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+      await delay(30);
+      socket.destroy();
+      assert.equal(await Promise.race([aborted.promise, delay(2_000, false)]), true);
+    });
+
+    test("a client that leaves in the middle of its upload fails the body", async () => {
+      const failed = deferred<unknown>();
+      handle = async (request, response) => {
+        try {
+          for await (const _ of request.body);
+        } catch (error) {
+          failed.resolve((error as { code?: unknown }).code);
+          response.reset();
+        }
+      };
+      const socket = await open(port);
+      socket.write("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nhalf");
+      await delay(30);
+      socket.destroy();
+      assert.equal(await Promise.race([failed.promise, delay(2_000, "nothing")]), "CANCELLED");
+    });
+
+    test("a reset answer is not taken for a complete one", async () => {
+      handle = async (_request, response) => {
+        response.start(200, {});
+        await response.write(Buffer.from("part"));
+        await delay(20);
+        response.reset();
+        assert.equal(response.isOver, true);
+      };
+      await assert.rejects(fetch(base).then((answer) => answer.text()));
+    });
+
+    test("a handler that throws is answered with 500 {detail}, and the front lives on", async () => {
+      for (const isAsync of [false, true]) {
+        failures.length = 0;
+        handle = isAsync
+          ? async () => {
+              await delay(5);
+              throw new Error("secret");
+            }
+          : () => {
+              throw new Error("secret");
+            };
+        const answer = await fetch(base);
+        assert.equal(answer.status, 500);
+        assert.deepEqual(await answer.json(), { detail: "internal error" });
+        assert.equal(failures.length, 1);
+      }
+    });
+
+    test("a handler that throws after it began breaks the connection", async () => {
+      handle = async (_request, response) => {
+        response.start(200, {});
+        await response.write(Buffer.from("part"));
+        throw new Error("secret");
+      };
+      await assert.rejects(fetch(base).then((answer) => answer.text()));
+    });
+
+    test("a handler that forgets to answer is answered with 500", async () => {
+      handle = async () => {};
+      assert.equal((await fetch(base)).status, 500);
+    });
+
+    for (const [what, headers] of [
+      ["conflicting lengths", "Content-Length: 3\r\nContent-Length: 5"],
+      ["the same length twice", "Content-Length: 3\r\nContent-Length: 3"],
+      ["a length and chunks", "Content-Length: 3\r\nTransfer-Encoding: chunked"],
+      ["a length that is no number", "Content-Length: 3x"],
+    ] as const) {
+      test(`a request with ${what} never reaches a handler as good, and its connection ends`, async () => {
+        let good = 0;
+        handle = async (request, response) => {
+          if (request.malformed === null) good++;
+          response.start(request.malformed === null ? 200 : 400, {});
+          await response.end();
+        };
+        const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+        const text = await raw(port, `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\nabc${smuggled}`);
+        assert.equal(good, 0, text);
+        assert.ok(text === "" || /^HTTP\/1.1 400/.test(text), text);
+        assert.equal(text.match(/HTTP\/1.1/g)?.length ?? 0, text === "" ? 0 : 1);
+      });
+    }
+
+    test("text and binary messages of a socket come back", async () => {
+      decide = async () => accepted(null, echo);
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/echo`);
+      await once(socket, "open");
+      socket.send("сәлем");
+      assert.deepEqual(await message(socket), ["сәлем", false]);
+      const bytes = randomBytes(40_000);
+      socket.send(bytes);
+      const [echoed, isBinary] = await message(socket);
+      assert.equal(isBinary, true);
+      assert.deepEqual(echoed, bytes);
+      socket.close(1000, "bye");
+      assert.equal((await once(socket, "close"))[0], 1000);
+    });
+
+    test("an upgrade waits for its decision, which may refuse it with a status and a body", async () => {
+      decide = async (request) => {
+        await delay(30);
+        return request.header("authorization") === "Bearer good" ? accepted(null, echo) : refused(401);
+      };
+      const refusal = await handshake(port, {});
+      assert.equal(refusal.statusCode, 401);
+      assert.equal(refusal.headers["x-svc-error"], "key_invalid");
+      assert.equal(await textOf(refusal), '{"detail":"no"}');
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`, {
+        headers: { authorization: "Bearer good" },
+      });
+      await once(socket, "open");
+      socket.terminate();
+    });
+
+    test("an upgrade decision that throws is answered with 500", async () => {
+      decide = async () => {
+        throw new Error("secret");
+      };
+      assert.equal((await handshake(port, {})).statusCode, 500);
+    });
+
+    test("a client that leaves while its upgrade is decided does no harm", async () => {
+      const decided = deferred<void>();
+      decide = async () => {
+        await delay(50);
+        decided.resolve();
+        return accepted(null, echo);
+      };
+      const socket = await open(port);
+      socket.write(handshakeText({}));
+      await delay(10);
+      socket.destroy();
+      await decided.promise;
+      await delay(20);
+      handle = answerText("alive");
+      assert.equal(await (await fetch(base)).text(), "alive");
+    });
+
+    test("the chosen subprotocol and the headers are in the answer", async () => {
+      decide = async (request) => {
+        assert.equal(request.header("sec-websocket-protocol"), "svc-bearer,abc");
+        return { ...accepted("svc-bearer", echo), headers: { "x-request-id": "req_1" } };
+      };
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`, ["svc-bearer", "abc"]);
+      const upgrade = once(socket, "upgrade") as Promise<[IncomingMessage]>;
+      await once(socket, "open");
+      assert.equal(socket.protocol, "svc-bearer");
+      assert.equal((await upgrade)[0].headers["x-request-id"], "req_1");
+      socket.terminate();
+    });
+
+    test("the server's close code and reason arrive after what it sent", async () => {
+      decide = async () =>
+        accepted(null, (socket) => {
+          for (let i = 0; i < 50; i++) socket.sendText(`${i}`.padEnd(10_000, "."));
+          socket.close(4401, "key_invalid");
+          socket.sendText("too late");
+          return { text() {}, binary() {}, closed() {} };
+        });
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+      const texts: string[] = [];
+      socket.on("message", (data) => texts.push(String(data)));
+      const [code, reason] = await once(socket, "close");
+      assert.equal(code, 4401);
+      assert.equal(String(reason), "key_invalid");
+      assert.equal(texts.length, 50);
+    });
+
+    test("the owner hears once how a socket ended", async () => {
+      for (const ending of ["close", "terminate"] as const) {
+        const ended = deferred<number>();
+        let calls = 0;
+        decide = async () =>
+          accepted(null, () => ({
+            text() {},
+            binary() {},
+            closed(code) {
+              calls++;
+              ended.resolve(code);
+            },
+          }));
+        const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+        await once(socket, "open");
+        if (ending === "close") socket.close(4000, "x");
+        else socket.terminate();
+        assert.equal(await ended.promise, ending === "close" ? 4000 : 1006);
+        await delay(20);
+        assert.equal(calls, 1);
+      }
+    });
+
+    test("a message that is too big closes the socket with 1009", async () => {
+      decide = async () => accepted(null, echo);
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+      await once(socket, "open");
+      socket.send(Buffer.alloc(LIMITS.messageBytes + 1));
+      assert.equal((await once(socket, "close"))[0], 1009);
+    });
+
+    test("text that is not UTF-8 closes the socket", async () => {
+      decide = async () => accepted(null, echo);
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+      await once(socket, "open");
+      socket.send(Buffer.from([0xc3, 0x28]), { binary: false });
+      const [code] = await once(socket, "close");
+      assert.ok(code === 1007 || code === 1006, String(code));
+    });
+
+    test("a socket owner that throws closes the socket with 1011", async () => {
+      decide = async () =>
+        accepted(null, () => ({
+          text() {
+            throw new Error("secret");
+          },
+          binary() {},
+          closed() {},
+        }));
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+      await once(socket, "open");
+      socket.send("x");
+      assert.equal((await once(socket, "close"))[0], 1011);
+    });
+
+    test("messages to a client that reads late are counted, and none is lost", async () => {
+      const counted = deferred<number>();
+      const count = 600;
+      const text = "x".repeat(20_000);
+      decide = async () =>
+        accepted(null, (socket) => {
+          for (let i = 0; i < count; i++) socket.sendText(`${i} ${text}`);
+          counted.resolve(socket.bufferedBytes);
+          return { text() {}, binary() {}, closed() {} };
+        });
+      const client = await open(port);
+      client.pause();
+      client.write(handshakeText({}));
+      assert.ok((await counted.promise) > 1_000_000);
+      await delay(100);
+      let received = Buffer.alloc(0);
+      const chunks: Buffer[] = [];
+      let total = 0;
+      const expected = count * (text.length + 2);
+      for await (const chunk of client) {
+        chunks.push(chunk);
+        total += chunk.length;
+        if (total >= expected) break;
+      }
+      received = Buffer.concat(chunks);
+      const numbers = [...received.toString("latin1").matchAll(/(\d+) x/g)].map((match) => Number(match[1]));
+      assert.deepEqual(
+        numbers.slice(0, count - 2),
+        Array.from({ length: count - 2 }, (_, i) => i),
+      );
+    });
+
+    test("a port in use is an error", async () => {
+      const other = makeFront(handlers, LIMITS);
+      await assert.rejects(other.listen("127.0.0.1", port), /Cannot listen on 127.0.0.1/);
+    });
+
+    test("close lets a running answer finish and takes no new connection", async () => {
+      const own = makeFront(handlers, LIMITS);
+      const ownPort = await own.listen("127.0.0.1", 0);
+      const begun = deferred<void>();
+      handle = async (request, response) => {
+        begun.resolve();
+        await delay(100);
+        await answerText("finished")(request, response);
+      };
+      const answer = fetch(`http://127.0.0.1:${ownPort}/`).then((response) => response.text());
+      await begun.promise;
+      const closed = own.close(5_000);
+      await assert.rejects(open(ownPort));
+      assert.equal(await answer, "finished");
+      await closed;
+    });
+
+    test("close cuts what is not over in time", async () => {
+      const own = makeFront(handlers, LIMITS);
+      const ownPort = await own.listen("127.0.0.1", 0);
+      decide = async () => accepted(null, echo);
+      const socket = new WebSocket(`ws://127.0.0.1:${ownPort}/`);
+      await once(socket, "open");
+      const closed = once(socket, "close");
+      await own.close(50);
+      assert.equal((await closed)[0], 1006);
+    });
+  });
+}
+
+function answerText(text: string): Handle {
+  return async (_request, response) => {
+    response.start(200, { "content-type": "text/plain" });
+    await response.end(Buffer.from(text));
+  };
+}
+
+function refused(status: number): UpgradeDecision {
+  const headers = { "content-type": "application/json", "x-svc-error": "key_invalid" };
+  return { type: "refuse", status, headers, body: '{"detail":"no"}' };
+}
+
+type Accept = Extract<UpgradeDecision, { type: "accept" }>;
+
+function accepted(protocol: string | null, open: Accept["open"]): Accept {
+  return { type: "accept", protocol, headers: {}, open };
+}
+
+function echo(socket: FrontSocket) {
+  return {
+    text: (text: string) => socket.sendText(text),
+    binary: (bytes: Uint8Array) => socket.sendBinary(Uint8Array.from(bytes)),
+    closed: () => {},
+  };
+}
+
+function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settle) => {
+    resolve = settle;
+  });
+  return { promise, resolve };
+}
+
+function once(
+  emitter: { once(event: string, listener: (...args: unknown[]) => void): unknown },
+  event: string,
+): Promise<unknown[]> {
+  return new Promise((resolve) => emitter.once(event, (...args) => resolve(args)));
+}
+
+async function message(socket: WebSocket): Promise<[string | Buffer, boolean]> {
+  const [data, isBinary] = (await once(socket, "message")) as [Buffer, boolean];
+  return [isBinary ? data : String(data), isBinary];
+}
+
+function open(port: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => resolve(socket));
+    socket.on("error", reject);
+  });
+}
+
+/** Sends the texts one after another on one connection and returns everything until it closes. */
+async function raw(port: number, ...texts: string[]): Promise<string> {
+  const socket = await open(port);
+  const answer = textOf(socket);
+  for (const text of texts) {
+    socket.write(text);
+    await delay(30);
+  }
+  const timeout = setTimeout(() => socket.destroy(), 3_000);
+  const received = await answer;
+  clearTimeout(timeout);
+  return received;
+}
+
+async function textOf(stream: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+  } catch {
+    // A connection that is cut: what came until then counts.
+  }
+  return Buffer.concat(chunks).toString();
+}
+
+function get(port: number, path: string): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    httpRequest({ port, path, host: "127.0.0.1", agent: false }, resolve).on("error", reject).end();
+  });
+}
+
+function upload(
+  port: number,
+  bytes: Buffer,
+  headers: Record<string, string>,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(
+      { port, host: "127.0.0.1", method: "POST", headers, agent: false },
+      (answer) =>
+        void textOf(answer).then((text) => resolve({ status: answer.statusCode ?? 0, text }), reject),
+    );
+    request.on("error", reject);
+    for (let start = 0; start < bytes.length; start += 100_000)
+      request.write(bytes.subarray(start, start + 100_000));
+    request.end();
+  });
+}
+
+function handshakeText(headers: Record<string, string>): string {
+  const all = {
+    host: "x",
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": randomBytes(16).toString("base64"),
+    ...headers,
+  };
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}`);
+  return `GET / HTTP/1.1\r\n${lines.join("\r\n")}\r\n\r\n`;
+}
+
+function handshake(port: number, headers: Record<string, string>): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/`, { headers });
+    socket.on("unexpected-response", (_request, answer) => resolve(answer));
+    socket.on("error", reject);
+  });
+}
