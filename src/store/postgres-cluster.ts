@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { isAlive } from "./folder-lock.js";
 import type { PostgresBinaries } from "./postgres-binaries.js";
@@ -54,13 +54,13 @@ export async function stopOrphan(clusterDir: string): Promise<"none" | "stopped"
   const pidFile = join(clusterDir, "postmaster.pid");
   const pid = Number.parseInt((await readIfPresent(pidFile)) ?? "", 10);
   if (!(pid > 1) || !isAlive(pid)) return "none";
-  const command = await commandOf(pid);
-  if (!command.includes("postgres")) {
+  const { program, args } = await commandOf(pid);
+  if (basename(program) !== "postgres") {
     await rm(pidFile, { force: true });
     return "forgotten";
   }
-  // A server with other arguments: PostgreSQL itself knows better whether it is in the way.
-  if (!command.includes(clusterDir)) return "none";
+  // A server on other files: PostgreSQL itself knows better whether it is in the way.
+  if (!args.includes(clusterDir)) return "none";
   for (const [signal, patienceMs] of [
     ["SIGINT", FAST_SHUTDOWN_MS],
     ["SIGQUIT", IMMEDIATE_SHUTDOWN_MS],
@@ -96,17 +96,21 @@ async function removeUnfinished(dataDir: string): Promise<void> {
   await Promise.all(unfinished.map((name) => rm(join(dataDir, name), { recursive: true, force: true })));
 }
 
-async function commandOf(pid: number): Promise<string> {
+async function commandOf(pid: number): Promise<{ program: string; args: string }> {
   try {
-    return (await readFile(`/proc/${pid}/cmdline`, "utf8")).replaceAll("\0", " ");
+    const [program = "", ...args] = (await readFile(`/proc/${pid}/cmdline`, "utf8")).split("\0");
+    return { program, args: args.join(" ") };
   } catch (error) {
     if (!isErrno(error, "ENOENT")) throw error;
     // No /proc on this system, or the process is gone by now.
-    const { stdout } = await promisify(execFile)("ps", ["-o", "command=", "-p", String(pid)]).catch(() => ({
-      stdout: "",
-    }));
-    return stdout;
+    const [program, args] = await Promise.all([askPs(pid, "comm="), askPs(pid, "args=")]);
+    return { program, args };
   }
+}
+
+async function askPs(pid: number, column: string): Promise<string> {
+  const asked = promisify(execFile)("ps", ["-o", column, "-p", String(pid)]);
+  return (await asked.catch(() => ({ stdout: "" }))).stdout.trim();
 }
 
 async function exitsWithin(pid: number, limitMs: number): Promise<boolean> {

@@ -48,7 +48,7 @@ const DEVELOPMENT_ORGANIZATION = "org_development";
 const REACHABLE_WITHIN_MS = 15_000;
 const JOIN_WITHIN_MS = 30_000;
 const JOIN_POLL_MS = 200;
-const CLOSE_WITHIN_S = 5;
+const CLOSE_WITHIN_S = 3;
 
 interface Database {
   readonly target: PostgresConnection | string;

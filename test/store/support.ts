@@ -1,4 +1,5 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { chmod, mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,12 +22,12 @@ export class ManualClock implements Clock {
   }
 }
 
-/** A new folder that goes away with the test. */
-export async function temporaryFolder(test: { after(work: () => Promise<void>): void }): Promise<string> {
+/** A new folder that goes away with the test's process: by then everything in it has been closed. */
+export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-test-"));
   // Reachable for a private server that runs as another OS user.
   await chmod(folder, 0o711);
-  test.after(() => rm(folder, { recursive: true, force: true }));
+  process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 

@@ -1,0 +1,264 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile, stat, writeFile } from "node:fs/promises";
+import { createServer, type Socket, connect as tcpConnect } from "node:net";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { SpeechError } from "../../src/domain/errors.js";
+import { connect } from "../../src/store/connect.js";
+import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
+import { newRawKey } from "../../src/store/key-secret.js";
+import { migrate } from "../../src/store/migrate.js";
+import { MIGRATIONS } from "../../src/store/migrations/all.js";
+import { openStore, type Store } from "../../src/store/store.js";
+import { eventually, ManualClock, privateStore, SILENT, temporaryFolder } from "./support.js";
+
+const PEPPER = "a pepper for all tests";
+let server: EmbeddedPostgres;
+let databaseCount = 0;
+
+before(async () => {
+  server = await EmbeddedPostgres.start({
+    dataDir: await temporaryFolder(),
+    purpose: "service",
+    log: SILENT,
+  });
+});
+after(() => server.stop());
+
+test("a key lives from its making to its revocation", async (t) => {
+  const databaseUrl = await newDatabase();
+  const clock = new ManualClock();
+  const store = await openOn(databaseUrl, { clock });
+  t.after(() => store.close());
+  const organization = await store.organizations.create("Аян");
+  assert.match(organization.id, /^org_[0-9a-f]{24}$/);
+  const { rawKey, ...created } = await store.apiKeys.create({
+    organizationId: organization.id,
+    name: "first",
+  });
+  assert.match(rawKey, /^sk-svc-[0-9a-f]{48}$/);
+  assert.match(created.id, /^key_[0-9a-f]{24}$/);
+
+  await t.test("only a hash of it is stored", async () => {
+    const sql = connect(databaseUrl, SILENT);
+    const [row] = await sql<{ text: string }[]>`select row_to_json(api_keys)::text as text from api_keys`;
+    const [{ length } = { length: 0 }] = await sql<{ length: number }[]>`select length(hash) from api_keys`;
+    await sql.end();
+    assert.equal(length, 32);
+    const digits = rawKey.slice("sk-svc-".length);
+    assert.ok(!row!.text.includes(digits.slice(8, 40)), row!.text);
+    assert.equal(created.prefix + created.lastFour, rawKey.slice(0, 11) + rawKey.slice(-4));
+  });
+
+  await t.test("it is found, and its use is noted", async () => {
+    assert.deepEqual(await store.keys.find(rawKey), { keyId: created.id, organizationId: organization.id });
+    assert.equal(await store.keys.find(newRawKey()), null);
+    await eventually("last use", async () => (await store.apiKeys.list())[0]?.lastUsedAt != null);
+  });
+
+  await t.test("its revocation is for good and takes effect within 30 s", async () => {
+    const revoked = await store.apiKeys.revoke(created.id);
+    assert.ok(revoked?.revokedAt instanceof Date);
+    assert.deepEqual((await store.apiKeys.revoke(created.id))?.revokedAt, revoked.revokedAt);
+    assert.equal((await store.keys.find(rawKey))?.keyId, created.id);
+    clock.advance(30_000);
+    assert.equal(await store.keys.find(rawKey), null);
+    assert.equal(await store.apiKeys.revoke("key_unknown"), null);
+  });
+
+  await t.test("keys are listed by organization", async () => {
+    const other = await store.organizations.create("other");
+    const second = await store.apiKeys.create({ organizationId: other.id, name: "second" });
+    assert.deepEqual(
+      (await store.apiKeys.list()).map((key) => key.id),
+      [created.id, second.id],
+    );
+    assert.deepEqual(
+      (await store.apiKeys.list(other.id)).map((key) => key.name),
+      ["second"],
+    );
+  });
+});
+
+test("while the database is away known keys go on, others are unavailable, and it is found again", async (t) => {
+  const url = new URL(await newDatabase());
+  const gate = await openGate(Number(url.port));
+  url.port = String(gate.port);
+  const clock = new ManualClock();
+  const store = await openOn(url.href, { clock });
+  t.after(async () => {
+    await store.close();
+    await gate.close();
+  });
+  const { id } = await store.organizations.create("org");
+  const { rawKey } = await store.apiKeys.create({ organizationId: id, name: "key" });
+  assert.ok(await store.keys.find(rawKey));
+
+  await gate.close();
+  assert.equal(await store.isReachable(), false);
+  assert.ok(await store.keys.find(rawKey));
+  await assert.rejects(store.keys.find(newRawKey()), isUnavailable);
+  clock.advance(30_000);
+  await assert.rejects(store.keys.find(rawKey), isUnavailable);
+
+  await gate.open();
+  await eventually("reachable again", () => store.isReachable());
+  assert.ok(await store.keys.find(rawKey));
+});
+
+test("services that start together on an empty database migrate it once", async () => {
+  const databaseUrl = await newDatabase();
+  const stores = await Promise.all(Array.from({ length: 4 }, () => openOn(databaseUrl)));
+  const sql = connect(databaseUrl, SILENT);
+  const rows = await sql<{ version: number }[]>`select version from schema_migrations order by version`;
+  assert.deepEqual(
+    rows.map((row) => row.version),
+    MIGRATIONS.map((migration) => migration.version),
+  );
+  assert.equal(await migrate(sql, MIGRATIONS), 0);
+  await Promise.all([sql.end(), ...stores.map((store) => store.close())]);
+});
+
+test("a migration that fails leaves nothing behind", async () => {
+  const sql = connect(await newDatabase(), SILENT);
+  const broken = {
+    version: MIGRATIONS.length + 1,
+    name: "broken",
+    sql: "create table half (x int); select 1/0;",
+  };
+  await assert.rejects(migrate(sql, [...MIGRATIONS, broken]), /division by zero/);
+  const tables = await sql`select 1 from information_schema.tables where table_schema = current_schema()`;
+  assert.equal(tables.length, 0);
+  assert.equal(await migrate(sql, MIGRATIONS), MIGRATIONS.length);
+  await sql.end();
+});
+
+test("migrations are numbered from one without gaps", () => {
+  assert.deepEqual(
+    MIGRATIONS.map((migration) => migration.version),
+    MIGRATIONS.map((_, index) => index + 1),
+  );
+});
+
+test("a database of a newer version is refused", async () => {
+  const databaseUrl = await newDatabase();
+  const sql = connect(databaseUrl, SILENT);
+  await migrate(sql, [...MIGRATIONS, { version: MIGRATIONS.length + 1, name: "future", sql: "select 1" }]);
+  await sql.end();
+  await assert.rejects(
+    openOn(databaseUrl),
+    /its schema is at migration \d+, this version of the service knows up to/,
+  );
+});
+
+test("a database whose keys were made with another pepper is refused", async () => {
+  const databaseUrl = await newDatabase();
+  await (await openOn(databaseUrl)).close();
+  const dataDir = await temporaryFolder();
+  await assert.rejects(
+    openStore(privateStore(dataDir, { databaseUrl }), SILENT),
+    /another pepper.*KEY_PEPPER/,
+  );
+});
+
+test("a wrong password for the database is said at once", async () => {
+  const url = new URL(await newDatabase());
+  url.password = "wrong";
+  const startedAtMs = performance.now();
+  await assert.rejects(openOn(url.href), /Cannot reach the database: password authentication failed/);
+  assert.ok(performance.now() - startedAtMs < 5_000);
+});
+
+test("the development key", async (t) => {
+  const databaseUrl = await newDatabase();
+  const dataDir = await temporaryFolder();
+  const open = (devApiKey: string | null) =>
+    openStore(privateStore(dataDir, { databaseUrl, devApiKey, keyPepper: PEPPER }), SILENT);
+
+  await t.test("is made once and remembered in a file that only its owner reads", async () => {
+    const store = await open(null);
+    const [first, again] = await Promise.all([store.developmentKey(), store.developmentKey()]);
+    assert.equal(first, again);
+    assert.equal((await store.keys.find(first))?.organizationId, "org_development");
+    await store.close();
+    const path = join(dataDir, "dev-key");
+    assert.equal((await readFile(path, "utf8")).trim(), first);
+    assert.equal((await stat(path)).mode & 0o777, 0o600);
+    const later = await open(null);
+    assert.equal(await later.developmentKey(), first);
+    assert.equal((await later.apiKeys.list()).length, 1);
+    await later.close();
+  });
+
+  await t.test("is replaced when it was revoked or its file holds something else", async () => {
+    const store = await open(null);
+    const first = await store.developmentKey();
+    await store.apiKeys.revoke((await store.apiKeys.list())[0]!.id);
+    await store.close();
+    const later = await open(null);
+    const second = await later.developmentKey();
+    assert.notEqual(second, first);
+    await writeFile(join(dataDir, "dev-key"), "something else\n");
+    const third = await later.developmentKey();
+    assert.ok(await later.keys.find(third));
+    assert.notEqual(third, second);
+    await later.close();
+  });
+
+  await t.test("is the one that DEV_API_KEY names", async () => {
+    const wanted = newRawKey();
+    const store = await open(wanted);
+    assert.equal(await store.developmentKey(), wanted);
+    assert.equal((await store.keys.find(wanted))?.organizationId, "org_development");
+    await store.close();
+  });
+});
+
+/** The address of an empty schema: a throwaway database for a fraction of its price. */
+async function newDatabase(): Promise<string> {
+  const { host, port, user, password, database } = server.connection;
+  const sql = connect(server.connection, SILENT);
+  const name = `test_${++databaseCount}`;
+  await sql`create schema ${sql(name)}`;
+  await sql.end();
+  return `postgres://${user}:${password}@${host}:${port}/${database}?search_path=${name}`;
+}
+
+async function openOn(databaseUrl: string, options: { clock?: ManualClock } = {}): Promise<Store> {
+  return await openStore(privateStore("/nowhere", { databaseUrl, keyPepper: PEPPER }), SILENT, options);
+}
+
+/** A port in front of the server that can be shut, with every connection that goes through it. */
+async function openGate(targetPort: number) {
+  const sockets = new Set<Socket>();
+  const gate = createServer((client) => {
+    const target = tcpConnect(targetPort, "127.0.0.1");
+    client.pipe(target).pipe(client);
+    for (const socket of [client, target]) {
+      sockets.add(socket.on("error", () => {}));
+    }
+  });
+  const listen = async (port: number) => {
+    gate.listen(port, "127.0.0.1");
+    await once(gate, "listening");
+    return (gate.address() as { port: number }).port;
+  };
+  const port = await listen(0);
+  return {
+    port,
+    open: async () => {
+      await listen(port);
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      if (!gate.listening) return;
+      gate.close();
+      await once(gate, "close");
+    },
+  };
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof SpeechError && error.code === "AUTH_UNAVAILABLE";
+}
