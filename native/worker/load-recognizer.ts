@@ -1,5 +1,12 @@
+import { gunzipSync } from "node:zlib";
+import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { CtcTwoPass } from "../onnx/ctc-two-pass.js";
-import { type ModelPackage, type RecognizerManifest, readManifest } from "../onnx/model-package.js";
+import {
+  type ModelPackage,
+  type RecognizerManifest,
+  readManifest,
+  readPackageFile,
+} from "../onnx/model-package.js";
 import { UtteranceDecoder } from "./utterance-decoder.js";
 
 export interface Recognizer {
@@ -15,5 +22,6 @@ export async function loadRecognizer(options: {
   const manifest = (await readManifest(options.modelFolder)) as RecognizerManifest;
   const modelPackage: ModelPackage<RecognizerManifest> = { folder: options.modelFolder, manifest };
   const model = await CtcTwoPass.load(modelPackage, { intraOpThreads: options.intraOpThreads });
-  return { model, utterances: new UtteranceDecoder(model) };
+  const languageModel = LanguageModel.parse(gunzipSync(await readPackageFile(modelPackage, "languageModel")));
+  return { model, utterances: new UtteranceDecoder(model, languageModel, manifest.decoding) };
 }

@@ -1,4 +1,5 @@
-import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
+import type { LanguageModel } from "../../src/domain/decoding/language-model.js";
+import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import type { TimedWord } from "../../src/domain/decoding/words.js";
 import type { CtcTwoPass } from "../onnx/ctc-two-pass.js";
 
@@ -7,12 +8,17 @@ export interface DecodedUtterance {
   readonly words: readonly TimedWord[];
 }
 
-/** The second pass, the same for live finals and files: full context, then the search over its log-probs. */
+/**
+ * The second pass, the same for live finals and files: full context, then a beam search with the language model.
+ * One at a time: the search keeps its workspace between calls.
+ */
 export class UtteranceDecoder {
   readonly #model: CtcTwoPass;
+  readonly #search: PrefixBeamSearch;
 
-  constructor(model: CtcTwoPass) {
+  constructor(model: CtcTwoPass, languageModel: LanguageModel, options: BeamSearchOptions) {
     this.#model = model;
+    this.#search = new PrefixBeamSearch(model.vocabulary, languageModel, options);
   }
 
   /**
@@ -22,7 +28,9 @@ export class UtteranceDecoder {
   async decode(pcm: Float32Array, offsetSeconds: number): Promise<DecodedUtterance> {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
     const { frameSamples, sampleRateHz } = this.#model.manifest;
-    const timing = { frameSeconds: frameSamples / sampleRateHz, offsetSeconds };
-    return decodeGreedily(logProbs, frames, this.#model.vocabulary, timing);
+    return this.#search.decode(logProbs, frames, {
+      frameSeconds: frameSamples / sampleRateHz,
+      offsetSeconds,
+    });
   }
 }

@@ -1,0 +1,66 @@
+import { WebSocket } from "ws";
+import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+
+export interface ReceivedMessage {
+  readonly message: StreamServerMessage;
+  readonly atMs: number;
+}
+
+export interface LiveRun {
+  readonly received: readonly ReceivedMessage[];
+  /** When the first sample was spoken, in the time of `performance.now()`. */
+  readonly startedAtMs: number;
+  readonly closeCode: number;
+}
+
+export interface LiveRunOptions {
+  readonly url: string;
+  readonly key: string;
+  readonly pcm: Int16Array;
+  /** Samples of each message, or a list of sizes that is repeated. */
+  readonly messageSamples: number | readonly number[];
+  /** Real time like a microphone: a message leaves when its last sample is spoken. Else as fast as it goes. */
+  readonly isPaced: boolean;
+  readonly sampleRateHz?: number;
+  readonly query?: string;
+  /** Called after each message has left, with the samples sent so far. */
+  readonly onSent?: (sentSamples: number) => void;
+}
+
+/** Speaks `pcm` into a live session, says `close`, and collects everything until the socket closes. */
+export async function runLive(options: LiveRunOptions): Promise<LiveRun> {
+  const { pcm, isPaced, sampleRateHz = 16_000 } = options;
+  const sizes =
+    typeof options.messageSamples === "number" ? [options.messageSamples] : options.messageSamples;
+  const socket = new WebSocket(`${options.url.replace("http", "ws")}/v1/stream${options.query ?? ""}`, {
+    headers: { Authorization: `Bearer ${options.key}` },
+  });
+  const received: ReceivedMessage[] = [];
+  const isReady = new Promise<void>((resolve, reject) => {
+    socket.on("message", (bytes) => {
+      const message = JSON.parse(String(bytes)) as StreamServerMessage;
+      received.push({ message, atMs: performance.now() });
+      if (message.type === "ready") resolve();
+    });
+    socket.once("error", reject);
+  });
+  const closed = new Promise<number>((resolve) => socket.once("close", (code) => resolve(code)));
+  await isReady;
+  const startedAtMs = performance.now();
+  let sent = 0;
+  for (let index = 0; sent < pcm.length && socket.readyState === WebSocket.OPEN; index++) {
+    const part = pcm.subarray(sent, sent + sizes[index % sizes.length]!);
+    sent += part.length;
+    if (isPaced) await sleepUntil(startedAtMs + (sent / sampleRateHz) * 1_000);
+    else if (index % 64 === 63) await new Promise((resolve) => setImmediate(resolve));
+    socket.send(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
+    options.onSent?.(sent);
+  }
+  if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "close" }));
+  return { received, startedAtMs, closeCode: await closed };
+}
+
+function sleepUntil(atMs: number): Promise<void> {
+  const waitMs = atMs - performance.now();
+  return waitMs <= 0 ? Promise.resolve() : new Promise((resolve) => setTimeout(resolve, waitMs));
+}

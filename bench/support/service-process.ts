@@ -1,0 +1,116 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+const READY_WITHIN_MS = 120_000;
+const POLL_MS = 50;
+/** Linux counts CPU time in hundredths of a second. */
+const TICKS_PER_SECOND = 100;
+
+export const TEST_KEY = `sk-svc-${"0123456789abcdef".repeat(3)}`;
+
+export interface ServiceProcess {
+  readonly url: string;
+  readonly port: number;
+  readonly key: string;
+  readonly child: ChildProcess;
+  /** From spawn to the first answer of `/ready`. */
+  readonly readyMs: number;
+  /** Everything the process wrote to standard output and error so far. */
+  output(): string;
+  /** CPU seconds of the process and its threads so far. */
+  cpuSeconds(): number;
+  /** Resident memory in bytes. */
+  residentBytes(): number;
+  /** SIGTERM; settles with the exit code. */
+  stop(): Promise<number | null>;
+}
+
+/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own. */
+export async function startServiceProcess(
+  environment: Readonly<Record<string, string>> = {},
+): Promise<ServiceProcess> {
+  const dataDir = await mkdtemp(join(tmpdir(), "dauys-"));
+  const port = await freePort();
+  const startedAtMs = performance.now();
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      ...process.env,
+      MALLOC_TRIM_THRESHOLD_: "131072",
+      HOST: "127.0.0.1",
+      PORT: String(port),
+      DATA_DIR: dataDir,
+      DEV_API_KEY: TEST_KEY,
+      LOG_LEVEL: "warn",
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const written: string[] = [];
+  child.stdout.on("data", (bytes: Buffer) => written.push(bytes.toString()));
+  child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  const output = () => written.join("");
+  const url = `http://127.0.0.1:${port}`;
+  await Promise.race([
+    untilReady(url),
+    exited.then((code) => {
+      throw new Error(`the service ended with ${code} before it was ready:\n${output()}`);
+    }),
+  ]);
+  return {
+    url,
+    port,
+    key: environment["DEV_API_KEY"] ?? TEST_KEY,
+    child,
+    readyMs: performance.now() - startedAtMs,
+    output,
+    cpuSeconds: () => cpuSecondsOf(child.pid!),
+    residentBytes: () => residentBytesOf(child.pid!),
+    stop: async () => {
+      child.kill("SIGTERM");
+      const code = await exited;
+      await rm(dataDir, { recursive: true, force: true });
+      return code;
+    },
+  };
+}
+
+async function untilReady(url: string): Promise<void> {
+  const deadlineMs = performance.now() + READY_WITHIN_MS;
+  while (performance.now() < deadlineMs) {
+    const answer = await fetch(`${url}/ready`).catch(() => null);
+    await answer?.body?.cancel();
+    if (answer?.ok === true) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new Error(`the service was not ready within ${READY_WITHIN_MS} ms`);
+}
+
+async function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+function cpuSecondsOf(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // Fields are counted after the command's name, which may hold spaces: user time is the 12th, system time the 13th.
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+function residentBytesOf(pid: number): number {
+  const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
+  return Number(match?.[1] ?? 0) * 1_024;
+}

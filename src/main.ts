@@ -1,0 +1,59 @@
+import { ConfigError, readConfig } from "./config.js";
+import { SpeechError } from "./domain/errors.js";
+import { createLog } from "./observe/log.js";
+import { type Service, startService } from "./service.js";
+
+/** Composition root: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT. */
+async function main(): Promise<void> {
+  const startedAtMs = performance.now();
+  const config = readConfig(process.env);
+  const log = createLog({ level: config.logLevel });
+  // Fault tests set it; a worker that may be told to fail is nothing for production.
+  const allowFaults = process.env["DAUYS_ALLOW_FAULTS"] === "1";
+  const service = await startService({ config, log, allowFaults });
+  if (allowFaults) {
+    process.on("SIGUSR2", () => {
+      service.injectFault("live");
+      service.injectFault("synthesis");
+    });
+  }
+  const exit = async (signal: string) => {
+    log.info({ signal }, "stopping");
+    await service.stop();
+    log.info("stopped");
+    process.exitCode = 0;
+  };
+  process.once("SIGTERM", (signal) => void exit(signal));
+  process.once("SIGINT", (signal) => void exit(signal));
+  const startMs = Math.round(performance.now() - startedAtMs);
+  log.info({ host: config.host, port: service.port, startMs }, "ready");
+  if (service.isFirstStart && log.isLevelEnabled("info")) process.stdout.write(banner(config.host, service));
+}
+
+function banner(host: string, { port, developmentKey }: Service): string {
+  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+  const address = `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+  const key = `Authorization: Bearer ${developmentKey}`;
+  return `
+Dauys listens on ${address}
+Development key: ${developmentKey}
+
+Speak:
+  curl -s ${address}/v1/tts -H "${key}" -H "Content-Type: application/json" \\
+    -d '{"text":"Сәлеметсіз бе! Бұл Дауыс қызметі."}' -o salem.wav
+Transcribe:
+  curl -s "${address}/v1/transcribe?timestamps=true" -H "${key}" \\
+    -H "Content-Type: application/octet-stream" --data-binary @salem.wav
+Listen:
+  npx dauys listen salem.wav --url ${address}
+
+`;
+}
+
+main().catch((error: unknown) => {
+  // A stack helps nobody whose port is taken or whose setting is wrong; of other failures it is all there is.
+  const isExpected = error instanceof ConfigError || error instanceof SpeechError;
+  const reason = error instanceof Error ? (isExpected ? error.message : error.stack) : String(error);
+  process.stderr.write(`dauys: cannot start: ${reason}\n`);
+  process.exitCode = 1;
+});

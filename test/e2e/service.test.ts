@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { runLive } from "../../bench/support/live-client.js";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { errorRates, type ScoredPair } from "../../src/domain/accuracy/error-rate.js";
+import { resample } from "../../src/domain/audio/resample.js";
+
+const SENTENCES = [
+  "Бүгін ауа райы жақсы болады.",
+  "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.",
+  "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.",
+];
+const VOICES = ["aigul", "dauren"];
+/** The recogniser's own 6 % on clean speech and 3 points for the way through the synthesizer. */
+const MAX_CHARACTER_ERROR_RATE = 0.09;
+
+let service: ServiceProcess;
+
+before(async () => {
+  service = await startServiceProcess({ DAUYS_ALLOW_FAULTS: "1" });
+});
+
+after(async () => {
+  assert.equal(await service.stop(), 0, "SIGTERM ends the service with exit code 0");
+});
+
+describe("spoken, transcribed and heard again", () => {
+  for (const voice of VOICES) {
+    test(`three sentences of ${voice} come back through files and live within the error rate`, async () => {
+      const references: string[] = [];
+      const fromFiles: string[] = [];
+      const fromLive: string[] = [];
+      await Promise.all(
+        SENTENCES.map(async (text) => {
+          const wav = await speak({ text, voice, nfe: 16 });
+          const [file, live] = await Promise.all([transcribe(wav), listen(withSilence(toPcm(wav)), true)]);
+          references.push(text);
+          fromFiles.push(file);
+          fromLive.push(live.join(" "));
+        }),
+      );
+      const file = errorRates(paired(references, fromFiles)).characterErrorRate;
+      const live = errorRates(paired(references, fromLive)).characterErrorRate;
+      assert.ok(file <= MAX_CHARACTER_ERROR_RATE, `file: ${percent(file)} of ${fromFiles.join(" | ")}`);
+      assert.ok(live <= MAX_CHARACTER_ERROR_RATE, `live: ${percent(live)} of ${fromLive.join(" | ")}`);
+    });
+  }
+
+  test("any cut of the same audio into messages gives the same finals", async () => {
+    const pcm = withSilence(toPcm(await speak({ text: SENTENCES.join(" "), nfe: 16 })));
+    const expected = await listen(pcm, false, 1_600);
+    assert.ok(expected.length >= 1, "the audio holds at least one utterance");
+    for (let attempt = 0; attempt < 4; attempt++) {
+      const sizes = Array.from({ length: 40 }, () => 1 + Math.floor(Math.random() * 4_800));
+      assert.deepEqual(await listen(pcm, false, sizes), expected, `message sizes ${sizes.join(", ")}`);
+    }
+  });
+
+  test("a live worker that fails in the middle of an utterance costs no word", async () => {
+    const pcm = withSilence(toPcm(await speak({ text: SENTENCES.join(" "), nfe: 16 })));
+    const expected = await listen(pcm, false, 1_600);
+    let isFaultDue = true;
+    const finals = await listen(pcm, true, 1_600, (sent) => {
+      if (!isFaultDue || sent < pcm.length * 0.4) return;
+      isFaultDue = false;
+      service.child.kill("SIGUSR2");
+    });
+    assert.equal(isFaultDue, false, "the fault was injected");
+    assert.deepEqual(finals, expected);
+    assert.match(service.output(), /live worker ended/);
+  });
+});
+
+test("sentences of /v1/tts/stream are complete WAV files that join to the whole", async () => {
+  const answer = await post("/v1/tts/stream", { text: SENTENCES.join(" "), nfe: 8 });
+  assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
+  const body = Buffer.from(await answer.arrayBuffer());
+  const frames: Buffer[] = [];
+  for (let offset = 0; offset < body.length; ) {
+    const length = body.readUInt32BE(offset);
+    frames.push(body.subarray(offset + 4, offset + 4 + length));
+    offset += 4 + length;
+  }
+  assert.equal(frames.length, SENTENCES.length);
+  for (const frame of frames) {
+    assert.equal(frame.toString("latin1", 0, 4), "RIFF");
+    assert.equal(frame.readUInt32LE(40), frame.length - 44);
+  }
+  const whole = Buffer.from(
+    await (await post("/v1/tts", { text: SENTENCES.join(" "), nfe: 8 })).arrayBuffer(),
+  );
+  const joined = Buffer.concat(frames.map((frame) => frame.subarray(44)));
+  assert.ok(joined.equals(whole.subarray(44)), "the same samples as /v1/tts");
+});
+
+test("speed changes the length of speech", async () => {
+  const [slow, plain, fast] = await Promise.all(
+    [0.5, 1, 2].map(async (speed) => toPcm(await speak({ text: SENTENCES[1], speed, nfe: 4 })).length),
+  );
+  assert.ok(slow! > plain! * 1.5 && fast! < plain! * 0.75, `samples ${slow}, ${plain}, ${fast}`);
+});
+
+async function post(path: string, body: unknown): Promise<Response> {
+  const answer = await fetch(service.url + path, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) assert.fail(`${path} answered ${answer.status}: ${await answer.text()}`);
+  return answer;
+}
+
+async function speak(body: unknown): Promise<Buffer> {
+  return Buffer.from(await (await post("/v1/tts", body)).arrayBuffer());
+}
+
+async function transcribe(wav: Buffer): Promise<string> {
+  const answer = await fetch(`${service.url}/v1/transcribe`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/octet-stream" },
+    body: new Uint8Array(wav),
+  });
+  const body = (await answer.json()) as { text?: string; detail?: string };
+  assert.equal(answer.status, 200, body.detail);
+  return body.text!;
+}
+
+/** Texts of the finals, in order. */
+async function listen(
+  pcm: Int16Array,
+  isPaced: boolean,
+  messageSamples: number | number[] = 640,
+  onSent: (sentSamples: number) => void = () => {},
+): Promise<string[]> {
+  const run = await runLive({ url: service.url, key: service.key, pcm, messageSamples, isPaced, onSent });
+  assert.equal(run.closeCode, 1000);
+  const finals = run.received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
+  assert.deepEqual(
+    finals.map((final) => final.utterance),
+    finals.map((_, index) => index),
+    "utterance numbers rise by one",
+  );
+  return finals.map((final) => final.text);
+}
+
+/** 24 kHz WAV to 16 kHz PCM. */
+function toPcm(wav: Buffer): Int16Array {
+  const samples = new Float32Array((wav.length - 44) / 2);
+  for (let i = 0; i < samples.length; i++) samples[i] = wav.readInt16LE(44 + i * 2) / 32_768;
+  const resampled = resample(samples, { fromHz: 24_000, toHz: 16_000 });
+  return Int16Array.from(resampled, (value) =>
+    Math.max(-32_768, Math.min(32_767, Math.round(value * 32_768))),
+  );
+}
+
+/** Half a second of silence on both sides, as a microphone would give. */
+function withSilence(pcm: Int16Array): Int16Array {
+  const padded = new Int16Array(pcm.length + 16_000);
+  padded.set(pcm, 8_000);
+  return padded;
+}
+
+function percent(rate: number): string {
+  return `${(rate * 100).toFixed(1)} %`;
+}
+
+function paired(references: readonly string[], hypotheses: readonly string[]): ScoredPair[] {
+  return references.map((reference, index) => ({ reference, hypothesis: hypotheses[index]! }));
+}
