@@ -7,22 +7,22 @@ import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { readIndex, selectItems } from "./sets.js";
 
-const HELP = `node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 100] [--beam 12]
+const HELP = `npm run build && node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 100] [--beam 64]
 
 Looks for the decoder's weights on the development sentences, which are neither held-out nor in the language model.
 The last line goes into the manifest's "decoding". The recogniser may have heard the sentences in training, so the
 error rates are not results.`;
 
 const START: BeamSearchOptions = {
-  beamWidth: 12,
-  languageModelWeight: 0.5,
-  characterBonus: 0.8,
+  beamWidth: 64,
+  languageModelWeight: 0.8,
+  characterBonus: 1.4,
   wordBonus: 0.5,
 };
 const GRID = {
-  languageModelWeight: [0.3, 0.4, 0.5, 0.6, 0.7, 0.85, 1],
-  characterBonus: [0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.5],
-  wordBonus: [0, 0.5, 1, 1.5, 2, 2.5, 3],
+  languageModelWeight: [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1],
+  characterBonus: [0.8, 1, 1.2, 1.4, 1.6, 1.8, 2],
+  wordBonus: [0, 0.5, 1, 1.5, 2],
 } as const;
 type TunedOption = keyof typeof GRID;
 
@@ -58,7 +58,7 @@ async function tune(modelId: string, limit: number, start: BeamSearchOptions): P
     }
     if (best === before) break;
   }
-  for (const beamWidth of [4, 8, 16, 32]) score(recognizer, heard, { ...best, beamWidth });
+  for (const beamWidth of [8, 16, 32, 64, 128]) score(recognizer, heard, { ...best, beamWidth });
   console.log(JSON.stringify(best));
 }
 

@@ -58,13 +58,13 @@ export function textScore(
   let state = model.startState;
   let wordHash = EMPTY_WORD_HASH;
   for (const token of tokens) {
-    if (token === SPACE && model.hasWord(wordHash)) score += weights.wordBonus;
+    if (token === SPACE && !model.hasWord(wordHash)) score -= weights.wordBonus;
     wordHash = token === SPACE ? EMPTY_WORD_HASH : extendWordHash(wordHash, token);
     state = model.advance(state, token);
     score += weights.languageModelWeight * model.logProb;
   }
   if (tokens.length === 0 || tokens.at(-1) === SPACE) return score;
-  if (model.hasWord(wordHash)) score += weights.wordBonus;
+  if (!model.hasWord(wordHash)) score -= weights.wordBonus;
   model.advance(state, 0);
   const ends = Math.exp(model.logProb);
   model.advance(state, SPACE);
@@ -175,7 +175,7 @@ function scoreWithoutEnd(tokens: readonly number[], model: TokenModel, weights: 
   let state = model.startState;
   let wordHash = EMPTY_WORD_HASH;
   for (const token of tokens) {
-    if (token === SPACE && model.hasWord(wordHash)) score += weights.wordBonus;
+    if (token === SPACE && !model.hasWord(wordHash)) score -= weights.wordBonus;
     wordHash = token === SPACE ? EMPTY_WORD_HASH : extendWordHash(wordHash, token);
     state = model.advance(state, token);
     score += weights.languageModelWeight * model.logProb;

@@ -15,7 +15,10 @@ export interface BeamSearchOptions {
   readonly languageModelWeight: number;
   /** Added for every character, against the language model's liking for short texts. */
   readonly characterBonus: number;
-  /** Added for every word of the lexicon. */
+  /**
+   * Advantage of a word of the lexicon over an unknown one: unknown words lose it. As a gain of known words it would
+   * pay to split long words into short ones.
+   */
   readonly wordBonus: number;
   /** How many outputs of a frame may extend a prefix. */
   readonly candidatesPerFrame?: number;
@@ -174,14 +177,14 @@ export class PrefixBeamSearch {
         if (isSpace && (node === 0 || last === this.#space)) continue;
         const acoustic = (token === last ? beam.blank[slot]! : beam.total[slot]!) + logProbs[row + token]!;
         // The language model can only lower this, so most candidates are dropped without asking it.
-        const bound = acoustic + textScore + characterBonus + (isSpace ? Math.max(0, wordBonus) : 0);
+        const bound = acoustic + textScore + characterBonus + (isSpace ? Math.max(0, -wordBonus) : 0);
         if (bound <= ranking.worst || acoustic === IMPOSSIBLE) continue;
         let childScore = textScore + characterBonus;
         let state = 0;
         if (this.#model !== null) {
           state = this.#model.advance(tree.state[node]!, token);
           childScore += languageModelWeight * this.#model.logProb;
-          if (isSpace && this.#model.hasWord(tree.wordHash[node]!)) childScore += wordBonus;
+          if (isSpace && !this.#model.hasWord(tree.wordHash[node]!)) childScore -= wordBonus;
         }
         const wordHash = isSpace ? EMPTY_WORD_HASH : extendWordHash(tree.wordHash[node]!, token);
         ranking.offer(acoustic + childScore, slot, token, IMPOSSIBLE, acoustic, state, wordHash, childScore);
@@ -239,7 +242,7 @@ export class PrefixBeamSearch {
       logProb = logAdd(logProb, this.#model.logProb);
     }
     const isKnown = this.#model.hasWord(this.#tree.wordHash[node]!);
-    return this.#options.languageModelWeight * logProb + (isKnown ? this.#options.wordBonus : 0);
+    return this.#options.languageModelWeight * logProb + (isKnown ? 0 : -this.#options.wordBonus);
   }
 }
 
