@@ -1,0 +1,247 @@
+import { LOWER } from "./letters.js";
+import { KAZAKH_LATIN } from "./prepare.js";
+import { patternRule, type Rule, WORD_END } from "./reading.js";
+import { isEnding, withEnding } from "./suffixes.js";
+
+const LATIN_CLASS = `A-Za-zéÉ${KAZAKH_LATIN}${KAZAKH_LATIN.toUpperCase()}`;
+
+/** Names of the English letters, as abbreviations are spelled. */
+const LETTER_NAMES: Readonly<Record<string, string>> = {
+  a: "эй",
+  b: "би",
+  c: "си",
+  d: "ди",
+  e: "и",
+  f: "эф",
+  g: "джи",
+  h: "эйч",
+  i: "ай",
+  j: "джей",
+  k: "кей",
+  l: "эл",
+  m: "эм",
+  n: "эн",
+  o: "оу",
+  p: "пи",
+  q: "кью",
+  r: "ар",
+  s: "эс",
+  t: "ти",
+  u: "ю",
+  v: "ви",
+  w: "дабл ю",
+  x: "экс",
+  y: "уай",
+  z: "зед",
+};
+
+/** Names that everybody says their own way. */
+const KNOWN_WORDS: Readonly<Record<string, string>> = {
+  google: "гугл",
+  youtube: "ютуб",
+  facebook: "фейсбук",
+  whatsapp: "уатсап",
+  instagram: "инстаграм",
+  telegram: "телеграм",
+  microsoft: "майкрософт",
+  windows: "виндоус",
+  iphone: "айфон",
+  ipad: "айпад",
+  apple: "эпл",
+  android: "андроид",
+  online: "онлайн",
+  offline: "офлайн",
+  email: "имейл",
+  mail: "мейл",
+  wifi: "вай фай",
+  wi: "вай",
+  fi: "фай",
+  covid: "ковид",
+  tiktok: "тик ток",
+  twitter: "твиттер",
+  netflix: "нетфликс",
+  chatgpt: "чат джи пи ти",
+  zoom: "зум",
+  kaspi: "каспи",
+  halyk: "халық",
+  samsung: "самсунг",
+  intel: "интел",
+  linux: "линукс",
+  internet: "интернет",
+  web: "веб",
+  startup: "стартап",
+  it: "ай ти",
+  nato: "нато",
+  unesco: "юнеско",
+  unicef: "юнисеф",
+  fifa: "фифа",
+  uefa: "уефа",
+  kz: "кей зед",
+  com: "ком",
+  www: "дабл ю дабл ю дабл ю",
+  site: "сайт",
+  business: "бизнес",
+  bluetooth: "блютуз",
+};
+
+/** Spelling to sound, longest first; a rough English reading that a Kazakh speaker would use. */
+const SPELLINGS: readonly (readonly [string, string])[] = [
+  ["tion", "шн"],
+  ["sch", "ш"],
+  ["tch", "ч"],
+  ["igh", "ай"],
+  ["eau", "о"],
+  ["sh", "ш"],
+  ["ch", "ч"],
+  ["ph", "ф"],
+  ["th", "т"],
+  ["ck", "к"],
+  ["qu", "кв"],
+  ["oo", "у"],
+  ["ee", "и"],
+  ["ea", "и"],
+  ["ou", "у"],
+  ["ow", "оу"],
+  ["ai", "эй"],
+  ["ay", "эй"],
+  ["ey", "и"],
+  ["kh", "х"],
+  ["zh", "ж"],
+  ["ts", "ц"],
+  ["wh", "у"],
+  ["ce", "се"],
+  ["ci", "си"],
+  ["cy", "си"],
+  ["ya", "я"],
+  ["yu", "ю"],
+  ["yo", "ё"],
+  ["a", "а"],
+  ["b", "б"],
+  ["c", "к"],
+  ["d", "д"],
+  ["e", "е"],
+  ["f", "ф"],
+  ["g", "г"],
+  ["h", "х"],
+  ["i", "и"],
+  ["j", "дж"],
+  ["k", "к"],
+  ["l", "л"],
+  ["m", "м"],
+  ["n", "н"],
+  ["o", "о"],
+  ["p", "п"],
+  ["q", "к"],
+  ["r", "р"],
+  ["s", "с"],
+  ["t", "т"],
+  ["u", "у"],
+  ["v", "в"],
+  ["w", "в"],
+  ["x", "кс"],
+  ["y", "и"],
+  ["z", "з"],
+];
+
+/** Kazakh in Latin letters (alphabets of 2019 and 2021). */
+const KAZAKH_SPELLINGS: readonly (readonly [string, string])[] = [
+  ["sh", "ш"],
+  ["ch", "ч"],
+  ["ä", "ә"],
+  ["á", "ә"],
+  ["ö", "ө"],
+  ["ó", "ө"],
+  ["ü", "ү"],
+  ["ú", "ү"],
+  ["ū", "ұ"],
+  ["ğ", "ғ"],
+  ["ǵ", "ғ"],
+  ["q", "қ"],
+  ["ñ", "ң"],
+  ["ń", "ң"],
+  ["ŋ", "ң"],
+  ["ş", "ш"],
+  ["ı", "і"],
+  ["ý", "у"],
+  ["a", "а"],
+  ["b", "б"],
+  ["c", "ц"],
+  ["d", "д"],
+  ["e", "е"],
+  ["f", "ф"],
+  ["g", "г"],
+  ["h", "х"],
+  ["i", "і"],
+  ["j", "ж"],
+  ["k", "к"],
+  ["l", "л"],
+  ["m", "м"],
+  ["n", "н"],
+  ["o", "о"],
+  ["p", "п"],
+  ["r", "р"],
+  ["s", "с"],
+  ["t", "т"],
+  ["u", "у"],
+  ["v", "в"],
+  ["w", "у"],
+  ["x", "кс"],
+  ["y", "ы"],
+  ["z", "з"],
+];
+/** A letter that only Kazakh uses, or a q that is not before u. */
+const KAZAKH_SIGN = new RegExp(`[${KAZAKH_LATIN.replace("q", "")}]|q(?!u)`);
+
+/** Latin words by sound, abbreviations by letters, with a Kazakh ending after a hyphen: "Google-дың". */
+export const latinRule: Rule = patternRule(`([${LATIN_CLASS}]+)(?:-([${LOWER}]+)${WORD_END})?`, (match) => {
+  const spoken = spokenLatin(match[1]!);
+  const ending = match[2];
+  if (ending === undefined) return spoken;
+  return isEnding(ending) ? withEnding(spoken, ending) : `${spoken}-${ending}`;
+});
+
+/** One Latin word in Kazakh letters. */
+export function spokenLatin(word: string): string {
+  const lower = word.toLowerCase();
+  if (KAZAKH_SIGN.test(lower) && lower.length > 1) return respelled(kazakhSpelling(lower), KAZAKH_SPELLINGS);
+  const known = KNOWN_WORDS[lower];
+  if (known !== undefined && Object.hasOwn(KNOWN_WORDS, lower)) return known;
+  if (isSpelledOut(word))
+    return [...lower].map((letter) => LETTER_NAMES[plainLetter(letter)] ?? "").join(" ");
+  // A last e is silent, a last é is not.
+  const sounding = lower.replace(/(?<=[a-z]{2}[^aeiouy])e$/, "");
+  return respelled([...sounding].map(plainLetter).join(""), SPELLINGS);
+}
+
+/** After a vowel i and y are a glide; where ı is written, i is the other vowel, и. */
+function kazakhSpelling(lower: string): string {
+  const glided = lower.replace(/(?<=[aeouäöüūáóú])[iy]/g, "й");
+  return lower.includes("ı") ? glided.replaceAll("i", "и") : glided;
+}
+
+/** Capitals without a vowel, or of three letters at most, and letters that stand alone. */
+function isSpelledOut(word: string): boolean {
+  if (word.length === 1) return true;
+  const hasVowel = /[aeiouy]/i.test(word);
+  if (word === word.toUpperCase()) return word.length <= 3 || !hasVowel;
+  return !hasVowel && word.length <= 5;
+}
+
+function plainLetter(letter: string): string {
+  return letter.normalize("NFD").replace(/\p{M}/gu, "").replace("ı", "i").replace("ŋ", "n");
+}
+
+function respelled(word: string, spellings: readonly (readonly [string, string])[]): string {
+  let spoken = "";
+  let at = 0;
+  while (at < word.length) {
+    const [from, to] = spellings.find(([letters]) => word.startsWith(letters, at)) ?? [
+      word[at]!,
+      /[a-z]/.test(word[at]!) ? "" : word[at]!,
+    ];
+    // A doubled consonant is one sound.
+    if (!(from.length === 1 && word[at - 1] === from && !"aeiouy".includes(from))) spoken += to;
+    at += from.length;
+  }
+  return spoken;
+}

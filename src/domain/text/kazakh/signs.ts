@@ -1,0 +1,67 @@
+import { readNumberEnding } from "./number-endings.js";
+import { patternRule, type Rule } from "./reading.js";
+import { GLUED_HYPHEN } from "./tidy.js";
+import { CURRENCIES } from "./units.js";
+
+/** Source: symbol rows of facts-kk.tsv. */
+const NAMES: Readonly<Record<string, string>> = {
+  "+": "плюс",
+  "−": "минус",
+  "=": "тең",
+  "×": "көбейту",
+  "÷": "бөлу",
+  "&": "және",
+  "@": "ат белгісі",
+  "°": "градус",
+  "§": "тармақ",
+  "%": "пайыз",
+  "‰": "промилле",
+  "<": "кіші",
+  ">": "үлкен",
+  "±": "плюс минус",
+  "№": "нөмір",
+  "²": "квадрат",
+  "³": "куб",
+};
+/** Signs that are mark-up more often than speech: said only next to a digit. */
+const NEXT_TO_DIGIT: Readonly<Record<string, string>> = { "#": "тор", "*": "жұлдызша" };
+
+/** "-5" is "минус бес"; a dash after a word or number is a pause. */
+export const minusRule: Rule = patternRule("(?<![\\p{L}\\p{M}\\d.,]|\\d )[-−](?=\\d)", () => "минус");
+
+/** "COVID-19", "Wi-Fi", "5-G": said without a pause. */
+export const nameHyphenRule: Rule = patternRule(
+  "(?<=\\p{L})-(?=\\d)|(?<=[A-Za-z])-(?=[A-Za-z])|(?<=\\d)-(?=[A-Za-z])",
+  () => "",
+);
+
+/** "2-3 күн" is "екі-үш күн"; longer numbers get a pause. */
+export const smallRangeRule: Rule = patternRule(
+  "(?<=(?<!\\d)\\d\\d?)-(?=\\d\\d?(?![\\d.,:]))",
+  () => GLUED_HYPHEN,
+);
+
+/** A dot inside an address: "dauys.kz". */
+export const addressDotRule: Rule = patternRule("(?<=[A-Za-z\\d])\\.(?=[A-Za-z])", () => "нүкте");
+
+/** "және/немесе": one or the other. */
+export const slashRule: Rule = patternRule("(?<=\\p{L})/(?=\\p{L})|(?<=\\d)/(?=\\d)", (match, text) => {
+  const before = text[match.index - 1]!;
+  return /[A-Za-z\d]/.test(before) || text.startsWith("немесе", match.index + 1) ? "" : "немесе";
+});
+
+/** A sign by name, with an ending: "%-ға", "₸-ден". */
+export const signRule: Rule = (text, at) => {
+  const sign = text[at]!;
+  const name = NAMES[sign] ?? CURRENCIES[sign]?.name ?? nextToDigit(sign, text, at);
+  return name === null ? null : readNumberEnding({ spoken: name, digits: null }, text, at + 1);
+};
+
+function nextToDigit(sign: string, text: string, at: number): string | null {
+  const name = NEXT_TO_DIGIT[sign];
+  const isNear = /\d/.test(text[at - 1] ?? "") || /\d/.test(text[at + 1] ?? "");
+  return name !== undefined && isNear ? name : null;
+}
+
+/** The hyphen of "10-15" where digits are not read. */
+export const droppedRangeRule: Rule = patternRule("(?<=\\d)-(?=\\d)", () => "");

@@ -1,0 +1,24 @@
+import { readFileSync } from "node:fs";
+
+/** Rows of a table in test/fixtures/normalization, without its head. */
+export function tableRows(name: string): string[][] {
+  const text = readFileSync(`test/fixtures/normalization/${name}`, "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.split("\t"));
+}
+
+/** Rows of one category of the facts: key, spoken form, and all accepted forms. */
+export function facts(category: string): { key: string; spoken: string; accepted: string[] }[] {
+  return tableRows("facts-kk.tsv")
+    .filter((row) => row[0] === category)
+    .map(([, key, spoken, alternative]) => ({
+      key: key!,
+      spoken: spoken!,
+      accepted: [spoken!, ...(alternative ?? "").split(";")]
+        .map((form) => form.trim())
+        .filter((form) => form !== ""),
+    }));
+}
