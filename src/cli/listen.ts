@@ -37,9 +37,13 @@ const NORMAL_CLOSE = 1000;
 async function listen(input: CommandInput): Promise<void> {
   const source = onlyArgument(input, "FILE");
   const client = await ServiceClient.open(input);
-  const socket = await openSocket(client, input);
+  const socket = newSocket(client, input);
   const show = input.options.isSet("json") ? printJson : showOn(new LiveTerminal(process.stdout));
+  // The first messages can come in one packet with the answer to the handshake: listen before it is there.
   const ended = untilEnded(socket, show);
+  // Reported where it is awaited, once the socket is open.
+  ended.catch(() => {});
+  await untilOpen(socket, client.url);
   const enough = new AbortController();
   const stop = () => enough.abort();
   // Ctrl-C ends the recording: the last words and the bill still come. A second one ends all.
@@ -55,17 +59,20 @@ async function listen(input: CommandInput): Promise<void> {
   }
 }
 
-async function openSocket(client: ServiceClient, { options }: CommandInput): Promise<WebSocket> {
+function newSocket(client: ServiceClient, { options }: CommandInput): WebSocket {
   const url = client.address("v1/stream");
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   const silenceMs = options.number("eou-ms");
   if (silenceMs !== null) url.searchParams.set("eou_ms", String(silenceMs));
   if (options.isSet("words")) url.searchParams.set("words", "true");
   const headers = { authorization: client.authorization };
-  const socket = new WebSocket(url, { headers, handshakeTimeout: OPEN_TIMEOUT_MS, perMessageDeflate: false });
-  return await new Promise((settle, fail) => {
-    socket.once("open", () => settle(socket));
-    socket.once("error", (error) => fail(unreachable(client.url, error)));
+  return new WebSocket(url, { headers, handshakeTimeout: OPEN_TIMEOUT_MS, perMessageDeflate: false });
+}
+
+async function untilOpen(socket: WebSocket, url: URL): Promise<void> {
+  await new Promise<void>((settle, fail) => {
+    socket.once("open", settle);
+    socket.once("error", (error) => fail(unreachable(url, error)));
     socket.once("unexpected-response", (request, response) => {
       const refused = refusal(response).then((text) => fail(new CommandError(text)), fail);
       refused.finally(() => request.destroy());

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { runCommandLine } from "../../src/cli/main.js";
+import { startServiceProcess } from "../store/service-process.js";
+import { temporaryFolder } from "../store/support.js";
+import { dauys } from "./support.js";
+
+test("organizations and keys are made, listed and revoked", async (t) => {
+  const env = { DATA_DIR: await temporaryFolder() };
+  let organizationId = "";
+  let keyId = "";
+
+  await t.test("without a service, on a private server started for the moment", async () => {
+    const made = await dauys(["orgs", "create", "Аян ЖШС"], { env });
+    assert.equal(made.code, 0, made.stderr);
+    assert.match(made.stdout, /^org_[0-9a-f]{24}\n$/);
+    organizationId = made.stdout.trim();
+    const names = await readdir(env.DATA_DIR);
+    assert.ok(!names.includes("dauys.lock") && !names.includes("postgres.json"), names.join());
+  });
+
+  const service = await startServiceProcess(env.DATA_DIR);
+  t.after(async () => {
+    service.child.kill("SIGTERM");
+    await once(service.child, "exit");
+  });
+
+  await t.test("beside a service, on its private server", async () => {
+    const made = await dauys(["keys", "create", "--org", organizationId, "--name", "site", "--json"], {
+      env,
+    });
+    assert.equal(made.code, 0, made.stderr);
+    const key = JSON.parse(made.stdout);
+    assert.match(key.key, /^sk-svc-[0-9a-f]{48}$/);
+    assert.equal(key.organization_id, organizationId);
+    keyId = key.id;
+
+    const listed = await dauys(["keys", "list", "--org", organizationId, "--json"], { env });
+    const { data } = JSON.parse(listed.stdout);
+    assert.deepEqual(
+      data.map((each: { id: string }) => each.id),
+      [keyId],
+    );
+    assert.ok(!listed.stdout.includes(key.key));
+    const table = await dauys(["keys", "list"], { env });
+    assert.match(
+      table.stdout,
+      new RegExp(`${keyId} +${organizationId} +sk-svc-.{4}\\.\\.\\..{4} +site .* active`),
+    );
+  });
+
+  await t.test("a revoked key says so", async () => {
+    assert.equal((await dauys(["keys", "revoke", keyId], { env })).code, 0);
+    assert.match((await dauys(["keys", "list"], { env })).stdout, /revoked/);
+  });
+
+  await t.test("what is not there is named", async () => {
+    const unknownKey = await dauys(["keys", "revoke", "key_x"], { env });
+    assert.deepEqual([unknownKey.code, unknownKey.stderr], [1, "dauys: there is no key key_x\n"]);
+    // The development organization of the service is there too: nobody guesses which one is meant.
+    const ambiguous = await dauys(["keys", "create"], { env });
+    assert.equal(ambiguous.code, 2);
+    assert.match(ambiguous.stderr, /--org is missing, and there are 2 organizations/);
+    const unknownOrganization = await dauys(["keys", "create", "--org", "org_x"], { env });
+    assert.equal(unknownOrganization.code, 1);
+  });
+
+  await t.test("two commands at once take turns or share", async () => {
+    const both = await Promise.all([
+      dauys(["orgs", "list"], { env }),
+      dauys(["orgs", "list", "--json"], { env }),
+    ]);
+    assert.deepEqual(
+      both.map(({ code }) => code),
+      [0, 0],
+    );
+    assert.match(both[0].stdout, /Аян ЖШС/);
+  });
+});
+
+test("a folder that is not there is not silently made", async () => {
+  const folder = join(await temporaryFolder(), "missing");
+  const { code, stderr } = await dauys(["keys", "list"], { env: { DATA_DIR: folder } });
+  assert.equal(code, 1);
+  assert.match(stderr, /there is no data folder .*missing.*DATABASE_URL/);
+});
+
+test("a wrong setting is named and ends with 2", async () => {
+  const { code, stderr } = await dauys(["orgs", "list"], { env: { DATABASE_URL: "nonsense" } });
+  assert.equal(code, 2);
+  assert.match(stderr, /DATABASE_URL must look like/);
+});
+
+const WRONG: readonly [args: string[], message: RegExp][] = [
+  [[], /dauys speak/],
+  [["constructor"], /unknown command "constructor"/],
+  [["orgs", "create"], /create takes one NAME/],
+  [["orgs", "credit", "org_x", "100"], /credits are not kept yet: they come with the ledger/],
+  [["keys", "revoke"], /revoke takes one KEY_ID/],
+  [["keys", "destroy"], /say create, list or revoke/],
+  [["keys", "list", "--colour"], /Unknown option '--colour'/],
+];
+
+for (const [args, message] of WRONG) {
+  test(`"dauys ${args.join(" ")}" is wrong usage`, async (t) => {
+    const noted = t.mock.method(process.stderr, "write", () => true);
+    const code = await runCommandLine(args, {});
+    noted.mock.restore();
+    assert.equal(code, 2);
+    assert.match(noted.mock.calls.map((call) => String(call.arguments[0])).join(""), message);
+  });
+}

@@ -1,0 +1,244 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
+import { temporaryFolder } from "../store/support.js";
+import { type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
+import { dauys } from "./support.js";
+
+const SENTENCES = [
+  Int16Array.from({ length: 2_400 }, (_, i) => i),
+  Int16Array.from({ length: 1_200 }, (_, i) => -i),
+];
+
+test("speak writes the sound of the service and sends what was asked", async (t) => {
+  const wav = writeWav(SENTENCES[0]!, 24_000);
+  const stub = await stubFor(t, (_, response) => {
+    response
+      .writeHead(200, { "content-type": "audio/wav", "x-svc-chars": "10", "x-svc-credits": "4" })
+      .end(wav);
+  });
+  const output = join(await temporaryFolder(), "out.wav");
+  const args = [
+    "speak",
+    "сәлем әлем",
+    "-o",
+    output,
+    "--voice",
+    "aru",
+    "--speed",
+    "1.5",
+    "--nfe",
+    "16",
+    "--json",
+  ];
+  const { code, stdout, stderr } = await dauys(args, envOf(stub));
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(await readFile(output), Buffer.from(wav));
+  const { first_audio_ms, ...said } = JSON.parse(stdout);
+  assert.deepEqual(said, { file: output, characters: 10, credits: 4 });
+  assert.ok(first_audio_ms > 0);
+  const { path, headers, body } = stub.asked[0]!;
+  assert.equal(path, "/v1/tts");
+  assert.equal(headers.authorization, `Bearer ${STUB_KEY}`);
+  assert.deepEqual(JSON.parse(String(body)), { text: "сәлем әлем", voice: "aru", speed: 1.5, nfe: 16 });
+});
+
+test("speak --stream joins the sentences into one WAV, however they are cut", async (t) => {
+  const frames = Buffer.concat(SENTENCES.map(frameOf));
+  const stub = await stubFor(t, (_, response) => {
+    response.writeHead(200, { "content-type": "application/octet-stream" });
+    for (let i = 0; i < frames.length; i += 997) response.write(frames.subarray(i, i + 997));
+    response.end();
+  });
+  const output = join(await temporaryFolder(), "out.wav");
+  const { code, stderr } = await dauys(["speak", "-", "-o", output, "--stream"], {
+    ...envOf(stub),
+    stdin: "екі сөйлем\n",
+  });
+  assert.equal(code, 0, stderr);
+  assert.equal(stub.asked[0]!.path, "/v1/tts/stream");
+  assert.equal(JSON.parse(String(stub.asked[0]!.body)).text, "екі сөйлем");
+  const joined = Int16Array.of(...SENTENCES[0]!, ...SENTENCES[1]!);
+  assert.deepEqual(await readFile(output), Buffer.from(writeWav(joined, 24_000)));
+});
+
+test("speak leaves no file when the sound breaks off", async (t) => {
+  const frame = frameOf(SENTENCES[0]!);
+  const stub = await stubFor(t, (_, response) => {
+    response.writeHead(200).end(frame.subarray(0, 100));
+  });
+  const output = join(await temporaryFolder(), "out.wav");
+  const { code, stderr } = await dauys(["speak", "сәлем", "-o", output, "--stream"], envOf(stub));
+  assert.equal(code, 1);
+  assert.match(stderr, /ended in the middle of a sentence/);
+  assert.ok(!existsSync(output));
+});
+
+test("a refusal of the service is shown in its own words", async (t) => {
+  const stub = await stubFor(t, (_, response) => {
+    response
+      .writeHead(429, { "content-type": "application/json" })
+      .end('{"detail":"needs 8 credits, 0 left"}');
+  });
+  const file = join(await temporaryFolder(), "long.wav");
+  await writeFile(file, Buffer.alloc(3_000_000));
+  for (const args of [
+    ["speak", "сәлем", "-o", "-"],
+    ["transcribe", file],
+  ]) {
+    const { code, stdout, stderr } = await dauys(args, envOf(stub));
+    assert.deepEqual([code, stdout, stderr], [1, "", "dauys: needs 8 credits, 0 left (HTTP 429)\n"]);
+  }
+});
+
+test("transcribe uploads a file and prints its text or its segments", async (t) => {
+  const answer = { text: "сәлем әлем", segments: [{ id: 0, text: "сәлем әлем", start: 0.42, end: 61.5 }] };
+  const stub = await stubFor(t, ({ path }, response) => {
+    const { segments, ...plain } = answer;
+    response
+      .writeHead(200)
+      .end(JSON.stringify(path.includes("timestamps=true") ? { ...plain, segments } : plain));
+  });
+  const file = join(await temporaryFolder(), "жазба.MP3");
+  await writeFile(file, "not really sound");
+  const plain = await dauys(["transcribe", file], envOf(stub));
+  assert.deepEqual([plain.code, plain.stdout], [0, "сәлем әлем\n"]);
+  assert.equal(stub.asked[0]!.headers["x-filename"], "audio.MP3");
+  assert.equal(String(stub.asked[0]!.body), "not really sound");
+  const timed = await dauys(["transcribe", file, "--timestamps"], envOf(stub));
+  assert.equal(timed.stdout, "[00:00.42 - 01:01.50] сәлем әлем\n");
+  const json = await dauys(["transcribe", file, "--timestamps", "--json"], envOf(stub));
+  assert.deepEqual(JSON.parse(json.stdout), answer);
+  await dauys(["transcribe", "https://example.org/a b.wav"], envOf(stub));
+  assert.equal(stub.asked.at(-1)!.path, "/v1/transcribe?url=https%3A%2F%2Fexample.org%2Fa+b.wav");
+  const missing = await dauys(["transcribe", "/nowhere.wav"], envOf(stub));
+  assert.deepEqual(
+    [missing.code, missing.stderr],
+    [1, "dauys: Cannot read /nowhere.wav: there is no such file\n"],
+  );
+});
+
+test("listen streams a WAV of any rate in real time and prints finals as they come", async (t) => {
+  let bytes = 0;
+  let tookMs = 0;
+  const stub = await startStub(
+    () => {},
+    (socket) => {
+      const openedAtMs = performance.now();
+      const say = (message: unknown) => socket.send(JSON.stringify(message));
+      say({ type: "ready" });
+      socket.on("message", (data: Buffer, isBinary) => {
+        if (isBinary) {
+          bytes += data.length;
+          say({ type: "partial", utterance: 0, text: "сәл", start: 0, end: 0.1 });
+          return;
+        }
+        tookMs = performance.now() - openedAtMs;
+        assert.deepEqual(JSON.parse(String(data)), { type: "close" });
+        say({ type: "final", utterance: 0, text: "сәлем", start: 0, end: 0.6 });
+        say({ type: "done", audio_seconds: 0.6, credits_charged: 4 });
+        socket.close(1000);
+      });
+    },
+  );
+  t.after(() => stub.close());
+  const folder = await temporaryFolder();
+  const file = join(folder, "a.wav");
+  await writeFile(file, writeWav(new Int16Array(0.6 * 24_000).fill(1_000), 24_000));
+  const heard = await dauys(["listen", file, "--eou-ms", "300"], envOf(stub));
+  assert.deepEqual([heard.code, heard.stdout], [0, "сәлем\n"], heard.stderr);
+  assert.equal(bytes, 0.6 * 16_000 * 2);
+  assert.ok(tookMs >= 450, `audio of 600 ms was sent in ${tookMs} ms`);
+  assert.equal(stub.asked[0]!.path, "/v1/stream?eou_ms=300");
+
+  await t.test("raw samples come from standard input, and --json shows every message", async () => {
+    bytes = 0;
+    const raw = await dauys(["listen", "-", "--json"], { ...envOf(stub), stdin: new Uint8Array(4_000) });
+    const types = raw.stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line).type);
+    assert.deepEqual([types[0], types.at(-2), types.at(-1)], ["ready", "final", "done"]);
+    assert.equal(bytes, 4_000);
+  });
+
+  await t.test("what is neither is refused with the way to convert it", async () => {
+    const mp3 = join(folder, "a.mp3");
+    await writeFile(mp3, "ID3...");
+    const { code, stderr } = await dauys(["listen", mp3], envOf(stub));
+    assert.equal(code, 1);
+    assert.match(stderr, /must be a WAV, or raw .* ffmpeg -i/);
+  });
+
+  await t.test("a refused key is shown in the service's words", async () => {
+    const { code, stderr } = await dauys(["listen", file, "--key", "sk-svc-0", "--url", stub.url]);
+    assert.deepEqual([code, stderr], [1, "dauys: missing or invalid API key (HTTP 401)\n"]);
+  });
+});
+
+test("listen ends with 1 when the service reports an error", async (t) => {
+  const stub = await startStub(
+    () => {},
+    (socket) => {
+      socket.send(
+        '{"type":"error","code":"out_of_credits","detail":"needs 6 credits, 0 left","retryable":false}',
+      );
+      socket.close(4429);
+    },
+  );
+  t.after(() => stub.close());
+  const { code, stderr } = await dauys(["listen", "-"], { ...envOf(stub), stdin: new Uint8Array(64_000) });
+  assert.deepEqual([code, stderr], [1, "dauys: needs 6 credits, 0 left\n"]);
+});
+
+test("the development key of the data folder is used when no key is given", async (t) => {
+  const stub = await stubFor(t, (_, response) => {
+    response.writeHead(200).end('{"text":""}');
+  });
+  const dataDir = await temporaryFolder();
+  const env = { DAUYS_URL: `${stub.url}/prefix`, DATA_DIR: dataDir };
+  const without = await dauys(["transcribe", "-"], { env, stdin: "x" });
+  assert.equal(without.code, 2);
+  assert.match(without.stderr, /no API key: give --key, set DAUYS_API_KEY/);
+  await mkdir(dataDir, { recursive: true });
+  await writeFile(join(dataDir, "dev-key"), `${STUB_KEY}\n`);
+  assert.equal((await dauys(["transcribe", "-"], { env, stdin: "x" })).code, 0);
+  assert.equal(stub.asked[0]!.headers.authorization, `Bearer ${STUB_KEY}`);
+  assert.equal(stub.asked[0]!.path, "/prefix/v1/transcribe");
+});
+
+test("a service that is not there is said with its address", async () => {
+  const { code, stderr } = await dauys([
+    "speak",
+    "x",
+    "-o",
+    "-",
+    "--url",
+    "http://127.0.0.1:1",
+    "--key",
+    STUB_KEY,
+  ]);
+  assert.equal(code, 1);
+  assert.match(stderr, /Cannot reach the service at http:\/\/127\.0\.0\.1:1: ECONNREFUSED; is it running\?/);
+});
+
+async function stubFor(t: TestContext, answer: Parameters<typeof startStub>[0]): Promise<ServiceStub> {
+  const stub = await startStub(answer);
+  t.after(() => stub.close());
+  return stub;
+}
+
+function envOf(stub: ServiceStub) {
+  return { env: { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY } };
+}
+
+function frameOf(pcm: Int16Array): Buffer {
+  const wav = writeWav(pcm, 24_000);
+  assert.ok(parseWavHeader(wav));
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(wav.length);
+  return Buffer.concat([length, wav]);
+}

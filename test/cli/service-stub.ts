@@ -1,0 +1,57 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { type WebSocket, WebSocketServer } from "ws";
+
+/** What the stub was asked, for tests to look at. */
+export interface Asked {
+  readonly path: string;
+  readonly headers: IncomingMessage["headers"];
+  readonly body: Buffer;
+}
+
+export interface ServiceStub {
+  readonly url: string;
+  readonly asked: Asked[];
+  close(): Promise<void>;
+}
+
+export const STUB_KEY = `sk-svc-${"0123456789ab".repeat(4)}`;
+
+type Answer = (asked: Asked, response: ServerResponse) => void;
+
+/** A service with answers made up by the test: what the command line does with them is what counts. */
+export async function startStub(
+  answer: Answer,
+  live: (socket: WebSocket) => void = () => {},
+): Promise<ServiceStub> {
+  const asked: Asked[] = [];
+  const server = createServer(async (request, response) => {
+    const parts: Buffer[] = [];
+    for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
+    const question = { path: request.url ?? "", headers: request.headers, body: Buffer.concat(parts) };
+    asked.push(question);
+    answer(question, response);
+  });
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on("upgrade", (request, socket, head) => {
+    asked.push({ path: request.url ?? "", headers: request.headers, body: Buffer.alloc(0) });
+    if (request.headers.authorization === `Bearer ${STUB_KEY}`) {
+      sockets.handleUpgrade(request, socket, head, live);
+      return;
+    }
+    const body = '{"detail":"missing or invalid API key"}';
+    socket.end(`HTTP/1.1 401 Unauthorized\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+    asked,
+    close: async () => {
+      sockets.close();
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
