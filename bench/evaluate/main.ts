@@ -3,42 +3,57 @@ import { parseArgs } from "node:util";
 import { originOf } from "../save-result.js";
 import { MODELS } from "./paths.js";
 import { evaluateRecognition, recognitionTable } from "./recognition.js";
+import { evaluateSynthesis, synthesisTable } from "./synthesis.js";
 
-const HELP = `npm run evaluate -- [--recognizer svc-kk-ru-v2] [--sets kk-unseen,human] [--limit 20]
+const HELP = `npm run evaluate -- [recognition] [synthesis] [--sets kk-unseen,human] [--limit 20]
 
-Scores the models and prints Markdown tables. Speech is generated on the first run (needs espeak-ng and Python).
-  --sets     comma-separated words; a set is scored when its name contains one of them
-  --limit    utterances per set; a quick look takes 10
+Scores the models and prints Markdown tables; both when no part is named. Speech is generated on the first run (needs
+espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json.
+  --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
+  --limit          utterances per set or voice; a quick look takes 10
+  --recognizer     id of a model, svc-kk-ru-v2
+  --synthesizer    id of a model, svc-kk-v1`;
+const PARTS = ["recognition", "synthesis"];
 
-A run over every set without a limit is written to models/<id>/evaluation.json.`;
-
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     recognizer: { type: "string", default: "svc-kk-ru-v2" },
+    synthesizer: { type: "string", default: "svc-kk-v1" },
     sets: { type: "string", default: "" },
     limit: { type: "string" },
     help: { type: "boolean", default: false },
   },
 });
-if (values.help) console.log(HELP);
-else await evaluate();
+const isUnknown = positionals.some((part) => !PARTS.includes(part));
+if (values.help || isUnknown) {
+  console.log(HELP);
+  process.exitCode = isUnknown ? 2 : 0;
+} else {
+  await evaluate();
+}
 
 async function evaluate(): Promise<void> {
   const sets = values.sets.split(",").filter((word) => word !== "");
   const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : Number(values.limit);
   if (!(limit >= 1)) throw new Error(`Cannot evaluate: --limit must be 1 or more, received ${values.limit}`);
-  const report = await evaluateRecognition({ modelId: values.recognizer, sets, limit });
-  console.log(recognitionTable(report));
-  const { audioSeconds, realTimeFactor, beamMsPerAudioSecond } = report;
-  console.log(
-    `\n${(audioSeconds / 60).toFixed(1)} min of audio, RTF ${realTimeFactor.toFixed(4)}, of which the beam search ` +
-      `${(beamMsPerAudioSecond / 1000).toFixed(4)}`,
-  );
-  if (sets.length === 0 && limit === Number.POSITIVE_INFINITY) await save(values.recognizer, report);
+  const isWhole = sets.length === 0 && limit === Number.POSITIVE_INFINITY;
+  const isWanted = (part: string) => positionals.length === 0 || positionals.includes(part);
+  if (isWanted("recognition")) {
+    const report = await evaluateRecognition({ modelId: values.recognizer, sets, limit });
+    console.log(`${recognitionTable(report)}\n`);
+    if (isWhole) await save(report);
+  }
+  if (isWanted("synthesis")) {
+    const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
+    const report = await evaluateSynthesis({ ...ids, limit });
+    console.log(`${synthesisTable(report)}\n`);
+    if (isWhole) await save(report);
+  }
 }
 
-async function save(modelId: string, report: object): Promise<void> {
-  const path = `${MODELS}${modelId}/evaluation.json`;
+async function save(report: { readonly modelId: string }): Promise<void> {
+  const path = `${MODELS}${report.modelId}/evaluation.json`;
   await writeFile(path, `${JSON.stringify({ ...originOf("evaluation"), ...report }, null, 1)}\n`);
-  console.log(`saved ${path}`);
+  console.log(`saved ${path}\n`);
 }

@@ -89,7 +89,10 @@ export function recognitionTable(report: RecognitionReport): string {
     pair(beam),
   ]);
   const head = ["set", "n", "streaming, greedy", "full context, greedy", "full context, beam + LM"];
-  return `### ${report.modelId}: CER / WER, %\n\n${table(head, rows)}`;
+  const speed =
+    `${(report.audioSeconds / 60).toFixed(1)} min of audio; real-time factor of the second pass and the beam search ` +
+    `${report.realTimeFactor.toFixed(4)}, of the beam search alone ${(report.beamMsPerAudioSecond / 1000).toFixed(4)}.`;
+  return `### ${report.modelId}: CER / WER, %\n\n${table(head, rows)}\n\n${speed}`;
 }
 
 function rowOf(set: string, group: readonly Decoded[]): RecognitionRow {
