@@ -1,8 +1,9 @@
 """Synthetic training shards: text -> espeak-ng -> augmentation -> log-mel bytes, with labels.
 
-`generate.py --hours 56` starts worker processes, one per shard, with a timeout: the synthesiser may crash or hang,
+`generate.py --hours 60` starts worker processes, one per shard, with a timeout: the synthesiser may crash or hang,
 and then only that shard is tried again with another seed. Shards appear under a temporary name and are renamed when
-complete, so that a training run may pick them up as they come. The first third is nearly clean.
+complete, so that a training run may pick them up as they come. The first hours (`--clean-hours`) are nearly clean.
+Running it again with more hours and another mix adds shards to those that exist.
 
 A shard (`.npz`, uncompressed): mel uint8 (frames, 80) at 100 Hz; clip_start int64 (clips + 1) frame offsets, each a
 multiple of 4 frames; token uint8 and token_start (clips + 1); speech uint8 (frames); seg_clip, seg_frame, seg_token:
@@ -150,17 +151,17 @@ def speechless(rng, n):
     return np.clip(x, -1, 1)
 
 
-def clip(rng, variants, noisy, pool):
+def clip(rng, variants, noisy, pool, mix):
     """One clip: (samples, label, speech frames at 100 Hz, [(first frame, first token)], kind).
 
-    noisy: 0 nearly clean, 1 full augmentation. pool: recent speech for babble.
+    noisy: 0 nearly clean, 1 full augmentation. pool: recent speech for babble. mix: shares of kk, ru, mixed clips.
     """
     r = rng.random()
     if r < 0.037:
         n = int(rng.uniform(1, 6) * 25) * A.FRAME
         x = speechless(rng, n)
         return x, "", np.zeros(n // A.HOP, bool), [(0, 0)], "none"
-    kind = "human" if r < 0.07 else str(rng.choice(["kk", "ru", "mixed"], p=[0.45, 0.40, 0.15]))
+    kind = "human" if r < 0.07 else str(rng.choice(["kk", "ru", "mixed"], p=mix))
     count = 1 + int(rng.random() < 0.32) + int(rng.random() < 0.10)
     if kind == "human":
         count += int(rng.integers(0, 3))
@@ -225,13 +226,13 @@ def clip(rng, variants, noisy, pool):
     return np.pad(x, (0, length - end)).astype(np.float32), label, speech, segments, kind
 
 
-def make_shard(path, seed, hours, noisy):
+def make_shard(path, seed, hours, noisy, mix):
     rng = np.random.default_rng(seed)
     variants, _unseen = speakers.variants()
     mels, tokens, speech, seg, kinds = [], [], [], [], []
     clip_start, token_start, pool, total = [0], [0], [], 0
     while total < hours * 360000:
-        c = clip(rng, variants, noisy, pool)
+        c = clip(rng, variants, noisy, pool, mix)
         if c is None:
             continue
         x, label, sp, segments, kind = c
@@ -255,7 +256,9 @@ def make_shard(path, seed, hours, noisy):
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--out", default=os.path.join(CACHE, "shards"))
-    p.add_argument("--hours", type=float, default=56, help="distinct audio in all")
+    p.add_argument("--hours", type=float, default=54, help="distinct audio in all")
+    p.add_argument("--clean-hours", type=float, default=20)
+    p.add_argument("--mix", type=float, nargs=3, default=[0.45, 0.40, 0.15], help="shares of kk, ru, mixed clips")
     p.add_argument("--shard-hours", type=float, default=0.5)
     p.add_argument("--workers", type=int, default=1)
     p.add_argument("--seed", type=int, default=1)
@@ -267,19 +270,19 @@ def main():
     for name in ("kk", "ru"):
         text.word_counts(name)
     os.makedirs(a.out, exist_ok=True)
-    count = int(np.ceil(a.hours / a.shard_hours))
+    count, clean = int(np.ceil(a.hours / a.shard_hours)), int(np.ceil(a.clean_hours / a.shard_hours))
     todo = [(i, 0) for i in range(count)]
     running = []
     while todo or running:
         while todo and len(running) < a.workers:
             i, tries = todo.pop(0)
-            noisy = int(i >= count // 3)
+            noisy = int(i >= clean)
             path = os.path.join(a.out, "%s_%03d.npz" % ("noisy" if noisy else "clean", i))
             if os.path.exists(path):
                 continue
             seed = a.seed * 1000003 + i * 101 + tries
             proc = multiprocessing.get_context("fork").Process(target=make_shard,
-                                                               args=(path, seed, a.shard_hours, noisy))
+                                                               args=(path, seed, a.shard_hours, noisy, a.mix))
             proc.start()
             running.append((proc, time.time(), i, tries))
         time.sleep(0.2)
@@ -292,7 +295,7 @@ def main():
             proc.join()
             running.remove(item)
             ok = proc.exitcode == 0 and os.path.exists(os.path.join(a.out, "%s_%03d.npz" % (
-                "noisy" if i >= count // 3 else "clean", i)))
+                "noisy" if i >= clean else "clean", i)))
             print("shard %d %s after %.0f s" % (i, "done" if ok else "failed", time.time() - began), flush=True)
             if not ok and tries < 5:
                 todo.insert(0, (i, tries + 1))

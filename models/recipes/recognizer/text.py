@@ -202,6 +202,8 @@ def corpus(name):
         k = key(spelled)
         if k in held or key(line) in held or k in seen or not usable(line, latin):
             continue
+        if any(len(w) > 1 and not re.search(r"[aeiouyаәеёиоөуұүыіэюя\d]", w) for w in words(line.lower())) and not latin:
+            continue  # "ль", "мм" would be read letter by letter
         # Lines in capitals would be spelled letter by letter.
         out.append(spelled.lower() if spelled.upper() == spelled else spelled)
         seen.add(k)

@@ -26,7 +26,7 @@ from model import Recognizer, parameters
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(HERE, "..", ".cache", "recognizer")
 RU = 1  # kind of a Russian clip, see generate.py
-RU_WEIGHT = 1.8  # Russian clips are shorter, faster and spelled further from their sound: draw them more often
+RU_SHARE = 0.42  # of the time: Russian clips are shorter, faster and spelled further from their sound
 CURRICULUM = 0.25  # share of the run on nearly clean shards only
 SILENCE = float(np.log(A.MEL_FLOOR))
 
@@ -37,7 +37,7 @@ class Shards:
     def __init__(self, folder):
         self.folder, self.names, self.data = folder, [], []
         self.clips = np.zeros((0, 4), np.int64)  # shard, clip, mel frames, noisy
-        self.uses, self.cost = np.zeros(0), np.zeros(0)
+        self.uses, self.russian = np.zeros(0), np.zeros(0, bool)
         self.past = {}  # shard name -> uses, from a checkpoint
         self.frames = 0
 
@@ -55,8 +55,9 @@ class Shards:
                             np.full(n, int(name.startswith("noisy")))], 1)
             self.clips = np.concatenate([self.clips, new])
             before = self.past.get(name)
-            self.uses = np.concatenate([self.uses, before if before is not None and len(before) == n else np.zeros(n)])
-            self.cost = np.concatenate([self.cost, np.where(z["kind"] == RU, 1 / RU_WEIGHT, 1.0)])
+            self.uses = np.concatenate([self.uses, before if before is not None and len(before) == n else np.full(
+                n, np.median(self.uses) if len(self.uses) else 0.0)])
+            self.russian = np.concatenate([self.russian, z["kind"] == RU])
             self.frames += length.sum()
 
     def used(self):
@@ -78,7 +79,11 @@ class Shards:
         rows = rows[np.argsort(self.uses[rows] + 2 * rng.random(len(rows)))]
         total = np.cumsum(self.clips[rows, 2])
         rows = rows[:np.searchsorted(total, 40 * frames) + 1]
-        self.uses[rows] += self.cost[rows]
+        # A use counts less where a clip is to be drawn more often.
+        length = self.clips[ok, 2]
+        ru = max(0.01, length[self.russian[ok]].sum() / length.sum())
+        weight = RU_SHARE / (1 - RU_SHARE) * (1 - ru) / ru
+        self.uses[rows] += np.where(self.russian[rows], 1 / weight, 1.0)
         rows = rows[np.argsort(self.clips[rows, 2] * rng.uniform(0.97, 1.03, len(rows)))]
         out, group, top = [], [], 0
         for r in rows:
@@ -92,8 +97,8 @@ class Shards:
         return out
 
     def assemble(self, rng, group, augment):
-        """Batch tensors: mel (B, T, 80), frames (B), tokens (sum), token counts (B), first full frame (B),
-        tokens of the full part (sum), counts, speech (B, n)."""
+        """augment: share of the clips that get frequency and time masks. Batch tensors: mel (B, T, 80), frames (B),
+        tokens (sum), token counts (B), first full frame (B), tokens of the full part (sum), counts, speech (B, n)."""
         top = int(max(self.clips[r, 2] for r in group))
         b = len(group)
         mel = np.full((b, top, A.MELS), SILENCE, np.float32)
@@ -122,7 +127,7 @@ class Shards:
             start.append(first)
             full.append(t[at:])
             full_counts.append(len(t) - at)
-            if augment:
+            if rng.random() < augment:
                 for _ in range(2):
                     w = int(rng.integers(0, 15))
                     f = int(rng.integers(0, A.MELS - w))
@@ -175,6 +180,11 @@ def rate(progress, step, peak, warmup, hold=0.2, floor=0.01):
     if progress > hold:
         r *= floor + (1 - floor) * 0.5 * (1 + np.cos(np.pi * min(1, (progress - hold) / (1 - hold))))
     return r
+
+
+def masking(step, progress):
+    """Share of clips with masked bands and stretches. A short run underfits, so only half, and none at the end."""
+    return 0.5 if step >= 800 and progress < 0.75 else 0.0
 
 
 def main():
@@ -268,7 +278,7 @@ def main():
             for g in opt.param_groups:
                 g["lr"] = rate(now / 60 / a.minutes, step, a.lr, a.warmup)
             model.train()
-            batch = shards.assemble(rng, group, augment=step >= 800)
+            batch = shards.assemble(rng, group, masking(step, now / 60 / a.minutes))
             loss, *parts = losses(model, batch, a.device, rng.random() < 0.25)
             opt.zero_grad(set_to_none=True)
             loss.backward()
