@@ -4,17 +4,23 @@ import { constants } from "node:os";
 import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
-const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"];
+/** What the service is told for what this process is told; a terminal that closes is a reason to stop as well. */
+const FORWARDED = { SIGTERM: "SIGTERM", SIGINT: "SIGINT", SIGHUP: "SIGTERM" };
+/** Ctrl-C under npm can arrive twice, from the terminal and from npm; a second one on purpose takes longer. */
+const ECHO_MS = 500;
 
 // Read by the allocator before a process starts: with it, memory of models that were released goes back to the system.
 const env = { MALLOC_TRIM_THRESHOLD_: "131072", ...process.env };
 const [file, ...args] = [...endWithParent(), process.execPath, main, ...process.argv.slice(2)];
-const child = spawn(file, args, { env, stdio: "inherit" });
+// A process group of its own: signals of a terminal come here and are handed on once.
+const child = spawn(file, args, { env, stdio: "inherit", detached: true });
 
-for (const signal of SIGNALS) {
-  process.on(signal, () => {
-    // A terminal sends Ctrl-C to the child as well; twice would mean "at once".
-    if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+let forwardedAtMs = Number.NEGATIVE_INFINITY;
+for (const [received, sent] of Object.entries(FORWARDED)) {
+  process.on(received, () => {
+    if (performance.now() - forwardedAtMs < ECHO_MS) return;
+    forwardedAtMs = performance.now();
+    child.kill(sent);
   });
 }
 
