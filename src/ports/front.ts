@@ -54,6 +54,7 @@ export interface FrontSocket {
   /** Bytes handed over that the client has not taken yet. */
   readonly bufferedBytes: number;
   sendText(text: string): void;
+  /** The bytes must not change afterwards: they may wait. */
   sendBinary(bytes: Uint8Array): void;
   /** Closes after what was sent. A client that does not take it within a few seconds is cut off. */
   close(code: number, reason: string): void;

@@ -25,8 +25,9 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#stallMs = stallMs;
   }
 
-  get isComplete(): boolean {
-    return this.#isComplete;
+  /** Whether the sender waits for the reader. */
+  get isPaused(): boolean {
+    return this.#isPaused;
   }
 
   /** Takes a chunk that belongs to the queue from now on. */

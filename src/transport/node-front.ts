@@ -84,7 +84,7 @@ export class NodeFront implements Front {
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
     const answer = new NodeAnswer(res, {
-      closesConnection: request.malformed !== null || !this.#server.listening,
+      closesConnection: () => request.malformed !== null || !this.#server.listening,
       stallMs: this.#limits.stallMs,
     });
     req.on("data", (chunk: Buffer) => (res.writableEnded ? undefined : body.push(chunk)));

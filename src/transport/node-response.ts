@@ -3,7 +3,8 @@ import { SpeechError } from "../domain/errors.js";
 import type { FrontResponse, Headers } from "../ports/front.js";
 
 export interface NodeAnswerOptions {
-  readonly closesConnection: boolean;
+  /** Asked when the answer starts: whether the connection ends with it. */
+  readonly closesConnection: () => boolean;
   readonly stallMs: number;
 }
 
@@ -31,7 +32,7 @@ export class NodeAnswer implements FrontResponse {
     this.#hasStarted = true;
     this.#res.statusCode = status;
     for (const [name, value] of Object.entries(headers)) this.#res.setHeader(name, value);
-    if (this.#options.closesConnection) this.#res.shouldKeepAlive = false;
+    if (this.#options.closesConnection()) this.#res.shouldKeepAlive = false;
   }
 
   async write(chunk: Uint8Array): Promise<void> {

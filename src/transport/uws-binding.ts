@@ -49,6 +49,9 @@ export interface UwsResponse {
 
 export interface UwsSocket {
   send(message: string | Uint8Array, isBinary: boolean): number;
+  sendFirstFragment(bytes: Uint8Array, isBinary: boolean): number;
+  sendFragment(bytes: Uint8Array): number;
+  sendLastFragment(bytes: Uint8Array): number;
   getBufferedAmount(): number;
   end(code: number, reason: string): void;
   close(): void;

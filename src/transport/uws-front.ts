@@ -78,7 +78,7 @@ export class UwsFront implements Front {
     const body = new BodyQueue(res, this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(res, req, body, abort.signal);
-    const rewind = new BodyTimer(res);
+    const rewind = new BodyTimer(res, body);
     const answer = new UwsAnswer(res, {
       isHead: request.method === "HEAD",
       closesConnection: request.malformed !== null,
@@ -97,9 +97,10 @@ export class UwsFront implements Front {
       abort.abort();
     });
     res.onData((chunk, isLast) => {
+      if (answer.isOver) return;
       // The memory is lent: copy it.
-      if (!answer.isOver) body.push(new Uint8Array(chunk.slice(0)));
-      if (!isLast) return rewind.start(() => answer.isOver);
+      body.push(new Uint8Array(chunk.slice(0)));
+      if (!isLast) return rewind.start();
       rewind.stop();
       body.complete();
     });
@@ -190,15 +191,16 @@ export class UwsFront implements Front {
 /** Keeps the library's own body timeout from cutting a client that is only slow. */
 class BodyTimer {
   readonly #res: UwsResponse;
+  readonly #body: BodyQueue;
   #timer: NodeJS.Timeout | null = null;
 
-  constructor(res: UwsResponse) {
+  constructor(res: UwsResponse, body: BodyQueue) {
     this.#res = res;
+    this.#body = body;
   }
 
-  start(isOver: () => boolean): void {
-    if (this.#timer !== null || isOver()) return;
-    this.#timer = setInterval(() => this.#rewind(), REWIND_MS);
+  start(): void {
+    this.#timer ??= setInterval(() => this.#rewind(), REWIND_MS);
   }
 
   stop(): void {
@@ -206,9 +208,15 @@ class BodyTimer {
     this.#timer = null;
   }
 
+  /** Going there and back again winds the timeout up and leaves the socket as it was. */
   #rewind(): void {
-    this.#res.pause();
-    this.#res.resume();
+    if (this.#body.isPaused) {
+      this.#res.resume();
+      this.#res.pause();
+    } else {
+      this.#res.pause();
+      this.#res.resume();
+    }
   }
 }
 

@@ -5,6 +5,8 @@ import type { UwsResponse } from "./uws-binding.js";
 
 /** Chunked bodies are handed over in pieces, so that what the library buffers for a slow reader stays small. */
 const PIECE_BYTES = 64 * 1024;
+/** How often a reader that takes nothing is tried again. */
+const REWIND_MS = 4_000;
 const EMPTY = new Uint8Array(0);
 
 export interface UwsAnswerOptions {
@@ -62,7 +64,7 @@ export class UwsAnswer implements FrontResponse {
         this.#sendHead(res);
         isTaken = res.write(piece);
       });
-      if (!isTaken) await this.#writable();
+      if (!isTaken) await this.#drained();
     }
   }
 
@@ -83,7 +85,7 @@ export class UwsAnswer implements FrontResponse {
     last.cork(() => {
       this.#sendHead(last);
       if (this.#framing === "chunked") last.end(undefined, this.#options.closesConnection);
-      else last.endWithoutBody(this.#hasNoLength() ? undefined : 0, this.#options.closesConnection);
+      else this.#endEmpty(last, 0);
     });
   }
 
@@ -102,6 +104,7 @@ export class UwsAnswer implements FrontResponse {
   /** A body of known length is never buffered by the library: what does not fit is offered again when it drains. */
   async #writeSized(chunk: Uint8Array, totalBytes: number): Promise<void> {
     let rest = chunk;
+    let movedAtMs = performance.now();
     for (;;) {
       const res = this.#live();
       const offset = res.getWriteOffset();
@@ -114,18 +117,32 @@ export class UwsAnswer implements FrontResponse {
       });
       if (isDone) return this.#over();
       if (isTaken) return;
-      rest = rest.subarray(res.getWriteOffset() - offset);
-      await this.#writable();
+      const sentBytes = res.getWriteOffset() - offset;
+      if (sentBytes > 0) movedAtMs = performance.now();
+      rest = rest.subarray(sentBytes);
+      await this.#wait(movedAtMs);
     }
+  }
+
+  /** The library keeps what did not fit of a chunk: waits until the socket takes bytes again. */
+  async #drained(): Promise<void> {
+    const movedAtMs = performance.now();
+    while (!(await this.#wait(movedAtMs))) flush(this.#live());
   }
 
   #endHead(res: UwsResponse, framing: Framing): void {
     this.#over();
     res.cork(() => {
       this.#sendHead(res);
-      const length = framing === "chunked" || this.#hasNoLength() ? undefined : framing;
-      res.endWithoutBody(length, this.#options.closesConnection);
+      this.#endEmpty(res, framing);
     });
+  }
+
+  #endEmpty(res: UwsResponse, framing: Framing): void {
+    // Told through `endWithoutBody`, a length makes the library believe that the connection is still busy.
+    if (framing !== "chunked" && !this.#hasNoLength()) res.writeHeader("content-length", String(framing));
+    if (this.#options.closesConnection) res.endWithoutBody(undefined, true);
+    else res.endWithoutBody();
   }
 
   #sendHead(res: UwsResponse): void {
@@ -144,28 +161,40 @@ export class UwsAnswer implements FrontResponse {
     return this.#head?.status === 204 || this.#head?.status === 304;
   }
 
-  /** Settles when the socket takes more bytes; cuts it when it takes none for too long. */
-  async #writable(): Promise<void> {
+  /**
+   * Waits for the socket to take bytes, or for the next attempt that is due; true for the former.
+   *
+   * An attempt that fails winds up the library's own timeout, which would cut a slow reader after ten seconds.
+   */
+  async #wait(movedAtMs: number): Promise<boolean> {
     const res = this.#live();
     if (!this.#listensToWritable) {
       this.#listensToWritable = true;
       res.onWritable(() => this.#onWritable(res));
     }
-    // While paused the library's own timeout of ten seconds does not run; writing goes on.
-    res.pause();
-    await new Promise<void>((resolve) => {
-      const stalled = setTimeout(() => this.reset(), this.#options.stallMs);
+    const leftMs = movedAtMs + this.#options.stallMs - performance.now();
+    if (leftMs <= 0) this.reset();
+    this.#live();
+    const isWritable = await new Promise<boolean>((resolve) => {
+      const timer = setTimeout(
+        () => {
+          this.#wake = null;
+          resolve(false);
+        },
+        Math.min(REWIND_MS, leftMs),
+      );
       this.#wake = () => {
-        clearTimeout(stalled);
-        resolve();
+        clearTimeout(timer);
+        resolve(true);
       };
     });
-    this.#live().resume();
+    this.#live();
+    return isWritable;
   }
 
   #onWritable(res: UwsResponse): boolean {
-    // With this handler in place the library leaves its own backlog alone: an empty cork flushes it.
-    if (this.#framing === "chunked") res.cork(() => {});
+    // With this handler in place the library leaves its own backlog alone.
+    if (this.#framing === "chunked") flush(res);
     this.#notify();
     return true;
   }
@@ -186,4 +215,9 @@ export class UwsAnswer implements FrontResponse {
     this.#wake = null;
     wake?.();
   }
+}
+
+/** An empty cork sends what the library still holds. */
+function flush(res: UwsResponse): void {
+  res.cork(() => {});
 }

@@ -1,10 +1,15 @@
 import type { FrontSocket, SocketEvents } from "../ports/front.js";
 import type { UwsSocket } from "./uws-binding.js";
 
-interface QueuedMessage {
+/** Frames of 16 KiB and more can get stuck in the library when the client reads slowly: longer messages are cut. */
+const LONGEST_FRAME_BYTES = 15 * 1024;
+
+/** One WebSocket frame: a whole message, or a piece of one. */
+interface Frame {
   readonly payload: string | Uint8Array;
-  readonly isBinary: boolean;
   readonly bytes: number;
+  readonly place: "whole" | "first" | "middle" | "last";
+  readonly isBinary: boolean;
 }
 
 /** What the library is told about a socket when it is upgraded. */
@@ -12,17 +17,12 @@ export interface UwsSocketData {
   readonly socket: UwsFrontSocket;
 }
 
-/**
- * An open WebSocket over uWebSockets.js.
- *
- * The library can lose a large message that is sent while it still holds unsent bytes, so messages wait here until
- * it holds none.
- */
+/** An open WebSocket over uWebSockets.js. While the library holds unsent bytes, what follows waits here. */
 export class UwsFrontSocket implements FrontSocket {
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;
-  #queue: QueuedMessage[] = [];
+  #queue: Frame[] = [];
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
@@ -48,11 +48,13 @@ export class UwsFrontSocket implements FrontSocket {
   }
 
   sendText(text: string): void {
-    this.#send({ payload: text, isBinary: false, bytes: Buffer.byteLength(text) });
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= LONGEST_FRAME_BYTES) this.#send({ payload: text, bytes, place: "whole", isBinary: false });
+    else this.#sendPieces(Buffer.from(text), false);
   }
 
   sendBinary(bytes: Uint8Array): void {
-    this.#send({ payload: bytes, isBinary: true, bytes: bytes.length });
+    this.#sendPieces(bytes, true);
   }
 
   close(code: number, reason: string): void {
@@ -69,9 +71,9 @@ export class UwsFrontSocket implements FrontSocket {
   /** Sends what waits, as far as the library takes it without keeping any; then closes if that was asked for. */
   flush(): void {
     while (this.#ws !== null && this.#queue.length > 0 && this.#ws.getBufferedAmount() === 0) {
-      const message = this.#queue.shift()!;
-      this.#queuedBytes -= message.bytes;
-      this.#ws.send(message.payload, message.isBinary);
+      const frame = this.#queue.shift()!;
+      this.#queuedBytes -= frame.bytes;
+      deliver(this.#ws, frame);
     }
     if (this.#closing === null || this.#ws === null) return;
     if (this.#queue.length > 0 || this.#ws.getBufferedAmount() > 0) return;
@@ -89,13 +91,34 @@ export class UwsFrontSocket implements FrontSocket {
     return events;
   }
 
-  #send(message: QueuedMessage): void {
+  #sendPieces(bytes: Uint8Array, isBinary: boolean): void {
+    const last = Math.max(0, Math.ceil(bytes.length / LONGEST_FRAME_BYTES) - 1);
+    for (let index = 0; index <= last; index++) {
+      const payload = bytes.subarray(index * LONGEST_FRAME_BYTES, (index + 1) * LONGEST_FRAME_BYTES);
+      this.#send({ payload, bytes: payload.length, place: placeOf(index, last), isBinary });
+    }
+  }
+
+  #send(frame: Frame): void {
     if (this.#ws === null || this.#closing !== null) return;
     if (this.#queue.length === 0 && this.#ws.getBufferedAmount() === 0) {
-      this.#ws.send(message.payload, message.isBinary);
+      deliver(this.#ws, frame);
       return;
     }
-    this.#queue.push(message);
-    this.#queuedBytes += message.bytes;
+    this.#queue.push(frame);
+    this.#queuedBytes += frame.bytes;
   }
+}
+
+function placeOf(index: number, last: number): Frame["place"] {
+  if (last === 0) return "whole";
+  if (index === 0) return "first";
+  return index === last ? "last" : "middle";
+}
+
+function deliver(ws: UwsSocket, frame: Frame): void {
+  if (frame.place === "whole" || typeof frame.payload === "string") ws.send(frame.payload, frame.isBinary);
+  else if (frame.place === "first") ws.sendFirstFragment(frame.payload, frame.isBinary);
+  else if (frame.place === "middle") ws.sendFragment(frame.payload);
+  else ws.sendLastFragment(frame.payload);
 }
