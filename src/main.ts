@@ -1,5 +1,4 @@
-import { ConfigError, readConfig } from "./config.js";
-import { SpeechError } from "./domain/errors.js";
+import { readConfig } from "./config.js";
 import { createLog } from "./observe/log.js";
 import { type Service, startService } from "./service.js";
 
@@ -17,14 +16,18 @@ async function main(): Promise<void> {
       service.injectFault("synthesis");
     });
   }
-  const exit = async (signal: string) => {
-    log.info({ signal }, "stopping");
+  const stop = async (reason: string, exitCode: number) => {
+    log.info({ reason }, "stopping");
+    process.exitCode = exitCode;
     await service.stop();
     log.info("stopped");
-    process.exitCode = 0;
   };
-  process.once("SIGTERM", (signal) => void exit(signal));
-  process.once("SIGINT", (signal) => void exit(signal));
+  process.once("SIGTERM", (signal) => void stop(signal, 0));
+  process.once("SIGINT", (signal) => void stop(signal, 0));
+  void service.lost.then((error) => {
+    log.fatal({ err: error }, "the service cannot go on");
+    return stop("lost", 1);
+  });
   const startMs = Math.round(performance.now() - startedAtMs);
   log.info({ host: config.host, port: service.port, startMs }, "ready");
   if (service.isFirstStart && log.isLevelEnabled("info")) process.stdout.write(banner(config.host, service));
@@ -51,9 +54,9 @@ Listen:
 }
 
 main().catch((error: unknown) => {
-  // A stack helps nobody whose port is taken or whose setting is wrong; of other failures it is all there is.
-  const isExpected = error instanceof ConfigError || error instanceof SpeechError;
-  const reason = error instanceof Error ? (isExpected ? error.message : error.stack) : String(error);
+  // Messages name the rule and the value; a stack is for those who look for a fault in the service itself.
+  const isOurs = !(error instanceof TypeError || error instanceof RangeError);
+  const reason = error instanceof Error ? (isOurs ? error.message : error.stack) : String(error);
   process.stderr.write(`dauys: cannot start: ${reason}\n`);
   process.exitCode = 1;
 });

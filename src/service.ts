@@ -34,6 +34,8 @@ export interface Service {
   readonly developmentKey: string;
   /** Nothing was in the data folder before. */
   readonly isFirstStart: boolean;
+  /** Settles when something the service cannot be without does not come back: it should stop and be started anew. */
+  readonly lost: Promise<Error>;
   /** For fault tests; does nothing unless the service was started with `allowFaults`. */
   injectFault(room: "live" | "synthesis"): void;
   /** Refuses new work, lets running work finish, and ends everything in reverse order. May be called twice. */
@@ -112,6 +114,7 @@ async function serve({
     port,
     developmentKey,
     isFirstStart,
+    lost: store.lost,
     injectFault: (room) => engines[room].injectFault(),
     stop: () => {
       stopping ??= stop();
