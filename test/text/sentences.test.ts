@@ -83,6 +83,12 @@ test("a long sentence is cut at its clauses, into pieces of similar length", () 
   assert.deepEqual(pieces, [`${clause}, ${clause},`, `${clause}, ${clause}.`]);
 });
 
+test("a comma beats a nearer space, a conjunction beats a bare space", () => {
+  const words = (count: number) => Array.from({ length: count }, () => "құстар").join(" ");
+  assert.equal(splitIntoPieces(`${words(17)}, ${words(12)}`)[0], `${words(17)},`);
+  assert.equal(splitIntoPieces(`${words(16)} және ${words(12)}`)[0], words(16));
+});
+
 test("without clauses it is cut between words, without spaces anywhere", () => {
   const words = Array.from({ length: 60 }, () => "сөзбен").join(" ");
   for (const piece of splitIntoPieces(words)) assert.match(piece, /^(?:сөзбен ?)+$/);

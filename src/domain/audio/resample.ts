@@ -119,7 +119,7 @@ export function resample(samples: Float32Array, options: ResampleOptions): Float
 }
 
 interface Filter {
-  /** Even. */
+  /** A multiple of 4. */
   readonly tapCount: number;
   /** Weighted sum of `tapCount` samples from `start` on, for a fraction of `phase / up` input samples. */
   apply(samples: Float32Array, start: number, phase: number): number;
@@ -164,7 +164,7 @@ function interpolatedFilter(up: number, down: number): Filter {
 }
 
 function tapCountFor(up: number, down: number): number {
-  return 2 * Math.ceil(ZERO_CROSSINGS * Math.max(1, down / up));
+  return 4 * Math.ceil((ZERO_CROSSINGS / 2) * Math.max(1, down / up));
 }
 
 /** Taps for a position `fraction` of a sample after the middle, scaled so that a constant passes unchanged. */
@@ -193,14 +193,18 @@ function fillTaps(
 }
 
 function dot(table: Float32Array, at: number, samples: Float32Array, start: number, count: number): number {
-  let even = 0;
-  let odd = 0;
-  // `count` is even; two sums keep two multiplications in flight.
-  for (let i = 0; i < count; i += 2) {
-    even += table[at + i]! * samples[start + i]!;
-    odd += table[at + i + 1]! * samples[start + i + 1]!;
+  let first = 0;
+  let second = 0;
+  let third = 0;
+  let fourth = 0;
+  // `count` is a multiple of 4; four sums keep four multiplications in flight.
+  for (let i = 0; i < count; i += 4) {
+    first += table[at + i]! * samples[start + i]!;
+    second += table[at + i + 1]! * samples[start + i + 1]!;
+    third += table[at + i + 2]! * samples[start + i + 2]!;
+    fourth += table[at + i + 3]! * samples[start + i + 3]!;
   }
-  return even + odd;
+  return first + second + (third + fourth);
 }
 
 function sinc(x: number): number {

@@ -52,7 +52,6 @@ const OPENING: Readonly<Record<string, string>> = {
   "акад.": "академик",
   "ред.": "редактор",
   "пәт.": "пәтер",
-  "шағын ауд.": "шағын аудан",
 };
 
 /** Kinds of places: plain before a name, possessive after one ("Алматы қ." is "алматы қаласы"). */

@@ -1,4 +1,4 @@
-import { KAZAKH_LETTERS } from "./letters.js";
+import { KAZAKH_LETTERS, LOWER, UPPER } from "./letters.js";
 
 /** Text in which every character has a rule: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
@@ -17,6 +17,9 @@ const CYRILLIC = new Set(KAZAKH_LETTERS + KAZAKH_LETTERS.toUpperCase());
 export const KAZAKH_LATIN = "äöüūğqñşıŋáóúńǵý";
 const LATIN = new Set(`abcdefghijklmnopqrstuvwxyzé${KAZAKH_LATIN}`);
 const MARKS = new Set(`0123456789,.!?:;-${SIGNS}`);
+
+/** Most characters stay as they are; these are looked at one by one. */
+const UNUSUAL = new RegExp(`[^${LOWER}${UPPER}a-zA-Z0-9 \\n,.!?:;%-]`, "gu");
 
 /** Foreign letters and signs by what they stand for. */
 const STAND_INS: ReadonlyMap<string, string> = new Map([
@@ -61,16 +64,14 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
  */
 export function prepare(raw: string): PreparedText {
   let droppedCharacters = 0;
-  const mapped: string[] = [];
-  for (const character of repairedWords(raw.normalize("NFC"))) {
+  const text = repairedWords(raw.normalize("NFC")).replace(UNUSUAL, (character) => {
     const kept = keep(character);
-    if (kept === null) {
-      droppedCharacters++;
-      // Invisible characters may stand inside a word, pictures and foreign letters part two words.
-      mapped.push(/[\p{C}\p{M}]/u.test(character) ? "" : " ");
-    } else mapped.push(kept);
-  }
-  return { text: mapped.join(""), droppedCharacters };
+    if (kept !== null) return kept;
+    droppedCharacters++;
+    // Invisible characters may stand inside a word, pictures and foreign letters part two words.
+    return /[\p{C}\p{M}]/u.test(character) ? "" : " ";
+  });
+  return { text, droppedCharacters };
 }
 
 /** What stands for one character: itself, something like it, nothing (silent), or null when it can not be said. */
@@ -89,7 +90,10 @@ function keep(character: string): string | null {
   return /^[A-Za-z0-9%$.,!?:;()+=-]+$/.test(plain) ? plain.replace(/[()]/g, ",") : null;
 }
 
+const FOREIGN_LETTER = /[\p{Script=Latin}\p{Script=Greek}]/u;
+
 function repairedWords(text: string): string {
+  if (!FOREIGN_LETTER.test(text)) return text;
   return text.replace(/[\p{L}\p{M}]+/gu, (word) => {
     if (!/[\p{Script=Cyrillic}əƏɵƟ]/u.test(word) || !/[\p{Script=Latin}\p{Script=Greek}]/u.test(word))
       return word;

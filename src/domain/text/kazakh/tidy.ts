@@ -3,7 +3,7 @@ import { LOWER } from "./letters.js";
 /** A hyphen between two readings, which come with spaces. `prepare` leaves none in a text. */
 export const GLUED_HYPHEN = "\u2010";
 
-const MARK_RUN = /[\s,.!?:;—]*[,.!?:;—\n][\s,.!?:;—]*/gu;
+const MARK_RUN = /[\s,.!?:;—]+/gu;
 /** A run of marks becomes the one that matters most to the voice. */
 const STRONGEST_FIRST = ["?", "!", ".", ";", ":", ",", "—"];
 const LONE_HYPHEN = new RegExp(`(?<![${LOWER}])-+|-+(?![${LOWER}])|-{2,}`, "gu");
@@ -20,7 +20,6 @@ export function tidy(text: string): string {
     .replace(LONE_HYPHEN, " ")
     .replace(LONE_HYPHEN, " ")
     .replace(MARK_RUN, strongest)
-    .replace(/\s+/gu, " ")
     .replace(/^[\s,.!?:;—-]+|[\s,:;—-]+$/gu, "");
 }
 
