@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createLog } from "../../src/observe/log.js";
+import type { FrontKind } from "../../src/transport/select-front.js";
+import { createTransport, type Transport } from "../../src/transport/transport.js";
+import { loadUwsBinding } from "../../src/transport/uws-binding.js";
+import { FakeConversations, FakeKeys } from "./fake-conversations.js";
+
+/** Fronts that can run here. */
+export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
+
+/** A transport that listens on a free port, over fakes. */
+export interface RunningTransport {
+  readonly transport: Transport;
+  readonly conversations: FakeConversations;
+  readonly keys: FakeKeys;
+  readonly spoolDir: string;
+  readonly logLines: string[];
+  readonly base: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function startTransport(front: FrontKind): Promise<RunningTransport> {
+  const spoolDir = await mkdtemp(join(tmpdir(), "spool-"));
+  const conversations = new FakeConversations();
+  const keys = new FakeKeys();
+  const logLines: string[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line: string) => void logLines.push(line) },
+  });
+  const transport = createTransport({ front, conversations, keys, log, spoolDir, isReady: () => true });
+  const port = await transport.listen("127.0.0.1", 0);
+  const stop = async () => {
+    await transport.close();
+    await rm(spoolDir, { recursive: true, force: true });
+  };
+  return { transport, conversations, keys, spoolDir, logLines, base: `http://127.0.0.1:${port}`, port, stop };
+}
