@@ -4,6 +4,7 @@ import {
   SYNTHESIS_CELL,
   type ToSynthesisWorker,
 } from "../../native/worker/protocol.js";
+import { concatenatePcm } from "../../src/domain/audio/pcm.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
@@ -176,7 +177,7 @@ export class SynthesisEngine implements Synthesizer {
     if (pending?.id !== answer.jobId) return;
     lane.current = null;
     if (answer.type === "spoken") {
-      const pcm = concatenate(pending.parts);
+      const pcm = concatenatePcm(pending.parts);
       this.#settle(pending, () => pending.resolve({ pcm, sampleRateHz: this.#options.sampleRateHz }));
     } else {
       this.#settle(pending, () => pending.reject(new SpeechError(answer.code, answer.message)));
@@ -230,14 +231,4 @@ export class SynthesisEngine implements Synthesizer {
     pending.signal.removeEventListener("abort", pending.onAbort);
     answer();
   }
-}
-
-function concatenate(parts: readonly Int16Array[]): Int16Array {
-  const whole = new Int16Array(parts.reduce((total, part) => total + part.length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }

@@ -1,3 +1,4 @@
+import { concatenatePcm } from "../../src/domain/audio/pcm.js";
 import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
 import type { SynthesisJob, SynthesizedPiece, Synthesizer } from "../../src/ports/synthesizer.js";
 import { Actor, type Decision } from "../kernel/actor.js";
@@ -184,7 +185,7 @@ export class SynthesisSession implements SynthesisConversation {
       }
       const isLast = index === this.#plan.sentences.length - 1;
       this.#finished.set(index, {
-        pcm: join(spoken, isLast ? 0 : pauseSamples),
+        pcm: concatenatePcm(spoken, isLast ? 0 : pauseSamples),
         sampleRateHz: this.sampleRateHz,
       });
       this.#actor.tell({ type: "spoken" });
@@ -205,14 +206,4 @@ export class SynthesisSession implements SynthesisConversation {
     this.#reader = null;
     return reader;
   }
-}
-
-function join(parts: readonly Int16Array[], pauseSamples: number): Int16Array {
-  const whole = new Int16Array(parts.reduce((total, part) => total + part.length, pauseSamples));
-  let offset = 0;
-  for (const part of parts) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
 }

@@ -1,4 +1,6 @@
+import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
+import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { saveResult } from "../save-result.js";
 import { type LiveRun, runLive } from "../support/live-client.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -97,13 +99,8 @@ async function speakStream(service: ServiceProcess, sentences: readonly string[]
 }
 
 function toSixteenKilohertz(wav: Uint8Array): Int16Array {
-  const view = new DataView(wav.buffer, wav.byteOffset + 44, wav.byteLength - 44);
-  const samples = new Float32Array(view.byteLength / 2);
-  for (let i = 0; i < samples.length; i++) samples[i] = view.getInt16(i * 2, true) / 32_768;
-  const resampled = resample(samples, { fromHz: 24_000, toHz: SAMPLE_RATE_HZ });
-  return Int16Array.from(resampled, (value) =>
-    Math.max(-32_768, Math.min(32_767, Math.round(value * 32_768))),
-  );
+  const samples = new WavSampleReader(wav.length).push(wav);
+  return toInt16(resample(samples, { fromHz: 24_000, toHz: SAMPLE_RATE_HZ }));
 }
 
 function speechBounds(pcm: Int16Array): { onset: number; end: number } {

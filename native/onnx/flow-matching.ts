@@ -1,4 +1,5 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import { alignFrames } from "../../src/domain/synthesis/alignment.js";
 import { pulseTrain } from "../../src/domain/synthesis/excitation.js";
@@ -189,12 +190,4 @@ export class FlowMatching {
 
 async function readJson(model: ModelPackage, file: string): Promise<unknown> {
   return JSON.parse(new TextDecoder().decode(await readPackageFile(model, file)));
-}
-
-function toInt16(pcm: Float32Array): Int16Array {
-  const samples = new Int16Array(pcm.length);
-  for (let i = 0; i < pcm.length; i++) {
-    samples[i] = Math.max(-32_768, Math.min(32_767, Math.round(pcm[i]! * 32_767)));
-  }
-  return samples;
 }

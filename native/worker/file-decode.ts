@@ -1,4 +1,5 @@
 import { type FileHandle, open } from "node:fs/promises";
+import { toFloat } from "../../src/domain/audio/pcm.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Recognizer } from "./load-recognizer.js";
 import type { DecodedPiece, FilePiece, FileTask } from "./protocol.js";
@@ -32,7 +33,5 @@ async function readPiece(file: FileHandle, piece: FilePiece): Promise<Float32Arr
   if (bytesRead < bytes.length) {
     throw new SpeechError("INTERNAL", `Cannot read the spooled PCM: ${bytesRead} of ${bytes.length} bytes`);
   }
-  const pcm = new Float32Array(samples.length);
-  for (let i = 0; i < samples.length; i++) pcm[i] = samples[i]! / 32_768;
-  return pcm;
+  return toFloat(samples);
 }

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createReadStream, createWriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { Resampler } from "../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
@@ -36,7 +37,8 @@ export async function segmentFile(
   failed.catch(() => undefined);
   let resampler: Resampler | null = null;
   const keep = async (samples: Float32Array): Promise<void> => {
-    if (!spool.write(toBytes(samples))) await Promise.race([once(spool, "drain"), failed]);
+    if (!spool.write(new Uint8Array(toInt16(samples).buffer)))
+      await Promise.race([once(spool, "drain"), failed]);
     await finder.push(samples);
   };
   try {
@@ -138,12 +140,4 @@ class PieceFinder {
       if (endSample > startSample) this.#pieces.push({ startSample, endSample });
     }
   }
-}
-
-function toBytes(samples: Float32Array): Uint8Array {
-  const pcm = new Int16Array(samples.length);
-  for (let i = 0; i < samples.length; i++) {
-    pcm[i] = Math.max(-32_768, Math.min(32_767, Math.round(samples[i]! * 32_768)));
-  }
-  return new Uint8Array(pcm.buffer);
 }

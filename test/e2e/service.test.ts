@@ -3,7 +3,9 @@ import { after, before, describe, test } from "node:test";
 import { runLive } from "../../bench/support/live-client.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { errorRates, type ScoredPair } from "../../src/domain/accuracy/error-rate.js";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
+import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 
 const SENTENCES = [
   "Бүгін ауа райы жақсы болады.",
@@ -145,12 +147,8 @@ async function listen(
 
 /** 24 kHz WAV to 16 kHz PCM. */
 function toPcm(wav: Buffer): Int16Array {
-  const samples = new Float32Array((wav.length - 44) / 2);
-  for (let i = 0; i < samples.length; i++) samples[i] = wav.readInt16LE(44 + i * 2) / 32_768;
-  const resampled = resample(samples, { fromHz: 24_000, toHz: 16_000 });
-  return Int16Array.from(resampled, (value) =>
-    Math.max(-32_768, Math.min(32_767, Math.round(value * 32_768))),
-  );
+  const samples = new WavSampleReader(wav.length).push(wav);
+  return toInt16(resample(samples, { fromHz: 24_000, toHz: 16_000 }));
 }
 
 /** Half a second of silence on both sides, as a microphone would give. */
