@@ -92,7 +92,8 @@ async function untilReady(url: string): Promise<void> {
   throw new Error(`the service was not ready within ${READY_WITHIN_MS} ms`);
 }
 
-async function freePort(): Promise<number> {
+/** A port of 127.0.0.1 that nobody uses now. */
+export async function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once("error", reject);

@@ -1,0 +1,100 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { freePort, TEST_KEY } from "../../bench/support/service-process.js";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** A quiet 2-core machine takes a fifth of it; a gate that shares its machine must not fail for that. */
+const DEADLINE_MS = 120_000;
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly exited: Promise<number | null>;
+  output(): string;
+}
+
+test("npm start prints a banner with key and commands, speaks, and ends with exit code 0", async (context) => {
+  const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
+  const port = await freePort();
+  try {
+    const startedAtMs = performance.now();
+    const first = npmStart({ DATA_DIR: dataDir, PORT: String(port), DEV_API_KEY: TEST_KEY });
+    await firstSpeech(port, first);
+    const seconds = ((performance.now() - startedAtMs) / 1_000).toFixed(1);
+    context.diagnostic(`from npm start to the first synthesized byte: ${seconds} s`);
+    const banner = first.output();
+    assert.match(banner, new RegExp(`listens on http://127\\.0\\.0\\.1:${port}`));
+    assert.ok(banner.includes(TEST_KEY), "the development key is shown");
+    for (const command of ["/v1/tts", "/v1/transcribe", "dauys listen"])
+      assert.ok(banner.includes(command), command);
+    first.child.kill("SIGTERM");
+    assert.equal(await first.exited, 0);
+
+    const second = npmStart({
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      DEV_API_KEY: TEST_KEY,
+      LOG_LEVEL: "silent",
+    });
+    await firstSpeech(port, second);
+    second.child.kill("SIGTERM");
+    assert.equal(await second.exited, 0);
+    assert.equal(second.output(), "", "a silent service writes nothing");
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+test("a port that is taken is one clear line and exit code 1", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
+  const port = await freePort();
+  try {
+    const first = npmStart({ DATA_DIR: join(dataDir, "a"), PORT: String(port), DEV_API_KEY: TEST_KEY });
+    await firstSpeech(port, first);
+    const second = npmStart({ DATA_DIR: join(dataDir, "b"), PORT: String(port), LOG_LEVEL: "fatal" });
+    assert.equal(await second.exited, 1);
+    assert.match(second.output(), /^dauys: cannot start: .*\n$/);
+    assert.match(second.output(), new RegExp(String(port)));
+    first.child.kill("SIGTERM");
+    assert.equal(await first.exited, 0);
+  } finally {
+    await rm(dataDir, { recursive: true, force: true });
+  }
+});
+
+function npmStart(environment: Record<string, string>): Started {
+  const child = spawn("npm", ["start", "--silent"], {
+    cwd: ROOT,
+    env: { ...process.env, HOST: "127.0.0.1", npm_config_loglevel: "silent", ...environment },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const written: string[] = [];
+  child.stdout.on("data", (bytes: Buffer) => written.push(bytes.toString()));
+  child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  return { child, exited, output: () => written.join("") };
+}
+
+/** Asks for speech until the service is there; settles at the first byte of it. */
+async function firstSpeech(port: number, service: Started): Promise<void> {
+  const deadlineMs = performance.now() + DEADLINE_MS;
+  while (performance.now() < deadlineMs && service.child.exitCode === null) {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/tts`, {
+      method: "POST",
+      headers: { Authorization: `Bearer ${TEST_KEY}`, "Content-Type": "application/json" },
+      body: JSON.stringify({ text: "Сәлем!", nfe: 8 }),
+    }).catch(() => null);
+    if (answer?.ok === true) {
+      const { value } = await answer.body!.getReader().read();
+      assert.ok(value!.length > 0);
+      return;
+    }
+    await answer?.body?.cancel();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  assert.fail(`no speech within ${DEADLINE_MS} ms:\n${service.output()}`);
+}
