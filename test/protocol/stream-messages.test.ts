@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SpeechError } from "../../src/domain/errors.js";
+import { parseStreamClientMessage } from "../../src/protocol/stream-messages.js";
+import { parseStreamQuery } from "../../src/protocol/stream-query.js";
+
+test("known messages are told apart, unknown ones ignored, and what is not JSON is null", () => {
+  for (const type of ["finalize", "close", "keepalive"] as const) {
+    assert.deepEqual(parseStreamClientMessage(JSON.stringify({ type, more: 1 })), { type });
+  }
+  for (const text of ['{"type":"toString"}', '{"type":1}', "{}", "[]", "null", "5", '"close"']) {
+    assert.deepEqual(parseStreamClientMessage(text), { type: "ignored" }, text);
+  }
+  for (const text of ["", "{", "close"]) assert.equal(parseStreamClientMessage(text), null, text);
+});
+
+test("the pause is a whole number of milliseconds from 100 to 2000", () => {
+  const read = (value: string) => parseStreamQuery(new URLSearchParams({ eou_ms: value })).endOfUtteranceMs;
+  assert.equal(read("100"), 100);
+  assert.equal(read("2000"), 2000);
+  for (const value of ["99", "2001", "", "1e3", "200.5", "-200", " 200"]) {
+    assert.throws(() => read(value), SpeechError, value);
+  }
+});

@@ -1,0 +1,32 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { encodeWavFrame, WavFrameReader } from "../../src/protocol/wav-frames.js";
+
+test("frames come out as they went in, however the stream was cut", () => {
+  const files = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 });
+  fc.assert(
+    fc.property(files, fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }), (wavs, sizes) => {
+      const stream = Buffer.concat(wavs.map(encodeWavFrame));
+      const reader = new WavFrameReader();
+      const read: Uint8Array[] = [];
+      for (let start = 0, i = 0; start < stream.length; i++) {
+        const end = start + sizes[i % sizes.length]!;
+        read.push(...reader.push(stream.subarray(start, end)));
+        start = end;
+      }
+      assert.deepEqual(read.map(String), wavs.map(String));
+      assert.ok(reader.isAtBoundary);
+    }),
+  );
+});
+
+test("the length is big-endian and does not count itself", () => {
+  assert.deepEqual([...encodeWavFrame(new Uint8Array(258).fill(7))].slice(0, 5), [0, 0, 1, 2, 7]);
+});
+
+test("half a frame is not at a boundary", () => {
+  const reader = new WavFrameReader();
+  assert.deepEqual(reader.push(encodeWavFrame(new Uint8Array(9)).subarray(0, 12)), []);
+  assert.equal(reader.isAtBoundary, false);
+});
