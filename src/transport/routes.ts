@@ -8,6 +8,7 @@ import type { RunningWork } from "./running-work.js";
 import { speechRoutes } from "./speech-routes.js";
 import { synthesisRoutes } from "./synthesis-routes.js";
 import { transcribeRoutes } from "./transcribe-routes.js";
+import { transcriptionsRoutes } from "./transcriptions-routes.js";
 
 /** One path and method; HEAD is answered by GET. A path that ends in `/*` takes everything below it. */
 export interface Route {
@@ -32,5 +33,11 @@ export interface RouteDeps {
 
 /** Every HTTP route of the public interface. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
-  return [...catalogRoutes(deps), ...synthesisRoutes(deps), ...speechRoutes(deps), ...transcribeRoutes(deps)];
+  return [
+    ...catalogRoutes(deps),
+    ...synthesisRoutes(deps),
+    ...speechRoutes(deps),
+    ...transcribeRoutes(deps),
+    ...transcriptionsRoutes(deps),
+  ];
 }

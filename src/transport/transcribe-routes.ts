@@ -41,7 +41,14 @@ export interface Upload {
 
 /** Puts an upload on disk, transcribes it, and answers while the conversation is still on. */
 export async function transcribeUpload(
-  parts: { exchange: Exchange; deps: RouteDeps; caller: Caller; upload: Upload },
+  parts: {
+    exchange: Exchange;
+    deps: RouteDeps;
+    caller: Caller;
+    upload: Upload;
+    /** The upload is complete; what it throws is answered, and nothing is transcribed. */
+    onStored?: () => void;
+  },
   answer: (transcript: TimedTranscript) => Promise<void>,
 ): Promise<void> {
   const { exchange, deps, caller, upload } = parts;
@@ -52,6 +59,7 @@ export async function transcribeUpload(
     maxBytes: LONGEST_UPLOAD_BYTES,
   };
   await withUpload(upload.bytes, options, async (path) => {
+    parts.onStored?.();
     const conversation = deps.conversations.transcription(caller, path);
     await converse(exchange, deps, conversation, async () => answer(await conversation.transcript));
   });

@@ -341,6 +341,53 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
+    const transcriptions = (fields: Record<string, string>) => {
+      const form = new FormData();
+      form.set("file", new Blob(["x"]), "a.wav");
+      for (const [name, value] of Object.entries(fields)) form.append(name, value);
+      return post("/v1/audio/transcriptions", form);
+    };
+
+    test("the OpenAI shape answers in every format, with billing in headers", async () => {
+      for (const [format, contentType, pattern] of [
+        ["", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
+        ["json", "application/json", /^\{"text":"сәлем әлем привет"\}$/],
+        ["text", "text/plain; charset=utf-8", /^сәлем әлем привет$/],
+        [
+          "srt",
+          "application/x-subrip; charset=utf-8",
+          /^1\n00:00:00,100 --> 00:00:01,000\nсәлем әлем\n\n2\n/,
+        ],
+        ["vtt", "text/vtt; charset=utf-8", /^WEBVTT\n\n00:00:00.100 --> 00:00:01.000\nсәлем әлем\n\n/],
+      ] as const) {
+        const answer = await transcriptions({ response_format: format, model: "whisper-1", prompt: "x" });
+        assert.equal(answer.status, 200);
+        assert.equal(answer.headers.get("content-type"), contentType);
+        assert.equal(answer.headers.get("x-svc-credits"), "8");
+        assert.match(await answer.text(), pattern);
+      }
+      const verbose = await transcriptions({
+        response_format: "verbose_json",
+        "timestamp_granularities[]": "word",
+      });
+      const body = (await verbose.json()) as Record<string, unknown>;
+      assert.deepEqual(Object.keys(body), ["task", "language", "duration", "text", "segments", "words"]);
+      assert.equal(body["task"], "transcribe");
+      assert.equal(body["language"], "kazakh");
+      assert.equal(body["duration"], 24_001 / 8_000);
+    });
+
+    test("the OpenAI shape refuses other models and formats before anything is transcribed", async () => {
+      assert.match(
+        await detailOf(await transcriptions({ response_format: "xml" }), 400),
+        /one of json, text/,
+      );
+      assert.match(await detailOf(await transcriptions({ model: "whisper-9" }), 400), /one of svc-kk-ru-v2/);
+      await detailOf(await post("/v1/audio/transcriptions", "raw"), 400, "no_audio");
+      assert.equal(running.conversations.uploads.length, 0);
+      await spoolIsEmpty(running.spoolDir);
+    });
+
     test("no key and no text is in the log, and every request has a line with its id", async () => {
       running.logLines.length = 0;
       const answer = await post("/v1/tts", { text: "құпия" });

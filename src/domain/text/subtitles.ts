@@ -1,0 +1,100 @@
+import type { TimedWord } from "../decoding/words.js";
+
+/** What stands on the screen from `startSeconds` to `endSeconds`. */
+export interface Cue {
+  readonly startSeconds: number;
+  readonly endSeconds: number;
+  readonly lines: readonly string[];
+}
+
+const LINE_CHARACTERS = 42;
+const MOST_LINES = 2;
+const SHORTEST_SECONDS = 0.8;
+const LONGEST_SECONDS = 7;
+/** A silence this long ends a cue: its words would otherwise stand there before they are spoken. */
+const PAUSE_SECONDS = 1;
+
+/**
+ * Cuts words into cues: between words, at most two lines of 42 characters, at most 7 s. A cue stands at least 0.8 s
+ * where the next one leaves room for it; cues do not overlap.
+ *
+ * @param words in order of time, in seconds
+ */
+export function toCues(words: readonly TimedWord[]): readonly Cue[] {
+  const groups: TimedWord[][] = [];
+  for (const word of words.flatMap(fitToLine)) {
+    const group = groups.at(-1);
+    if (group !== undefined && belongs(word, group)) group.push(word);
+    else groups.push([word]);
+  }
+  return groups.map((group, index) => {
+    const startSeconds = group[0]!.start;
+    const nextSeconds = groups[index + 1]?.[0]?.start ?? Number.POSITIVE_INFINITY;
+    const spokenUntil = Math.min(group.at(-1)!.end, startSeconds + LONGEST_SECONDS);
+    const endSeconds = Math.min(Math.max(spokenUntil, startSeconds + SHORTEST_SECONDS), nextSeconds);
+    return { startSeconds, endSeconds, lines: wrap(group) };
+  });
+}
+
+/** SubRip: numbered cues, a comma before the milliseconds. */
+export function formatSrt(cues: readonly Cue[]): string {
+  const blocks = cues.map((cue, index) => {
+    const time = `${clock(cue.startSeconds, ",")} --> ${clock(cue.endSeconds, ",")}`;
+    return `${index + 1}\n${time}\n${cue.lines.join("\n")}\n\n`;
+  });
+  return blocks.join("");
+}
+
+/** WebVTT. @see https://www.w3.org/TR/webvtt1/#syntax */
+export function formatVtt(cues: readonly Cue[]): string {
+  const blocks = cues.map((cue) => {
+    const time = `${clock(cue.startSeconds, ".")} --> ${clock(cue.endSeconds, ".")}`;
+    return `${time}\n${cue.lines.map(escapeVtt).join("\n")}\n\n`;
+  });
+  return `WEBVTT\n\n${blocks.join("")}`;
+}
+
+/** A word that is longer than a line is cut into pieces, which share its time. */
+function fitToLine(word: TimedWord): readonly TimedWord[] {
+  const characters = [...word.word];
+  if (characters.length <= LINE_CHARACTERS) return [word];
+  const pieces: TimedWord[] = [];
+  const secondsEach = (word.end - word.start) / characters.length;
+  for (let start = 0; start < characters.length; start += LINE_CHARACTERS) {
+    const piece = characters.slice(start, start + LINE_CHARACTERS);
+    const from = word.start + start * secondsEach;
+    pieces.push({ word: piece.join(""), start: from, end: from + piece.length * secondsEach });
+  }
+  return pieces;
+}
+
+function belongs(word: TimedWord, group: readonly TimedWord[]): boolean {
+  if (word.start - group.at(-1)!.end >= PAUSE_SECONDS) return false;
+  if (word.end - group[0]!.start > LONGEST_SECONDS) return false;
+  return wrap([...group, word]).length <= MOST_LINES;
+}
+
+function wrap(words: readonly TimedWord[]): string[] {
+  const lines: string[] = [];
+  for (const { word } of words) {
+    const line = lines.at(-1);
+    if (line !== undefined && [...line].length + 1 + [...word].length <= LINE_CHARACTERS) {
+      lines[lines.length - 1] = `${line} ${word}`;
+    } else lines.push(word);
+  }
+  return lines;
+}
+
+/** `HH:MM:SS`, the separator, and milliseconds; hours grow beyond two digits when they must. */
+function clock(seconds: number, separator: string): string {
+  const totalMs = Math.round(seconds * 1_000);
+  const digits = (value: number, width: number) => String(value).padStart(width, "0");
+  const hours = digits(Math.floor(totalMs / 3_600_000), 2);
+  const minutes = digits(Math.floor(totalMs / 60_000) % 60, 2);
+  const wholeSeconds = digits(Math.floor(totalMs / 1_000) % 60, 2);
+  return `${hours}:${minutes}:${wholeSeconds}${separator}${digits(totalMs % 1_000, 3)}`;
+}
+
+function escapeVtt(line: string): string {
+  return line.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("-->", "--&gt;");
+}

@@ -1,0 +1,60 @@
+import { SpeechError } from "../domain/errors.js";
+import { majorityLanguage } from "../domain/text/script.js";
+import { formatSrt, formatVtt, toCues } from "../domain/text/subtitles.js";
+import { parseTranscriptionForm, type TranscriptFormat } from "../protocol/transcription-form.js";
+import { type Transcription, toTranscription, usageHeaders } from "../protocol/transcription-response.js";
+import { admit } from "./converse.js";
+import type { Exchange } from "./exchange.js";
+import { FormUpload, isMultipart } from "./multipart-upload.js";
+import type { Route, RouteDeps } from "./routes.js";
+import { checkLength, transcribeUpload } from "./transcribe-routes.js";
+
+/** File transcription for clients of the OpenAI shape. */
+export function transcriptionsRoutes(deps: RouteDeps): readonly Route[] {
+  const path = "/v1/audio/transcriptions";
+  return [{ method: "POST", path, handle: (exchange) => transcribe(exchange, deps) }];
+}
+
+async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
+  const { request } = exchange;
+  const caller = await admit(exchange, deps);
+  checkLength(request.contentLength);
+  if (!isMultipart(request)) {
+    throw new SpeechError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
+  }
+  const form = await FormUpload.open(request);
+  const models = deps.conversations.models.filter((model) => model.task === "transcription");
+  const names = models.map((model) => model.name);
+  // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
+  const onStored = () => void parseTranscriptionForm(form.fields, names);
+  await transcribeUpload({ exchange, deps, caller, upload: form, onStored }, async (transcript) => {
+    const format = parseTranscriptionForm(form.fields, names);
+    const transcription = toTranscription(transcript, true);
+    const { contentType, body } = render(transcription, format);
+    exchange.start(200, { "content-type": contentType, ...usageHeaders(transcription) });
+    await exchange.end(Buffer.from(body));
+  });
+}
+
+function render(
+  transcription: Transcription,
+  format: TranscriptFormat,
+): { readonly contentType: string; readonly body: string } {
+  const { text, words = [], segments = [] } = transcription;
+  switch (format) {
+    case "json":
+      return { contentType: "application/json", body: JSON.stringify({ text }) };
+    case "text":
+      return { contentType: "text/plain; charset=utf-8", body: text };
+    case "srt":
+      return { contentType: "application/x-subrip; charset=utf-8", body: formatSrt(toCues(words)) };
+    case "vtt":
+      return { contentType: "text/vtt; charset=utf-8", body: formatVtt(toCues(words)) };
+    case "verbose_json": {
+      const language = majorityLanguage(words.map(({ word }) => word));
+      const duration = transcription.audio_seconds;
+      const body = JSON.stringify({ task: "transcribe", language, duration, text, segments, words });
+      return { contentType: "application/json", body };
+    }
+  }
+}
