@@ -1,0 +1,138 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { SynthesisEngine } from "../../../actors/engine/synthesis-engine.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { synthesisEngine } from "../../support/engines.js";
+
+const JOB: SynthesisJob = {
+  modelId: "svc-kk-v1",
+  voice: "aigul",
+  spokenText: "сәлем, қалың қалай?",
+  speed: 1,
+  nfe: 4,
+  seed: 1,
+};
+/** Far more steps than anything waits for: a job that is certainly still running when it is cancelled. */
+const LONG_JOB: SynthesisJob = { ...JOB, nfe: 64 };
+const RATE_HZ = 24_000;
+
+let engine: SynthesisEngine;
+
+before(async () => {
+  engine = await synthesisEngine();
+  await engine.start();
+});
+
+after(async () => {
+  assert.equal(engine.jobCount, 0, "every job was settled");
+  await engine.stop();
+});
+
+function speak(job: SynthesisJob, signal = new AbortController().signal): Promise<Int16Array> {
+  return engine.speak(job, signal).then(({ pcm }) => pcm);
+}
+
+function hasCode(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof SpeechError && error.code === code;
+}
+
+/** Long enough for a job to be on the worker, short against all of a long job's steps. */
+function whileRunning(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 30));
+}
+
+test("a sentence has a length and a loudness like speech", async () => {
+  const { pcm, sampleRateHz } = await engine.speak(JOB, new AbortController().signal);
+  assert.equal(sampleRateHz, RATE_HZ);
+  const seconds = pcm.length / RATE_HZ;
+  assert.ok(seconds > 0.4 && seconds < 5, `${seconds} s`);
+  const level = Math.sqrt(pcm.reduce((sum, sample) => sum + sample * sample, 0) / pcm.length) / 32_768;
+  assert.ok(level > 0.005 && level < 0.5, `level ${level}`);
+});
+
+test("the same job gives the same samples, another seed others", async () => {
+  const first = await speak(JOB);
+  assert.deepEqual(await speak(JOB), first);
+  assert.notDeepEqual(await speak({ ...JOB, seed: 2 }), first);
+});
+
+test("jobs that wait do not change each other's samples", async () => {
+  const other: SynthesisJob = { ...JOB, spokenText: "қайырлы күн.", voice: "dauren" };
+  const alone = [await speak(JOB), await speak(other)];
+  const queued = Promise.all([speak(JOB), speak(other)]);
+  assert.equal(engine.jobCount, 2);
+  assert.deepEqual(await queued, alone);
+});
+
+test("a faster pace takes less time, and another voice sounds different", async () => {
+  const [normal, fast, other] = await Promise.all([
+    speak(JOB),
+    speak({ ...JOB, speed: 2 }),
+    speak({ ...JOB, voice: "dauren" }),
+  ]);
+  assert.ok(fast.length < 0.75 * normal.length, `${fast.length} instead of ${normal.length} samples`);
+  assert.notDeepEqual(other, normal);
+});
+
+test("a cancelled job ends within a step, and the worker is free for the next one", async () => {
+  const startedAtMs = performance.now();
+  await speak(JOB);
+  const fourStepsMs = performance.now() - startedAtMs;
+  const abort = new AbortController();
+  const cancelled = speak(LONG_JOB, abort.signal);
+  await whileRunning();
+  const cancelledAtMs = performance.now();
+  abort.abort();
+  const next = speak(JOB);
+  await assert.rejects(cancelled, hasCode("CANCELLED"));
+  const waitedMs = performance.now() - cancelledAtMs;
+  // One of 64 steps; sixteen of them leave room for a machine that is busy with other things.
+  assert.ok(
+    waitedMs < 4 * fourStepsMs,
+    `${waitedMs} ms, and four steps with all around them ${fourStepsMs} ms`,
+  );
+  assert.ok((await next).length > 0);
+  assert.equal(engine.jobCount, 0);
+});
+
+test("a job cancelled while it waits never reaches the worker", async () => {
+  const [running, waiting] = [new AbortController(), new AbortController()];
+  const first = speak(LONG_JOB, running.signal);
+  const second = speak(LONG_JOB, waiting.signal);
+  waiting.abort();
+  assert.equal(engine.jobCount, 1);
+  await assert.rejects(second, hasCode("CANCELLED"));
+  running.abort();
+  await assert.rejects(first, hasCode("CANCELLED"));
+});
+
+test("a job cancelled before it came is refused", async () => {
+  await assert.rejects(speak(JOB, AbortSignal.abort()), hasCode("CANCELLED"));
+});
+
+test("a signal that is aborted after the end changes nothing", async () => {
+  const abort = new AbortController();
+  await speak(JOB, abort.signal);
+  const next = speak(JOB);
+  abort.abort();
+  assert.ok((await next).length > 0);
+});
+
+test("a job that the model cannot speak fails alone", async () => {
+  await assert.rejects(speak({ ...JOB, voice: "nobody" }), hasCode("UNKNOWN_VOICE"));
+  await assert.rejects(speak({ ...JOB, spokenText: "日本" }), hasCode("INTERNAL"));
+  assert.ok((await speak(JOB)).length > 0);
+});
+
+test("a full queue refuses, and what waits in it can still be cancelled", async () => {
+  const aborts = Array.from({ length: 1 + 256 }, () => new AbortController());
+  const accepted = aborts.map(({ signal }) => speak(LONG_JOB, signal));
+  const outcomes = Promise.allSettled(accepted);
+  await assert.rejects(speak(JOB), hasCode("ENGINE_BUSY"));
+  for (const abort of aborts) abort.abort();
+  for (const outcome of await outcomes) {
+    assert.ok(outcome.status === "rejected" && hasCode("CANCELLED")(outcome.reason));
+  }
+  assert.equal(engine.jobCount, 0);
+});

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { Mailbox } from "../../../actors/kernel/mailbox.js";
+
+type Action =
+  | { readonly type: "post"; readonly message: number }
+  | { readonly type: "take" }
+  | { readonly type: "clear" };
+
+const anyAction: fc.Arbitrary<Action> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ type: fc.constant("post" as const), message: fc.nat() }) },
+  { weight: 4, arbitrary: fc.constant<Action>({ type: "take" }) },
+  { weight: 1, arbitrary: fc.constant<Action>({ type: "clear" }) },
+);
+
+test("a mailbox is a plain queue that refuses when it is full", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 8 }),
+      fc.array(anyAction, { maxLength: 80 }),
+      (capacity, actions) => {
+        const mailbox = new Mailbox<number>(capacity);
+        let queue: number[] = [];
+        for (const action of actions) {
+          if (action.type === "post") {
+            assert.equal(mailbox.post(action.message), queue.length < capacity);
+            if (queue.length < capacity) queue.push(action.message);
+          } else if (action.type === "take") {
+            assert.equal(mailbox.take(), queue.shift());
+          } else {
+            mailbox.clear();
+            queue = [];
+          }
+          assert.equal(mailbox.size, queue.length);
+        }
+      },
+    ),
+  );
+});
+
+test("order survives thousands of messages that wait at once", () => {
+  const mailbox = new Mailbox<number>(5_000);
+  const taken: number[] = [];
+  let next = 0;
+  while (mailbox.post(next)) next++;
+  // Two out, one in: the head runs far into the array before it is empty.
+  for (let message = mailbox.take(); message !== undefined; message = mailbox.take()) {
+    taken.push(message);
+    if (taken.length % 2 === 0) mailbox.post(next++);
+  }
+  assert.deepEqual(
+    taken,
+    Array.from({ length: next }, (_, index) => index),
+  );
+});
+
+test("a capacity that is not a positive whole number is refused", () => {
+  for (const capacity of [0, -1, 1.5, Number.NaN]) {
+    assert.throws(() => new Mailbox(capacity), /capacity must be a positive integer, received/);
+  }
+});

@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { RestartBudget, Supervisor } from "../../../actors/kernel/supervisor.js";
+import { type Deferred, deferred, settled } from "../../support/deferred.js";
+import { FakeChild } from "../../support/fake-child.js";
+
+const WINDOW_MS = 30_000;
+const MAX_RESTARTS = 3;
+
+/** A supervisor over fake children: each start waits in `starts` until the test settles it. */
+function supervised() {
+  const starts: Deferred<FakeChild>[] = [];
+  const log: string[] = [];
+  const clock = { nowMs: 0 };
+  const supervisor = new Supervisor<FakeChild>(
+    {
+      id: "fake",
+      start: () => {
+        const start = deferred<FakeChild>();
+        starts.push(start);
+        return start.promise;
+      },
+      maxRestarts: MAX_RESTARTS,
+      windowMs: WINDOW_MS,
+      onUp: () => log.push("up"),
+      onDown: (reason) => log.push(`down: ${reason.message}`),
+      onGiveUp: (reason) => log.push(`gave up: ${reason.message}`),
+    },
+    () => clock.nowMs,
+  );
+  /** Settles the latest start with a child and returns it. */
+  const comeUp = async (): Promise<FakeChild> => {
+    const child = new FakeChild();
+    starts.at(-1)!.resolve(child);
+    await settled();
+    return child;
+  };
+  const start = async (): Promise<FakeChild> => {
+    const started = supervisor.start();
+    const child = await comeUp();
+    await started;
+    return child;
+  };
+  const fail = async (child: FakeChild, message: string): Promise<void> => {
+    child.fail(new Error(message));
+    await settled();
+  };
+  return { supervisor, starts, log, clock, comeUp, start, fail };
+}
+
+test("a budget allows so many restarts in every window, and no more", () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 0, max: 4 }),
+      fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 40 }),
+      (maxRestarts, pausesMs) => {
+        const budget = new RestartBudget({ maxRestarts, windowMs: 100 });
+        const takenAtMs: number[] = [];
+        let nowMs = 0;
+        for (const pauseMs of pausesMs) {
+          nowMs += pauseMs;
+          const inWindow = takenAtMs.filter((atMs) => atMs > nowMs - 100).length;
+          assert.equal(budget.take(nowMs), inWindow < maxRestarts);
+          if (inWindow < maxRestarts) takenAtMs.push(nowMs);
+        }
+      },
+    ),
+  );
+});
+
+test("start settles when the child is up, and the child is current", async () => {
+  const { supervisor, log, start } = supervised();
+  assert.equal(supervisor.child, null);
+  const child = await start();
+  assert.equal(supervisor.child, child);
+  assert.deepEqual(log, ["up"]);
+});
+
+test("a first start that fails is the caller's to handle", async () => {
+  const { supervisor, starts, log } = supervised();
+  const started = supervisor.start();
+  starts[0]!.reject(new Error("no model"));
+  await assert.rejects(started, /no model/);
+  await settled();
+  assert.equal(starts.length, 1);
+  assert.deepEqual(log, []);
+});
+
+test("a child that ends by itself is replaced", async () => {
+  const { supervisor, log, start, fail, comeUp } = supervised();
+  await fail(await start(), "heap");
+  assert.equal(supervisor.child, null, "nobody serves while the next one starts");
+  const second = await comeUp();
+  assert.equal(supervisor.child, second);
+  assert.deepEqual(log, ["up", "down: heap", "up"]);
+});
+
+test("past the budget the supervisor gives up once and starts nothing more", async () => {
+  const { supervisor, starts, log, start, fail, comeUp } = supervised();
+  let child = await start();
+  for (let restart = 0; restart < MAX_RESTARTS; restart++) {
+    await fail(child, `fault ${restart}`);
+    child = await comeUp();
+  }
+  await fail(child, "the last straw");
+  assert.equal(supervisor.child, null);
+  assert.equal(starts.length, 1 + MAX_RESTARTS);
+  assert.deepEqual(log.slice(-2), ["down: the last straw", "gave up: the last straw"]);
+  await supervisor.stop();
+  assert.equal(log.filter((line) => line.startsWith("gave up")).length, 1);
+});
+
+test("restarts outside the window are forgotten", async () => {
+  const { supervisor, log, clock, start, fail, comeUp } = supervised();
+  let child = await start();
+  for (let restart = 0; restart < MAX_RESTARTS * 3; restart++) {
+    clock.nowMs += WINDOW_MS / MAX_RESTARTS;
+    await fail(child, "now and then");
+    child = await comeUp();
+  }
+  assert.equal(supervisor.child, child);
+  assert.ok(!log.some((line) => line.startsWith("gave up")));
+});
+
+test("starts that fail count against the same budget", async () => {
+  const { starts, log, start, fail } = supervised();
+  await fail(await start(), "heap");
+  for (let attempt = 0; attempt < MAX_RESTARTS; attempt++) {
+    starts.at(-1)!.reject(new Error(`broken file ${attempt}`));
+    await settled();
+  }
+  assert.equal(starts.length, 1 + MAX_RESTARTS);
+  assert.deepEqual(log, ["up", "down: heap", `gave up: broken file ${MAX_RESTARTS - 1}`]);
+});
+
+test("stop ends the child, restarts nothing, and may be called twice", async () => {
+  const { supervisor, starts, log, start } = supervised();
+  const child = await start();
+  await Promise.all([supervisor.stop(), supervisor.stop()]);
+  await supervisor.stop();
+  await settled();
+  assert.ok(child.stopCalls >= 1);
+  assert.equal(supervisor.child, null);
+  assert.equal(starts.length, 1);
+  assert.deepEqual(log, ["up"]);
+});
+
+test("a child that fails while it is being stopped is not replaced", async () => {
+  const { supervisor, starts, log, start } = supervised();
+  const child = await start();
+  child.fail(new Error("on the way out"));
+  await supervisor.stop();
+  await settled();
+  assert.equal(starts.length, 1);
+  assert.deepEqual(log, ["up"]);
+});
+
+test("stop during a restart waits for the child that comes up and ends it unseen", async () => {
+  const { supervisor, starts, log, start, fail, comeUp } = supervised();
+  await fail(await start(), "heap");
+  let isStopped = false;
+  const stopping = supervisor.stop().then(() => {
+    isStopped = true;
+  });
+  await settled();
+  assert.equal(isStopped, false, "a thread that is starting must not be left behind");
+  const late = await comeUp();
+  await stopping;
+  assert.equal(late.stopCalls, 1);
+  assert.equal(supervisor.child, null);
+  assert.equal(starts.length, 2);
+  assert.deepEqual(log, ["up", "down: heap"]);
+});
+
+test("stop during a restart that fails tries no other", async () => {
+  const { supervisor, starts, log, start, fail } = supervised();
+  await fail(await start(), "heap");
+  const stopping = supervisor.stop();
+  starts.at(-1)!.reject(new Error("broken file"));
+  await stopping;
+  assert.equal(starts.length, 2);
+  assert.deepEqual(log, ["up", "down: heap"]);
+});
+
+test("stop during the first start waits for the child and ends it unseen", async () => {
+  const { supervisor, log, comeUp } = supervised();
+  const starting = supervisor.start();
+  const stopping = supervisor.stop();
+  const late = await comeUp();
+  await Promise.all([starting, stopping]);
+  assert.equal(late.stopCalls, 1);
+  assert.equal(supervisor.child, null);
+  assert.deepEqual(log, []);
+});

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { readdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { FilePool } from "../../actors/engine/transcription-engine.js";
+import type { FileTask } from "../../native/worker/protocol.js";
+import { SpeechError } from "../../src/domain/errors.js";
+import { joined, silence, speech, wavOf } from "../support/audio.js";
+import { filePool, transcriptionEngine } from "../support/engines.js";
+import { temporaryFolder } from "../support/folders.js";
+
+const NEVER = new AbortController().signal;
+
+let pool: FilePool;
+let spoolFolder: string;
+let wavPath: string;
+
+before(async () => {
+  pool = filePool();
+  spoolFolder = await temporaryFolder();
+  wavPath = join(await temporaryFolder(), "speech.wav");
+  const pcm = joined(silence(0.3), speech("kazakh-speech-commands/example_1.wav"), silence(0.6));
+  await writeFile(wavPath, wavOf(pcm, 16_000, 1));
+});
+
+after(() => pool.close());
+
+/** The real pool, but a task is done and then lost with its worker as often as `losses` says for its type. */
+function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
+  const left = { ...losses };
+  return {
+    run: async (task) => {
+      const answer = await pool.run(task);
+      const remaining = left[task.type] ?? 0;
+      if (remaining === 0) return answer;
+      left[task.type] = remaining - 1;
+      throw new Error("worker ran out of heap");
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+test("a task whose worker dies is done again, and the transcript is the undisturbed one", async () => {
+  const undisturbed = await transcriptionEngine(pool, spoolFolder).transcribe(wavPath, NEVER);
+  const engine = transcriptionEngine(losing({ segment: 1, decode: 1 }), spoolFolder);
+  assert.deepEqual(await engine.transcribe(wavPath, NEVER), undisturbed);
+  assert.deepEqual(await readdir(spoolFolder), []);
+});
+
+for (const type of ["segment", "decode"] as const) {
+  test(`a ${type} task whose workers die twice fails the transcription and leaves nothing behind`, async () => {
+    const engine = transcriptionEngine(losing({ [type]: 2 }), spoolFolder);
+    await assert.rejects(
+      engine.transcribe(wavPath, NEVER),
+      (error) => error instanceof SpeechError && error.code === "WORKER_LOST" && error.cause instanceof Error,
+    );
+    assert.deepEqual(await readdir(spoolFolder), []);
+  });
+}

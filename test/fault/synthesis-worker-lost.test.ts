@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SynthesisWorkerAnswer } from "../../actors/engine/synthesis-engine.js";
+import { PcmRing } from "../../native/ring/pcm-ring.js";
+import type { ToSynthesisWorker } from "../../native/worker/protocol.js";
+import { SpeechError } from "../../src/domain/errors.js";
+import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import { settled } from "../support/deferred.js";
+import { synthesisEngine } from "../support/engines.js";
+import { FakeChild } from "../support/fake-child.js";
+
+const JOB: SynthesisJob = {
+  modelId: "svc-kk-v1",
+  voice: "aigul",
+  spokenText: "қайырлы күн.",
+  speed: 1,
+  nfe: 4,
+  seed: 1,
+};
+const NEVER = new AbortController().signal;
+
+function hasCode(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof SpeechError && error.code === code;
+}
+
+test("a piece whose worker dies is made again, equal to the undisturbed one", async () => {
+  const engine = await synthesisEngine();
+  await engine.start();
+  const undisturbed = await engine.speak(JOB, NEVER);
+  const disturbed = engine.speak(JOB, NEVER);
+  const waiting = engine.speak({ ...JOB, seed: 2 }, NEVER);
+  engine.injectFault();
+  assert.deepEqual(await disturbed, undisturbed);
+  assert.ok((await waiting).pcm.length > 0);
+  assert.equal(engine.jobCount, 0);
+  await engine.stop();
+});
+
+/** A worker of ours: it says what the test makes it say. */
+class ScriptedWorker extends FakeChild {
+  readonly posted: ToSynthesisWorker[] = [];
+  readonly ring: PcmRing;
+  readonly say: (answer: SynthesisWorkerAnswer) => void;
+
+  constructor(pcm: SharedArrayBuffer, say: (answer: SynthesisWorkerAnswer) => void) {
+    super();
+    this.ring = PcmRing.attach(pcm);
+    this.say = say;
+  }
+
+  post(message: ToSynthesisWorker): void {
+    this.posted.push(message);
+  }
+}
+
+/** A started engine over workers of ours, and the workers as they come up. */
+async function scriptedEngine() {
+  const workers: ScriptedWorker[] = [];
+  const scripted = await synthesisEngine({
+    startWorker: async ({ pcm }, onMessage) => {
+      const worker = new ScriptedWorker(pcm, onMessage);
+      workers.push(worker);
+      return worker;
+    },
+  });
+  await scripted.start();
+  return { scripted, workers };
+}
+
+test("a piece cancelled while its worker dies is cancelled", async () => {
+  const { scripted, workers } = await scriptedEngine();
+  const abort = new AbortController();
+  const cancelled = scripted.speak(JOB, abort.signal);
+  abort.abort();
+  workers[0]!.fail(new Error("heap"));
+  await assert.rejects(cancelled, hasCode("CANCELLED"));
+  assert.equal(scripted.jobCount, 0);
+  await scripted.stop();
+});
+
+test("a piece whose workers die twice is given up, and the next one is made", async () => {
+  const { scripted, workers } = await scriptedEngine();
+  const lost = assert.rejects(scripted.speak(JOB, NEVER), hasCode("WORKER_LOST"));
+  const next = scripted.speak(JOB, NEVER);
+  for (const attempt of [0, 1]) {
+    assert.deepEqual(workers[attempt]!.posted, [{ type: "speak", jobId: 0, job: JOB }]);
+    workers[attempt]!.fail(new Error("heap"));
+    await settled();
+  }
+  await lost;
+  assert.deepEqual(workers[2]!.posted, [{ type: "speak", jobId: 1, job: JOB }]);
+  workers[2]!.say({ type: "spoken", jobId: 1 });
+  assert.equal((await next).pcm.length, 0);
+  assert.equal(scripted.jobCount, 0);
+  await scripted.stop();
+});
+
+test("what a dead worker said last does not end up in the piece that is made again", async () => {
+  const { scripted, workers } = await scriptedEngine();
+  const piece = scripted.speak(JOB, NEVER);
+  const [first] = workers;
+  first!.ring.write(Int16Array.of(7, 7, 7));
+  first!.fail(new Error("heap"));
+  await settled();
+  // An error may overtake a message on its way between threads.
+  first!.say({ type: "pcm", jobId: 0, sampleCount: 3 });
+  const second = workers[1]!;
+  assert.equal(second.posted.length, 1);
+  assert.equal(second.ring.write(Int16Array.of(1, 2, 3, 4)), 4, "the ring is empty again");
+  second.say({ type: "pcm", jobId: 0, sampleCount: 4 });
+  first!.say({ type: "spoken", jobId: 0 });
+  second.say({ type: "spoken", jobId: 0 });
+  assert.deepEqual([...(await piece).pcm], [1, 2, 3, 4]);
+  await scripted.stop();
+});
+
+test("workers that do not come back leave no piece waiting", async () => {
+  let starts = 0;
+  const lost = await synthesisEngine({
+    startWorker: async ({ pcm }, onMessage) => {
+      if (starts++ > 0) throw new SpeechError("MODEL_BROKEN", "the file was replaced");
+      const worker = new ScriptedWorker(pcm, onMessage);
+      setImmediate(() => worker.fail(new Error("heap")));
+      return worker;
+    },
+  });
+  await lost.start();
+  const pieces = [lost.speak(JOB, NEVER), lost.speak(JOB, NEVER)];
+  await Promise.all(pieces.map((piece) => assert.rejects(piece, hasCode("WORKER_LOST"))));
+  await assert.rejects(lost.speak(JOB, NEVER), hasCode("ENGINE_BUSY"));
+  assert.equal(lost.jobCount, 0);
+  await lost.stop();
+});
+
+test("stop settles what runs and what waits, be it that the worker dies in the end", async () => {
+  const { scripted, workers } = await scriptedEngine();
+  const running = assert.rejects(scripted.speak(JOB, NEVER), hasCode("SHUTTING_DOWN"));
+  const waiting = assert.rejects(scripted.speak(JOB, NEVER), hasCode("SHUTTING_DOWN"));
+  const stopping = scripted.stop();
+  workers[0]!.fail(new Error("on the way out"));
+  await Promise.all([running, waiting, stopping]);
+  assert.equal(scripted.jobCount, 0);
+});
+
+test("a piece asked for after the stop is refused", async () => {
+  const { scripted } = await scriptedEngine();
+  await scripted.stop();
+  await assert.rejects(scripted.speak(JOB, NEVER), hasCode("SHUTTING_DOWN"));
+  assert.equal(scripted.jobCount, 0);
+});

@@ -1,0 +1,81 @@
+import { LiveEngine, type LiveEngineOptions } from "../../actors/engine/live-engine.js";
+import { SynthesisEngine, type SynthesisEngineOptions } from "../../actors/engine/synthesis-engine.js";
+import {
+  type FilePool,
+  TranscriptionEngine,
+  type TranscriptionEngineOptions,
+} from "../../actors/engine/transcription-engine.js";
+import {
+  type RecognizerManifest,
+  readManifest,
+  type SynthesizerManifest,
+} from "../../native/onnx/model-package.js";
+import {
+  startFilePool,
+  startLiveWorker,
+  startSynthesisWorker,
+  type WorkerSettings,
+} from "../../native/worker/start-workers.js";
+import { systemClock } from "../../src/ports/clock.js";
+import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "./folders.js";
+import { SILENT } from "./silent-log.js";
+
+/** Workers of the shipped recogniser that obey `injectFault`. */
+export const RECOGNIZER: WorkerSettings = {
+  modelFolder: RECOGNIZER_FOLDER,
+  intraOpThreads: 1,
+  allowFaults: true,
+};
+/** Workers of the shipped synthesizer that obey `injectFault`. */
+export const SYNTHESIZER: WorkerSettings = { ...RECOGNIZER, modelFolder: SYNTHESIZER_FOLDER };
+
+/** A live engine of one real worker, not started yet. */
+export async function liveEngine(changes: Partial<LiveEngineOptions> = {}): Promise<LiveEngine> {
+  const manifest = (await readManifest(RECOGNIZER_FOLDER)) as RecognizerManifest;
+  return new LiveEngine({
+    workerCount: 1,
+    startWorker: (cells, onMessage) => startLiveWorker(RECOGNIZER, cells, onMessage),
+    contextSamples: manifest.contextFrames * manifest.frameSamples,
+    sampleRateHz: manifest.sampleRateHz,
+    clock: systemClock,
+    log: SILENT,
+    ...changes,
+  });
+}
+
+/** A synthesis engine of one real worker, not started yet. */
+export async function synthesisEngine(
+  changes: Partial<SynthesisEngineOptions> = {},
+): Promise<SynthesisEngine> {
+  const manifest = (await readManifest(SYNTHESIZER_FOLDER)) as SynthesizerManifest;
+  return new SynthesisEngine({
+    workerCount: 1,
+    startWorker: (shared, onMessage) => startSynthesisWorker(SYNTHESIZER, shared, onMessage),
+    sampleRateHz: manifest.sampleRateHz,
+    clock: systemClock,
+    log: SILENT,
+    ...changes,
+  });
+}
+
+/** One real file worker. */
+export function filePool(): FilePool {
+  return startFilePool({ ...RECOGNIZER, workerCount: 1 });
+}
+
+/** A transcription engine over `pool`. */
+export function transcriptionEngine(
+  pool: FilePool,
+  spoolFolder: string,
+  changes: Partial<TranscriptionEngineOptions> = {},
+): TranscriptionEngine {
+  return new TranscriptionEngine({
+    pool,
+    modelId: "svc-kk-ru-v2",
+    sampleRateHz: 16_000,
+    spoolFolder,
+    maxSeconds: 7_200,
+    log: SILENT,
+    ...changes,
+  });
+}

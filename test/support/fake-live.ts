@@ -1,0 +1,61 @@
+import type { LiveSink } from "../../actors/session/conversation.js";
+import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+
+/** A decoder that decodes nothing: it keeps what it was given, and says what the test makes it say. */
+export class FakeLiveDecoder implements LiveDecoder, LiveStream {
+  /** Samples it will still take before it refuses. */
+  roomSamples = Number.POSITIVE_INFINITY;
+  options: LiveOptions | null = null;
+  readonly samples: number[] = [];
+  /** `finalize`, `finish` and `release`, as they came. */
+  readonly calls: string[] = [];
+  #onEvent: (event: LiveEvent) => void = () => undefined;
+
+  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
+    this.options = options;
+    this.#onEvent = onEvent;
+    return this;
+  }
+
+  write(samples: Int16Array): number {
+    const taken = Math.min(samples.length, this.roomSamples);
+    this.roomSamples -= taken;
+    this.samples.push(...samples.subarray(0, taken));
+    return taken;
+  }
+
+  finalize(): void {
+    this.calls.push("finalize");
+  }
+
+  finish(): void {
+    this.calls.push("finish");
+  }
+
+  release(): void {
+    this.calls.push("release");
+  }
+
+  /** Says something to the session, even when a real decoder would have fallen silent. */
+  emit(event: LiveEvent): void {
+    this.#onEvent(event);
+  }
+}
+
+/** Keeps what a client would receive, in order. */
+export class RecordingSink implements LiveSink {
+  readonly messages: StreamServerMessage[] = [];
+  readonly closes: { readonly code: number; readonly reason: string }[] = [];
+  /** Messages that came after the socket was closed: there must be none. */
+  lateMessageCount = 0;
+
+  send(message: StreamServerMessage): void {
+    if (this.closes.length > 0) this.lateMessageCount++;
+    this.messages.push(message);
+  }
+
+  close(code: number, reason: string): void {
+    this.closes.push({ code, reason });
+  }
+}

@@ -1,0 +1,36 @@
+import { existsSync, rmSync } from "node:fs";
+import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** The shipped packages. Tests run in the repository's root. */
+export const RECOGNIZER_FOLDER = "models/svc-kk-ru-v2";
+export const SYNTHESIZER_FOLDER = "models/svc-kk-v1";
+
+const temporaryFolders: string[] = [];
+process.on("exit", () => {
+  for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** A new folder that goes away with the test's process. */
+export async function temporaryFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-test-"));
+  temporaryFolders.push(folder);
+  return folder;
+}
+
+/** A copy of a package that a test may damage. */
+export async function copyOfPackage(packageFolder: string): Promise<string> {
+  const folder = await temporaryFolder();
+  await cp(packageFolder, folder, { recursive: true });
+  return folder;
+}
+
+/** Changes a package's manifest in place; `change` gets the parsed JSON and returns what replaces it. */
+export async function changeManifest(folder: string, change: (manifest: Json) => Json): Promise<void> {
+  const path = join(folder, "manifest.json");
+  const manifest = existsSync(path) ? (JSON.parse(await readFile(path, "utf8")) as Json) : {};
+  await writeFile(path, JSON.stringify(change(manifest)));
+}
+
+export type Json = Readonly<Record<string, unknown>>;

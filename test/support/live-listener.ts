@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+import { type Deferred, deferred } from "./deferred.js";
+
+export const LIVE_OPTIONS: LiveOptions = {
+  modelId: "svc-kk-ru-v2",
+  endOfUtteranceMs: 200,
+  wantsPartials: true,
+};
+
+export type Final = Extract<LiveEvent, { type: "final" }>;
+
+/** A session on a live decoder that keeps everything it is told. */
+export class LiveListener {
+  readonly events: LiveEvent[] = [];
+  readonly stream: LiveStream;
+  readonly #ending: Deferred<LiveEvent> = deferred();
+  #waiters: (() => void)[] = [];
+
+  constructor(decoder: LiveDecoder, options: Partial<LiveOptions> = {}) {
+    this.stream = decoder.open({ ...LIVE_OPTIONS, ...options }, (event) => {
+      this.events.push(event);
+      if (event.type === "finished" || event.type === "failed") this.#ending.resolve(event);
+      for (const wake of this.#waiters.splice(0)) wake();
+    });
+  }
+
+  get finals(): Final[] {
+    return this.events.filter((event) => event.type === "final");
+  }
+
+  /** All text so far that will not change any more. */
+  get text(): string {
+    return this.finals.map((final) => final.text).join(" ");
+  }
+
+  /** `finished` or `failed`, once it has come. */
+  get ending(): Promise<LiveEvent> {
+    return this.#ending.promise;
+  }
+
+  /** Settles with the first event that `isWanted`, be it one that came before. */
+  async seen(isWanted: (event: LiveEvent) => boolean): Promise<LiveEvent> {
+    for (;;) {
+      const found = this.events.find(isWanted);
+      if (found !== undefined) return found;
+      await new Promise<void>((resolve) => this.#waiters.push(resolve));
+    }
+  }
+
+  /** Writes pieces one after another, giving the decoder a moment to come between now and then. */
+  async writeAll(pieces: readonly Int16Array[]): Promise<void> {
+    for (const [index, piece] of pieces.entries()) {
+      this.stream.write(piece);
+      if (index % 16 === 15) await sleep(1);
+    }
+  }
+
+  /** Finishes, waits for the end and gives the session back. */
+  async finish(): Promise<LiveEvent> {
+    this.stream.finish();
+    const ending = await this.ending;
+    this.stream.release();
+    return ending;
+  }
+}
+
+/** Finals of audio that comes in these pieces, on a session of its own. */
+export async function finalsOf(
+  decoder: LiveDecoder,
+  pieces: readonly Int16Array[],
+  options: Partial<LiveOptions> = {},
+): Promise<Final[]> {
+  const listener = new LiveListener(decoder, options);
+  await listener.writeAll(pieces);
+  await listener.finish();
+  return listener.finals;
+}

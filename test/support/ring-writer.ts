@@ -1,0 +1,29 @@
+import { isMainThread, workerData } from "node:worker_threads";
+import { PcmRing } from "../../native/ring/pcm-ring.js";
+
+/** What the thread that fills a ring is born with. */
+export interface RingWriterData {
+  readonly ring: SharedArrayBuffer;
+  readonly sampleCount: number;
+}
+
+const CHUNK_SAMPLES = 3_001;
+
+/** The sample at a position of the test signal: neighbours differ, and so do positions one ring apart. */
+export function sampleAt(position: number): number {
+  return (Math.imul(position, 0x9e3779b1) >> 13) % 32_768;
+}
+
+/** Writes the signal as the ring makes room, sleeping a little when it is full. */
+function fill({ ring: buffer, sampleCount }: RingWriterData): void {
+  const ring = PcmRing.attach(buffer);
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  for (let written = 0; written < sampleCount; ) {
+    const length = Math.min(CHUNK_SAMPLES, sampleCount - written);
+    const taken = ring.write(Int16Array.from({ length }, (_, index) => sampleAt(written + index)));
+    if (taken < length) Atomics.wait(pause, 0, 0, 1);
+    written += taken;
+  }
+}
+
+if (!isMainThread) fill(workerData as RingWriterData);
