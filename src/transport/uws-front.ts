@@ -78,6 +78,12 @@ export class UwsFront implements Front {
     const body = new BodyQueue(res, this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(res, req, body, abort.signal);
+    if (request.contentLength === null && request.header("content-length") !== undefined) {
+      // The library has already made up its mind about where this request ends: only closing is safe, at once.
+      res.onAborted(() => {});
+      res.close();
+      return;
+    }
     const rewind = new BodyTimer(res, body);
     const answer = new UwsAnswer(res, {
       isHead: request.method === "HEAD",

@@ -73,6 +73,7 @@ export class UwsAnswer implements FrontResponse {
     if (this.#head === null) throw new Error("Cannot end a response before it was started");
     this.#framing ??= chunk.length;
     if (this.#options.isHead) return this.#endHead(res, this.#framing);
+    if (this.#options.closesConnection && !this.#isHeadSent) return this.#endAndClose(res, chunk);
     if (this.#framing !== "chunked" && this.#framing > 0) {
       if (chunk.length > 0) await this.#writeSized(chunk, this.#framing);
       if (this.#res !== null)
@@ -128,6 +129,15 @@ export class UwsAnswer implements FrontResponse {
   async #drained(): Promise<void> {
     const movedAtMs = performance.now();
     while (!(await this.#wait(movedAtMs))) flush(this.#live());
+  }
+
+  /** `tryEnd` cannot close the connection, so the whole answer goes out at once. */
+  #endAndClose(res: UwsResponse, body: Uint8Array): void {
+    this.#over();
+    res.cork(() => {
+      this.#sendHead(res);
+      res.end(body, true);
+    });
   }
 
   #endHead(res: UwsResponse, framing: Framing): void {

@@ -85,8 +85,10 @@ export function frontContract(name: string, makeFront: MakeFront): void {
         response.start(request.malformed === null ? 200 : 400, {});
         await response.end();
       };
+      const startedAtMs = performance.now();
       const text = await raw(port, "GET /%ff HTTP/1.1\r\nHost: x\r\n\r\n");
       assert.match(text, /^HTTP\/1.1 400 /);
+      assert.ok(performance.now() - startedAtMs < 2_500, "its connection is closed by the front");
     });
 
     test("status, headers and length of an answer arrive", async () => {
@@ -359,7 +361,9 @@ export function frontContract(name: string, makeFront: MakeFront): void {
           await response.end();
         };
         const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
+        const startedAtMs = performance.now();
         const text = await raw(port, `POST / HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\nabc${smuggled}`);
+        assert.ok(performance.now() - startedAtMs < 2_500, "its connection is closed by the front");
         assert.equal(good, 0, text);
         assert.ok(text === "" || /^HTTP\/1.1 400/.test(text), text);
         assert.equal(text.match(/HTTP\/1.1/g)?.length ?? 0, text === "" ? 0 : 1);
