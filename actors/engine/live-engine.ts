@@ -46,6 +46,7 @@ export class LiveEngine implements LiveDecoder {
   readonly #lanes: Lane[] = [];
   readonly #attachments = new Map<number, Attachment>();
   #nextSession = 0;
+  #isStopping = false;
 
   constructor(options: LiveEngineOptions) {
     this.#options = options;
@@ -61,11 +62,13 @@ export class LiveEngine implements LiveDecoder {
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true;
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
   }
 
-  /** @throws {SpeechError} `ENGINE_BUSY` when no worker is left to serve */
+  /** @throws {SpeechError} `ENGINE_BUSY` when no worker is left to serve, `SHUTTING_DOWN` after `stop` */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
+    if (this.#isStopping) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
     const lanes = this.#lanes.filter((lane) => !lane.isLost);
     const lane = lanes.sort((a, b) => a.attachments.size - b.attachments.size)[0];
     if (lane === undefined) throw new SpeechError("ENGINE_BUSY", "live transcription is not available");

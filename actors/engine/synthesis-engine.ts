@@ -53,6 +53,8 @@ interface Lane {
   readonly cells: Int32Array;
   readonly ring: PcmRing;
   current: PendingJob | null;
+  /** Counts the workers of this lane; what an earlier one said last may come after its end. */
+  generation: number;
   isLost: boolean;
 }
 
@@ -62,6 +64,7 @@ export class SynthesisEngine implements Synthesizer {
   readonly #lanes: Lane[] = [];
   #queue: PendingJob[] = [];
   #nextJob = 0;
+  #isStopping = false;
 
   constructor(options: SynthesisEngineOptions) {
     this.#options = options;
@@ -79,18 +82,21 @@ export class SynthesisEngine implements Synthesizer {
 
   /** Refuses what waits, lets running pieces end within a step, and ends the workers. */
   async stop(): Promise<void> {
-    for (const pending of this.#queue.splice(0)) {
-      this.#settle(pending, () =>
-        pending.reject(new SpeechError("SHUTTING_DOWN", "the service is stopping")),
-      );
-    }
+    this.#isStopping = true;
+    for (const pending of this.#queue.splice(0)) this.#refuseForShutdown(pending);
     for (const lane of this.#lanes) if (lane.current !== null) this.#cancelOn(lane, lane.current);
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
+    // A worker that died on its way out has answered nothing.
+    for (const lane of this.#lanes) {
+      if (lane.current !== null) this.#refuseForShutdown(lane.current);
+      lane.current = null;
+    }
   }
 
   speak(job: SynthesisJob, signal: AbortSignal): Promise<SynthesizedPiece> {
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new SpeechError("CANCELLED", "synthesis was cancelled"));
+      if (this.#isStopping) return reject(new SpeechError("SHUTTING_DOWN", "the service is stopping"));
       if (this.#lanes.every((lane) => lane.isLost) || this.#queue.length >= QUEUE_CAPACITY) {
         return reject(new SpeechError("ENGINE_BUSY", "synthesis is at capacity, try again"));
       }
@@ -123,6 +129,7 @@ export class SynthesisEngine implements Synthesizer {
       cells: new Int32Array(cells).fill(-1),
       ring: PcmRing.create(RING_SAMPLES),
       current: null,
+      generation: 0,
       isLost: false,
       supervisor: new Supervisor<SynthesisWorker>(
         {
@@ -130,7 +137,10 @@ export class SynthesisEngine implements Synthesizer {
           start: () => {
             // A worker that died between write and message leaves samples that belong to nobody.
             lane.ring.release(lane.ring.written);
-            return startWorker({ cells, pcm: lane.ring.buffer }, (answer) => this.#onAnswer(lane, answer));
+            const generation = ++lane.generation;
+            return startWorker({ cells, pcm: lane.ring.buffer }, (answer) => {
+              if (generation === lane.generation) this.#onAnswer(lane, answer);
+            });
           },
           maxRestarts: MAX_RESTARTS,
           windowMs: RESTART_WINDOW_MS,
@@ -225,6 +235,10 @@ export class SynthesisEngine implements Synthesizer {
         pending.reject(new SpeechError("WORKER_LOST", "synthesis is not available")),
       );
     }
+  }
+
+  #refuseForShutdown(pending: PendingJob): void {
+    this.#settle(pending, () => pending.reject(new SpeechError("SHUTTING_DOWN", "the service is stopping")));
   }
 
   #settle(pending: PendingJob, answer: () => void): void {

@@ -46,7 +46,7 @@ export class Supervisor<C extends Child> {
   readonly #budget: RestartBudget;
   #child: C | null = null;
   #isStopping = false;
-  #restarting: Promise<void> = Promise.resolve();
+  #starting: Promise<void> = Promise.resolve();
 
   constructor(spec: ChildSpec<C>, nowMs: () => number) {
     this.#spec = spec;
@@ -61,15 +61,24 @@ export class Supervisor<C extends Child> {
 
   /** Starts the child for the first time; a failure here is the caller's to handle. */
   async start(): Promise<void> {
-    this.#adopt(await this.#spec.start());
+    const first = this.#startChild();
+    // `stop` waits for a start in progress, whatever becomes of it.
+    this.#starting = first.catch(() => undefined);
+    await first;
   }
 
   /** Ends the child and restarts nothing any more. May be called twice. */
   async stop(): Promise<void> {
     this.#isStopping = true;
-    await this.#restarting;
+    await this.#starting;
     await this.#child?.stop();
     this.#child = null;
+  }
+
+  async #startChild(): Promise<void> {
+    const child = await this.#spec.start();
+    if (this.#isStopping) await child.stop();
+    else this.#adopt(child);
   }
 
   #adopt(child: C): void {
@@ -79,7 +88,7 @@ export class Supervisor<C extends Child> {
       if (this.#child === child) this.#child = null;
       if (this.#isStopping || reason === null) return;
       this.#spec.onDown(reason);
-      this.#restarting = this.#restart(reason);
+      this.#starting = this.#restart(reason);
     });
   }
 
@@ -92,9 +101,7 @@ export class Supervisor<C extends Child> {
         return;
       }
       try {
-        const child = await this.#spec.start();
-        if (this.#isStopping) await child.stop();
-        else this.#adopt(child);
+        await this.#startChild();
         return;
       } catch (error) {
         // A start that fails counts against the same budget, so a broken model file does not spin for ever.

@@ -1,163 +1,13 @@
 import { asSpeechError } from "../../src/domain/errors.js";
-import { liveCredits } from "../../src/domain/usage/tariff.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveDecoder, LiveEvent, LiveStream } from "../../src/ports/live-decoder.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { Actor, type Decision } from "../kernel/actor.js";
+import { Actor } from "../kernel/actor.js";
 import type { LiveConversation, LiveSink } from "./conversation.js";
+import { CLOSE, decideLive, type LiveEffect, type LiveMessage, type LiveState } from "./live-decision.js";
 
 /** A client that sends neither audio nor keepalive for this long is taken to be gone. */
 const IDLE_MS = 60_000;
-/** The longest session: 4 hours of audio. */
-const MAX_SESSION_SECONDS = 4 * 3_600;
-
-/** Close codes of the public protocol. */
-const CLOSE = {
-  done: 1000,
-  goingAway: 1012,
-  internal: 1011,
-  badRequest: 4400,
-  idle: 4408,
-  tooLong: 4413,
-} as const;
-
-/** `listening` takes audio; `draining` decodes what it has; `stopped` is over. */
-export type LiveState =
-  | { readonly phase: "listening"; readonly acceptedSamples: number }
-  | { readonly phase: "draining"; readonly acceptedSamples: number; readonly closeCode: number }
-  | { readonly phase: "stopped"; readonly acceptedSamples: number };
-
-export type LiveMessage =
-  /** Audio was written to the ring; `isRefused` when some of it did not fit. */
-  | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
-  | { readonly type: "event"; readonly event: LiveEvent }
-  | { readonly type: "finalize" }
-  | { readonly type: "close" }
-  | { readonly type: "going-away"; readonly deadlineSeconds: number }
-  | { readonly type: "bad-message"; readonly detail: string }
-  | { readonly type: "idle" }
-  | { readonly type: "disconnected" };
-
-export type LiveEffect =
-  | { readonly type: "send"; readonly message: StreamServerMessage }
-  | {
-      readonly type: "send-event";
-      readonly event: Extract<LiveEvent, { type: "ready" | "partial" | "final" }>;
-    }
-  | { readonly type: "finalize" }
-  | { readonly type: "finish" }
-  | { readonly type: "release" }
-  | { readonly type: "close-socket"; readonly code: number; readonly reason: string };
-
-/** Pure: what a live session does about a message. */
-export function decideLive(
-  state: LiveState,
-  message: LiveMessage,
-  sampleRateHz: number,
-): Decision<LiveState, LiveEffect> {
-  if (state.phase === "stopped") return { state, effects: [] };
-  switch (message.type) {
-    case "audio":
-      return onAudio(state, message, sampleRateHz);
-    case "event":
-      return onEvent(state, message.event, sampleRateHz);
-    case "finalize":
-      return { state, effects: state.phase === "listening" ? [{ type: "finalize" }] : [] };
-    case "close":
-      return drain(state, CLOSE.done, []);
-    case "going-away": {
-      const notice = { type: "going_away", deadline_s: message.deadlineSeconds } as const;
-      return drain(state, CLOSE.goingAway, [{ type: "send", message: notice }]);
-    }
-    case "bad-message":
-      return { state, effects: [errorMessage("bad_message", message.detail, false)] };
-    case "idle":
-      return stopWith(state, CLOSE.idle, "idle", "no audio and no keepalive for 60 s");
-    case "disconnected":
-      return {
-        state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
-        effects: [{ type: "release" }],
-      };
-  }
-}
-
-function onAudio(
-  state: LiveState,
-  message: Extract<LiveMessage, { type: "audio" }>,
-  sampleRateHz: number,
-): Decision<LiveState, LiveEffect> {
-  // Audio that comes after `close` is late: it was never accepted.
-  if (state.phase !== "listening") return { state, effects: [] };
-  const acceptedSamples = state.acceptedSamples + message.sampleCount;
-  const next = { ...state, acceptedSamples };
-  if (message.isRefused) {
-    return stopWith(next, CLOSE.badRequest, "too_fast", "more than 60 s of audio wait to be processed");
-  }
-  if (acceptedSamples > MAX_SESSION_SECONDS * sampleRateHz) {
-    return stopWith(next, CLOSE.tooLong, "session_too_long", "a session holds at most 4 hours of audio");
-  }
-  return { state: next, effects: [] };
-}
-
-function onEvent(state: LiveState, event: LiveEvent, sampleRateHz: number): Decision<LiveState, LiveEffect> {
-  switch (event.type) {
-    case "ready":
-    case "partial":
-    case "final":
-      return { state, effects: [{ type: "send-event", event }] };
-    case "failed":
-      return stopWith(state, CLOSE.internal, "internal", event.message);
-    case "finished": {
-      const closeCode = state.phase === "draining" ? state.closeCode : CLOSE.done;
-      const done = {
-        type: "done",
-        audio_seconds: state.acceptedSamples / sampleRateHz,
-        credits_charged: liveCredits(state.acceptedSamples, sampleRateHz),
-      } as const;
-      return {
-        state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
-        effects: [
-          { type: "send", message: done },
-          { type: "close-socket", code: closeCode, reason: closeCode === CLOSE.done ? "done" : "going away" },
-          { type: "release" },
-        ],
-      };
-    }
-  }
-}
-
-function drain(
-  state: LiveState,
-  closeCode: number,
-  notices: readonly LiveEffect[],
-): Decision<LiveState, LiveEffect> {
-  if (state.phase === "draining") return { state, effects: notices };
-  return {
-    state: { phase: "draining", acceptedSamples: state.acceptedSamples, closeCode },
-    effects: [...notices, { type: "finish" }],
-  };
-}
-
-function stopWith(
-  state: LiveState,
-  closeCode: number,
-  code: string,
-  detail: string,
-): Decision<LiveState, LiveEffect> {
-  return {
-    state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
-    effects: [
-      errorMessage(code, detail, closeCode === CLOSE.internal),
-      { type: "close-socket", code: closeCode, reason: code },
-      { type: "release" },
-    ],
-  };
-}
-
-function errorMessage(code: string, detail: string, retryable: boolean): LiveEffect {
-  return { type: "send", message: { type: "error", code, detail, retryable } };
-}
-
 export interface LiveSessionParts {
   readonly sessionId: string;
   readonly requestId: string;
@@ -210,7 +60,7 @@ export class LiveSession implements LiveConversation {
   }
 
   finalize(): void {
-    this.#idleTimer.refresh();
+    this.keepalive();
     this.#actor.tell({ type: "finalize" });
   }
 
@@ -219,7 +69,7 @@ export class LiveSession implements LiveConversation {
   }
 
   keepalive(): void {
-    this.#idleTimer.refresh();
+    if (this.#actor.state.phase === "listening") this.#idleTimer.refresh();
   }
 
   badMessage(detail: string): void {
@@ -260,6 +110,8 @@ export class LiveSession implements LiveConversation {
         this.#stream.finalize();
         return;
       case "finish":
+        // Whoever has said that no more audio comes cannot be late with it.
+        clearTimeout(this.#idleTimer);
         this.#stream.finish();
         return;
       case "close-socket":

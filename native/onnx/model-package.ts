@@ -56,6 +56,11 @@ export interface SynthesizerManifest extends ManifestBase {
   readonly defaultVoice: string;
 }
 
+const TASK_OF_FAMILY: ReadonlyMap<string, ModelManifest["task"]> = new Map([
+  ["ctc-two-pass", "transcription"],
+  ["flow-matching", "synthesis"],
+]);
+
 export type ModelManifest = RecognizerManifest | SynthesizerManifest;
 
 export interface ModelPackage<M extends ModelManifest = ModelManifest> {
@@ -91,6 +96,23 @@ export async function readManifest(folder: string): Promise<ModelManifest | null
     const reason = error instanceof Error ? error.message : String(error);
     throw new SpeechError("MODEL_BROKEN", `Cannot use ${path}: ${reason}`, { cause: error });
   }
+}
+
+/**
+ * The package in `folder`, which must be one for `task`.
+ * @throws {SpeechError} `MODEL_BROKEN`
+ */
+export async function readPackage<M extends ModelManifest>(
+  folder: string,
+  task: M["task"],
+): Promise<ModelPackage<M>> {
+  const manifest = await readManifest(folder);
+  if (manifest?.task === task) return { folder, manifest: manifest as M };
+  const found = manifest === null ? "no manifest.json" : `one for ${manifest.task}`;
+  throw new SpeechError(
+    "MODEL_BROKEN",
+    `Cannot load ${folder}: it must be a package for ${task}, found ${found}`,
+  );
 }
 
 /**
@@ -141,6 +163,13 @@ function parseManifest(value: unknown): ModelManifest {
     }
   }
   const family = manifest["family"];
+  const task = TASK_OF_FAMILY.get(String(family));
+  if (task === undefined) {
+    throw new Error(
+      `family must be one of ${[...TASK_OF_FAMILY.keys()].join(", ")}, found ${String(family)}`,
+    );
+  }
+  if (manifest["task"] !== task) throw new Error(`task must be ${task}, found ${String(manifest["task"])}`);
   if (family === "ctc-two-pass") {
     for (const field of ["frameSamples", "contextFrames", "flushSamples"]) requireNumber(manifest, field);
     const decoding = (manifest["decoding"] ?? {}) as Record<string, unknown>;
@@ -149,18 +178,20 @@ function parseManifest(value: unknown): ModelManifest {
     }
     return value as RecognizerManifest;
   }
-  if (family === "flow-matching") {
-    for (const field of ["hopSamples", "melBins"]) requireNumber(manifest, field);
-    const voices = manifest["voices"];
-    if (!Array.isArray(voices) || voices.length === 0)
-      throw new Error("voices must be a list that is not empty");
-    const defaultVoice = requireString(manifest, "defaultVoice");
-    if (!voices.some((voice: ManifestVoice) => voice.name === defaultVoice)) {
-      throw new Error(`defaultVoice must be one of the voices, found ${defaultVoice}`);
+  for (const field of ["hopSamples", "melBins"]) requireNumber(manifest, field);
+  const voices = manifest["voices"];
+  if (!Array.isArray(voices) || voices.length === 0)
+    throw new Error("voices must be a list that is not empty");
+  for (const voice of voices as ManifestVoice[]) {
+    if (!Number.isInteger(voice.index) || voice.index < 0) {
+      throw new Error(`index of voice ${voice.name} must be a whole number, found ${voice.index}`);
     }
-    return value as SynthesizerManifest;
   }
-  throw new Error(`family must be one of ctc-two-pass, flow-matching, found ${String(family)}`);
+  const defaultVoice = requireString(manifest, "defaultVoice");
+  if (!voices.some((voice: ManifestVoice) => voice.name === defaultVoice)) {
+    throw new Error(`defaultVoice must be one of the voices, found ${defaultVoice}`);
+  }
+  return value as SynthesizerManifest;
 }
 
 function requireString(record: Record<string, unknown>, field: string): string {

@@ -2,6 +2,7 @@ import { GreedyDecoder } from "../../src/domain/decoding/greedy.js";
 import { Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { ToLiveWorker } from "./protocol.js";
+import type { DecodedUtterance } from "./utterance-decoder.js";
 
 /** Frames of silence fed after the last audio, so that speech right before the end is still seen as speech. */
 const FINISH_FRAMES = 8;
@@ -26,6 +27,8 @@ export class LiveSlot {
   readonly greedy: GreedyDecoder;
   /** Number of the next utterance that the client hears of. */
   nextUtterance: number;
+  /** Text of the second pass that waits for the threshold. */
+  waitingFinal: DecodedUtterance | null = null;
   /** The last partial sent of the open utterance. */
   sentPartial = "";
   /** Where a replay would begin, in samples of the session. */

@@ -20,8 +20,6 @@ export class LiveStepper {
   readonly #post: (message: FromLiveWorker) => void;
   readonly #slots = new Map<number, LiveSlot>();
   readonly #batches = new Map<string, StepBatch>();
-  /** Text of the second pass that waits for its threshold, by session. */
-  readonly #waitingFinals = new Map<number, DecodedUtterance>();
 
   constructor(model: CtcTwoPass, utterances: UtteranceDecoder, post: (message: FromLiveWorker) => void) {
     this.#model = model;
@@ -35,7 +33,6 @@ export class LiveStepper {
 
   onMessage(message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void {
     if (message.type === "open") {
-      this.#waitingFinals.delete(message.session);
       this.#slots.set(
         message.session,
         new LiveSlot(message, {
@@ -51,10 +48,7 @@ export class LiveStepper {
     if (slot === undefined) return;
     if (message.type === "finalize") slot.markFinalize(message.atSample);
     else if (message.type === "finish") slot.markFinish(message.atSample);
-    else {
-      this.#slots.delete(message.session);
-      this.#waitingFinals.delete(message.session);
-    }
+    else this.#slots.delete(message.session);
   }
 
   /** Runs the largest kernels once, so that the first session does not pay for their setup. */
@@ -135,17 +129,17 @@ export class LiveStepper {
         slot.restartHypothesis(startFrame, frame);
         return;
       case "halfway":
-        this.#waitingFinals.set(slot.session, await this.#decode(slot, startFrame, event.endFrame, null));
+        slot.waitingFinal = await this.#decode(slot, startFrame, event.endFrame, null);
         return;
       case "resumed":
-        this.#waitingFinals.delete(slot.session);
+        slot.waitingFinal = null;
         return;
       case "ended": {
-        const waiting = this.#waitingFinals.get(slot.session);
-        this.#waitingFinals.delete(slot.session);
+        const waiting = slot.waitingFinal;
+        slot.waitingFinal = null;
         const isPause = event.reason === "pause";
         const decoded =
-          isPause && waiting !== undefined
+          isPause && waiting !== null
             ? waiting
             : await this.#decode(slot, startFrame, event.endFrame, isPause ? null : event.reason);
         this.#publish(slot, startFrame, slot.toSessionFrame(event.endFrame), decoded);
@@ -188,7 +182,7 @@ export class LiveStepper {
   }
 
   async #finalizeAt(slot: LiveSlot, markSample: number): Promise<void> {
-    this.#waitingFinals.delete(slot.session);
+    slot.waitingFinal = null;
     for (const event of slot.endpointer.finalizeNow()) {
       if (event.type !== "ended") continue;
       const startFrame = slot.toSessionFrame(event.startFrame);

@@ -1,12 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { CtcTwoPass } from "../onnx/ctc-two-pass.js";
-import {
-  type ModelPackage,
-  type RecognizerManifest,
-  readManifest,
-  readPackageFile,
-} from "../onnx/model-package.js";
+import { type RecognizerManifest, readPackage, readPackageFile } from "../onnx/model-package.js";
 import { UtteranceDecoder } from "./utterance-decoder.js";
 
 export interface Recognizer {
@@ -19,9 +14,8 @@ export async function loadRecognizer(options: {
   readonly modelFolder: string;
   readonly intraOpThreads: number;
 }): Promise<Recognizer> {
-  const manifest = (await readManifest(options.modelFolder)) as RecognizerManifest;
-  const modelPackage: ModelPackage<RecognizerManifest> = { folder: options.modelFolder, manifest };
+  const modelPackage = await readPackage<RecognizerManifest>(options.modelFolder, "transcription");
   const model = await CtcTwoPass.load(modelPackage, { intraOpThreads: options.intraOpThreads });
   const languageModel = LanguageModel.parse(gunzipSync(await readPackageFile(modelPackage, "languageModel")));
-  return { model, utterances: new UtteranceDecoder(model, languageModel, manifest.decoding) };
+  return { model, utterances: new UtteranceDecoder(model, languageModel, modelPackage.manifest.decoding) };
 }

@@ -1,7 +1,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
 import { FlowMatching } from "../onnx/flow-matching.js";
-import { type ModelPackage, readManifest, type SynthesizerManifest } from "../onnx/model-package.js";
+import { readPackage, type SynthesizerManifest } from "../onnx/model-package.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import {
   type FromSynthesisWorker,
@@ -27,8 +27,8 @@ function post(message: FromSynthesisWorker): void {
 
 async function start(): Promise<void> {
   const startedAtMs = performance.now();
-  const manifest = (await readManifest(data.modelFolder)) as SynthesizerManifest;
-  const modelPackage: ModelPackage<SynthesizerManifest> = { folder: data.modelFolder, manifest };
+  const modelPackage = await readPackage<SynthesizerManifest>(data.modelFolder, "synthesis");
+  const { manifest } = modelPackage;
   model = await FlowMatching.load(modelPackage, { intraOpThreads: data.intraOpThreads });
   const piece = await model.begin({
     modelId: manifest.id,

@@ -28,9 +28,16 @@ export class UtteranceDecoder {
   async decode(pcm: Float32Array, offsetSeconds: number): Promise<DecodedUtterance> {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
     const { frameSamples, sampleRateHz } = this.#model.manifest;
-    return this.#search.decode(logProbs, frames, {
+    const { text, words } = this.#search.decode(logProbs, frames, {
       frameSeconds: frameSamples / sampleRateHz,
       offsetSeconds,
     });
+    // Letters that come out in the silence of the flush were spoken at the end of the audio.
+    const audioEnd = offsetSeconds + pcm.length / sampleRateHz;
+    return { text, words: words.map((timed) => endedBy(timed, audioEnd)) };
   }
+}
+
+function endedBy({ word, start, end }: TimedWord, lastSecond: number): TimedWord {
+  return { word, start: Math.min(start, lastSecond), end: Math.min(end, lastSecond) };
 }

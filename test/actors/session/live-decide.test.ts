@@ -6,7 +6,7 @@ import {
   type LiveEffect,
   type LiveMessage,
   type LiveState,
-} from "../../../actors/session/live.js";
+} from "../../../actors/session/live-decision.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 
 const RATE_HZ = 16_000;
