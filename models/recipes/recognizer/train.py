@@ -54,9 +54,10 @@ class Shards:
             new = np.stack([np.full(n, len(self.data) - 1), np.arange(n), length,
                             np.full(n, int(name.startswith("noisy")))], 1)
             self.clips = np.concatenate([self.clips, new])
+            # Shards that come late are drawn somewhat more often than those already heard, but not exclusively.
             before = self.past.get(name)
             self.uses = np.concatenate([self.uses, before if before is not None and len(before) == n else np.full(
-                n, np.median(self.uses) if len(self.uses) else 0.0)])
+                n, max(0.0, np.median(self.uses) - 0.7) if len(self.uses) else 0.0)])
             self.russian = np.concatenate([self.russian, z["kind"] == RU])
             self.frames += length.sum()
 

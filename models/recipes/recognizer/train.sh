@@ -14,7 +14,7 @@ mkdir -p "$CACHE"
 {
   nice -n 19 "$PYTHON" generate.py --hours 54 --workers "${WORKERS:-1}"
   # Russian needs more text: its spelling has to be learned word by word.
-  nice -n 19 "$PYTHON" generate.py --hours 80 --mix 0.15 0.75 0.10 --workers "${WORKERS:-1}"
+  nice -n 19 "$PYTHON" generate.py --hours 74 --mix 0.15 0.75 0.10 --workers "${WORKERS:-1}"
 } > "$CACHE/generate.log" 2>&1 &
 generator=$!
 "$PYTHON" make_eval.py --count 100
