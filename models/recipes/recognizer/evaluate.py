@@ -108,13 +108,17 @@ if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--checkpoint", default=os.path.join(export.CACHE, "checkpoint.pt"))
     p.add_argument("--per-cell", type=int, default=0, help="sentences per cell, 0 for all")
+    p.add_argument("--into", help="JSON file (training.json) that gets the scores as `final`")
     p.add_argument("--show", type=int, default=0, help="print some transcripts of every cell")
     a = p.parse_args()
     torch.set_num_threads(1)
     model, _ = export.load(a.checkpoint)
     items = load_set(a.per_cell)
-    for cell, v in score(model, items, bf16=False).items():
+    scores = score(model, items, bf16=False)
+    for cell, v in scores.items():
         print("%-34s %s" % (cell, v))
+    if a.into:
+        export.merge(a.into, final=scores)
     shown = {}
     for (cell, ref, mel) in items:
         shown[cell] = shown.get(cell, 0) + 1

@@ -5,6 +5,7 @@ stream.onnx: pcm [B, 640 n] in [-1, 1], state [B, S] (zeros at the start) ->
 full.onnx: encoded [B, n, E], mask [B, n] (1 valid, 0 padding) -> log_probs [B, n, 71]
 """
 import argparse
+import json
 import os
 import warnings
 
@@ -89,6 +90,16 @@ def export(model, folder=MODEL_DIR):
                               output_names=outputs, dynamic_axes=axes, do_constant_folding=True)
         os.rename(path + ".part", path)
     return dict(state=stream.size, encoded=e, left_context=model.left_context())
+
+
+def merge(path, **entries):
+    """Set top-level keys of a JSON file."""
+    with open(path, encoding="utf-8") as f:
+        content = json.load(f)
+    content.update(entries)
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(content, f, indent=1, ensure_ascii=False)
+        f.write("\n")
 
 
 def load(path):

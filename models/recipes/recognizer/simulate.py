@@ -45,6 +45,7 @@ def main():
     p.add_argument("--checkpoint", default=os.path.join(export.CACHE, "checkpoint.pt"))
     p.add_argument("--count", type=int, default=25, help="sentences per cell")
     p.add_argument("--out", default=os.path.join(export.CACHE, "simulation.json"))
+    p.add_argument("--into", help="JSON file (training.json) that gets the figures as `simulation`")
     a = p.parse_args()
     torch.set_num_threads(1)
     model, _ = export.load(a.checkpoint)
@@ -134,6 +135,8 @@ def main():
         f.write("\n")
     for k, v in result.items():
         print("%-36s %s" % (k, v))
+    if a.into:
+        export.merge(a.into, simulation=result)
 
 
 if __name__ == "__main__":

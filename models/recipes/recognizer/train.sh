@@ -26,5 +26,6 @@ done
 "$PYTHON" train.py --minutes "${MINUTES:-75}" --device "${DEVICE:-cpu}" 2>&1 | tee -a "$CACHE/train.log"
 wait $generator
 "$PYTHON" export.py
-"$PYTHON" evaluate.py
+"$PYTHON" evaluate.py --into ../../svc-kk-ru-v2/training.json
+"$PYTHON" simulate.py --count 12 --into ../../svc-kk-ru-v2/training.json
 "$PYTHON" verify_export.py --node "${NODE_ROOT:-../../..}"
