@@ -1,4 +1,4 @@
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { originOf } from "../save-result.js";
 import { MODELS } from "./paths.js";
@@ -8,12 +8,14 @@ import { evaluateSynthesis, synthesisTable } from "./synthesis.js";
 const HELP = `npm run evaluate -- [recognition] [synthesis] [--sets kk-unseen,human] [--limit 20]
 
 Scores the models and prints Markdown tables; both when no part is named. Speech is generated on the first run (needs
-espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json.
+espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
   --limit          utterances per set or voice; a quick look takes 10
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
 const PARTS = ["recognition", "synthesis"];
+/** Between these two lines stands a card's table. */
+const CARD_TABLE = /(<!-- evaluation -->\n)[\s\S]*(<!-- \/evaluation -->)/;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -41,19 +43,32 @@ async function evaluate(): Promise<void> {
   const isWanted = (part: string) => positionals.length === 0 || positionals.includes(part);
   if (isWanted("recognition")) {
     const report = await evaluateRecognition({ modelId: values.recognizer, sets, limit });
-    console.log(`${recognitionTable(report)}\n`);
-    if (isWhole) await save(report);
+    await publish(report, recognitionTable(report), isWhole);
   }
   if (isWanted("synthesis")) {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
     const report = await evaluateSynthesis({ ...ids, limit });
-    console.log(`${synthesisTable(report)}\n`);
-    if (isWhole) await save(report);
+    await publish(report, synthesisTable(report), isWhole);
   }
 }
 
-async function save(report: { readonly modelId: string }): Promise<void> {
-  const path = `${MODELS}${report.modelId}/evaluation.json`;
-  await writeFile(path, `${JSON.stringify({ ...originOf("evaluation"), ...report }, null, 1)}\n`);
-  console.log(`saved ${path}\n`);
+/** Prints a report; a whole one goes into the package: `evaluation.json`, and its table into `CARD.md`. */
+async function publish(report: { readonly modelId: string }, table: string, isWhole: boolean): Promise<void> {
+  console.log(`${table}\n`);
+  if (!isWhole) return;
+  const folder = `${MODELS}${report.modelId}/`;
+  await writeFile(
+    `${folder}evaluation.json`,
+    `${JSON.stringify({ ...originOf("evaluation"), ...report }, null, 1)}\n`,
+  );
+  const card = await readFile(`${folder}CARD.md`, "utf8").catch(() => null);
+  if (card === null || !CARD_TABLE.test(card)) {
+    console.log(`saved evaluation.json of ${report.modelId}; it has no card with a place for the table`);
+    return;
+  }
+  await writeFile(
+    `${folder}CARD.md`,
+    card.replace(CARD_TABLE, (_, before: string, after: string) => `${before}${table}\n${after}`),
+  );
+  console.log(`saved evaluation.json and the table in CARD.md of ${report.modelId}\n`);
 }
