@@ -9,28 +9,38 @@ async function main(): Promise<void> {
   const log = createLog({ level: config.logLevel });
   // Fault tests set it; a worker that may be told to fail is nothing for production.
   const allowFaults = process.env["DAUYS_ALLOW_FAULTS"] === "1";
-  const service = await startService({ config, log, allowFaults });
+  const starting = startService({ config, log, allowFaults });
+  const stop = async (reason: string, exitCode: number) => {
+    log.info({ reason }, "stopping");
+    process.exitCode = exitCode;
+    // Told to stop while starting: what is up comes down again, nothing is cut off in the middle.
+    await (await starting).stop();
+    log.info("stopped");
+  };
+  let isTold = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (isTold) return;
+      isTold = true;
+      // A start that fails is told by `main` itself.
+      stop(signal, 0).catch(() => undefined);
+    });
+  }
+  const service = await starting;
   if (allowFaults) {
     process.on("SIGUSR2", () => {
       service.injectFault("live");
       service.injectFault("synthesis");
     });
   }
-  const stop = async (reason: string, exitCode: number) => {
-    log.info({ reason }, "stopping");
-    process.exitCode = exitCode;
-    await service.stop();
-    log.info("stopped");
-  };
-  process.once("SIGTERM", (signal) => void stop(signal, 0));
-  process.once("SIGINT", (signal) => void stop(signal, 0));
   void service.lost.then((error) => {
     log.fatal({ err: error }, "the service cannot go on");
     return stop("lost", 1);
   });
   const startMs = Math.round(performance.now() - startedAtMs);
   log.info({ host: config.host, port: service.port, startMs }, "ready");
-  if (service.isFirstStart && log.isLevelEnabled("info")) process.stdout.write(banner(config.host, service));
+  if (!isTold && service.isFirstStart && log.isLevelEnabled("info"))
+    process.stdout.write(banner(config.host, service));
 }
 
 function banner(host: string, { port, developmentKey }: Service): string {
