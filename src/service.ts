@@ -20,8 +20,13 @@ import {
 import { startFilePool, startLiveWorker, startSynthesisWorker } from "../native/worker/start-workers.js";
 import type { Config } from "./config.js";
 import { SpeechError } from "./domain/errors.js";
+import { AddressPolicy } from "./fetching/address-policy.js";
+import { UrlFetcher } from "./fetching/url-fetcher.js";
+import { DecodingTranscriber } from "./media/decoding-transcriber.js";
+import { openDecoder } from "./media/open-decoder.js";
 import type { Log } from "./observe/log.js";
 import { systemClock } from "./ports/clock.js";
+import type { Transcriber } from "./ports/transcriber.js";
 import { openStore, type Store } from "./store/store.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
@@ -69,13 +74,17 @@ export async function startService({ config, log, allowFaults = false }: Service
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
     await Promise.all([engines.live.start(), engines.transcription.start(), engines.synthesis.start()]);
-    const conversations = makeConversations(engines, packages, log);
+    const searchPath = process.env["PATH"] ?? "";
+    const decoder = openDecoder({ searchPath, maxSeconds: MAX_FILE_SECONDS, log });
+    const transcriber = new DecodingTranscriber(decoder, engines.transcription, spoolFolder);
+    const conversations = makeConversations({ engines, transcriber, packages, log });
     const transport = createTransport({
       front: config.front,
       conversations,
       keys: store.keys,
       isReady: () => store.isReachable(),
       spoolDir: spoolFolder,
+      urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
       log,
     });
     owned.push({ name: "transport", stop: () => transport.close() });
@@ -174,13 +183,24 @@ function makeEngines(options: {
   };
 }
 
-function makeConversations(engines: Engines, packages: readonly ModelPackage[], log: Log): Conversations {
+function makeConversations({
+  engines,
+  transcriber,
+  packages,
+  log,
+}: {
+  engines: Engines;
+  /** Of any container; the engine itself reads WAV. */
+  transcriber: Transcriber;
+  packages: readonly ModelPackage[];
+  log: Log;
+}): Conversations {
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
-  const { live, transcription, synthesis, recognizer } = engines;
+  const { live, synthesis, recognizer } = engines;
   return {
     models,
     synthesis: (_caller, request) => new SynthesisSession(planSynthesis(request, models), synthesis),
-    transcription: (_caller, path) => new TranscriptionSession(path, transcription, systemClock),
+    transcription: (_caller, path) => new TranscriptionSession(path, transcriber, systemClock),
     live: (caller, options, sink) =>
       new LiveSession({
         sessionId: `ses_${randomBytes(12).toString("hex")}`,
