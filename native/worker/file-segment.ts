@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { Resampler } from "../../src/domain/audio/resample.js";
@@ -68,8 +68,16 @@ export async function segmentFile(
     });
     return { pieces, sampleCountIn: reader.sampleCount, sampleRateInHz };
   } finally {
-    spool.destroy();
+    await closed(spool);
   }
+}
+
+/** A file that is still being opened would otherwise appear after its owner has deleted it. */
+async function closed(spool: WriteStream): Promise<void> {
+  if (spool.closed) return;
+  const closing = new Promise<void>((resolve) => spool.once("close", resolve));
+  spool.destroy();
+  await closing;
 }
 
 /** Voice activity over a stream of samples in any cut. */
