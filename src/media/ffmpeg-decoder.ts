@@ -32,9 +32,13 @@ const CODECS = [
   ...["pcm_s16be", "pcm_s16le", "pcm_s24be", "pcm_s24le", "pcm_s32be", "pcm_s32le"],
 ];
 
+/** A longer gap between two frames is a damaged clock, and would be charged as audio. */
+const LONGEST_GAP_SECONDS = 60;
+
 const FILTERS = [
   "aformat=channel_layouts=mono:sample_fmts=s16",
-  // Gaps in a stream's own clock become silence, so that times of words are times of the file.
+  `asetpts='if(isnan(PREV_OUTPTS),PTS,PREV_OUTPTS+clip(PTS-PREV_INPTS,0,${LONGEST_GAP_SECONDS}/TB))'`,
+  // Gaps that are left become silence, so that times of words are times of the file.
   "aresample=async=1",
   // From here on time is a count of samples, which the limit of length then cuts, whatever the file's clock claims.
   "asetpts=N/SR/TB",
