@@ -74,10 +74,7 @@ export async function startService({ config, log, allowFaults = false }: Service
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
     await Promise.all([engines.live.start(), engines.transcription.start(), engines.synthesis.start()]);
-    const searchPath = process.env["PATH"] ?? "";
-    const decoder = openDecoder({ searchPath, maxSeconds: MAX_FILE_SECONDS, log });
-    const transcriber = new DecodingTranscriber(decoder, engines.transcription, spoolFolder);
-    const conversations = makeConversations({ engines, transcriber, packages, log });
+    const conversations = makeConversations(engines, packages, log);
     const transport = createTransport({
       front: config.front,
       conversations,
@@ -135,6 +132,8 @@ async function serve({
 interface Engines {
   readonly live: LiveEngine;
   readonly transcription: TranscriptionEngine;
+  /** The transcription engine behind a decoder, so that it takes files of any container. */
+  readonly files: Transcriber;
   readonly synthesis: SynthesisEngine;
   readonly recognizer: RecognizerManifest;
   readonly synthesizer: SynthesizerManifest;
@@ -154,6 +153,19 @@ function makeEngines(options: {
   const recognizerSettings = { ...settings, modelFolder: recognizer.folder };
   const synthesizerSettings = { ...settings, modelFolder: synthesizer.folder };
   const { frameSamples, contextFrames, sampleRateHz, id } = recognizer.manifest;
+  const transcription = new TranscriptionEngine({
+    pool: startFilePool({ ...recognizerSettings, workerCount: config.fileWorkers }),
+    modelId: id,
+    sampleRateHz,
+    spoolFolder,
+    maxSeconds: MAX_FILE_SECONDS,
+    log,
+  });
+  const decoder = openDecoder({
+    searchPath: process.env["PATH"] ?? "",
+    maxSeconds: MAX_FILE_SECONDS,
+    log,
+  });
   return {
     recognizer: recognizer.manifest,
     synthesizer: synthesizer.manifest,
@@ -165,14 +177,8 @@ function makeEngines(options: {
       clock: systemClock,
       log,
     }),
-    transcription: new TranscriptionEngine({
-      pool: startFilePool({ ...recognizerSettings, workerCount: config.fileWorkers }),
-      modelId: id,
-      sampleRateHz,
-      spoolFolder,
-      maxSeconds: MAX_FILE_SECONDS,
-      log,
-    }),
+    transcription,
+    files: new DecodingTranscriber(decoder, transcription, spoolFolder),
     synthesis: new SynthesisEngine({
       workerCount: config.synthesisWorkers,
       startWorker: (shared, onMessage) => startSynthesisWorker(synthesizerSettings, shared, onMessage),
@@ -183,24 +189,13 @@ function makeEngines(options: {
   };
 }
 
-function makeConversations({
-  engines,
-  transcriber,
-  packages,
-  log,
-}: {
-  engines: Engines;
-  /** Of any container; the engine itself reads WAV. */
-  transcriber: Transcriber;
-  packages: readonly ModelPackage[];
-  log: Log;
-}): Conversations {
+function makeConversations(engines: Engines, packages: readonly ModelPackage[], log: Log): Conversations {
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
-  const { live, synthesis, recognizer } = engines;
+  const { live, files: transcription, synthesis, recognizer } = engines;
   return {
     models,
     synthesis: (_caller, request) => new SynthesisSession(planSynthesis(request, models), synthesis),
-    transcription: (_caller, path) => new TranscriptionSession(path, transcriber, systemClock),
+    transcription: (_caller, path) => new TranscriptionSession(path, transcription, systemClock),
     live: (caller, options, sink) =>
       new LiveSession({
         sessionId: `ses_${randomBytes(12).toString("hex")}`,

@@ -42,6 +42,9 @@ export function refusalOf(end: ChildEnd, container: Container): SpeechError | nu
       cause,
     });
   }
+  if (end.stderr.includes("No space left on device")) {
+    return new SpeechError("ENGINE_BUSY", "the server has no room for this file now, try again", { cause });
+  }
   const why =
     end.isTimedOut || end.signal === "SIGKILL" || end.signal === "SIGXCPU"
       ? "decoding it takes too long"

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { type ErrorCode, SpeechError } from "../../src/domain/errors.js";
 import { FfmpegDecoder } from "../../src/media/ffmpeg-decoder.js";
@@ -22,6 +24,8 @@ const SPEECH = "test/fixtures/speech/pisets-ru-test/test_sound_ru.wav";
 const SPEECH_SECONDS = 3.234;
 /** Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are 20 ms. */
 const PADDING_SECONDS = 0.14;
+/** Tells the processes of these tests from others. */
+const SLOW_SECONDS = `47.${process.pid}`;
 /** Which of them need no decoder process. */
 const PLAIN: readonly ClipName[] = ["float.wav", "alaw.wav", "stereo44.wav"];
 /** The service's own test of uploads goes through all containers. */
@@ -178,6 +182,15 @@ describe("a decoder process", () => {
     assert.equal(slowProcesses(), 0);
   });
 
+  test("does not outlive a service that is killed", async () => {
+    const program = fileURLToPath(new URL("./decoder-owner.js", import.meta.url));
+    const owner = spawn(process.execPath, [program, SLOW_SECONDS], { stdio: "ignore" });
+    while (slowProcesses() === 0) await delay(10);
+    owner.kill("SIGKILL");
+    for (let i = 0; i < 200 && slowProcesses() > 0; i++) await delay(10);
+    assert.equal(slowProcesses(), 0);
+  });
+
   test("waits for a free slot, and leaves the queue with its client", async () => {
     const children = new LimitedChildren();
     const decoder = fileDecoder(new FfmpegDecoder(await slowProgram(), children));
@@ -240,7 +253,7 @@ function newTarget(): string {
 async function slowProgram(): Promise<string> {
   const path = join(folder, "slow-ffmpeg");
   const file = await open(path, "w", 0o755);
-  await file.write("#!/bin/sh\nexec sleep 47.1147\n");
+  await file.write(`#!/bin/sh\nexec sleep ${SLOW_SECONDS}\n`);
   await file.close();
   return path;
 }
@@ -250,7 +263,7 @@ function slowProcesses(): number {
   const ids = readdirSync("/proc").filter((name) => /^\d+$/.test(name));
   return ids.filter((id) => {
     try {
-      return readFileSync(`/proc/${id}/cmdline`, "latin1").startsWith("sleep\x0047.1147");
+      return readFileSync(`/proc/${id}/cmdline`, "latin1").startsWith(`sleep\0${SLOW_SECONDS}\0`);
     } catch {
       // It ended between the two looks.
       return false;
