@@ -4,6 +4,8 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
+/** Microseconds: damage costs an Ogg file a page at least, and a short clip would be a single one. */
+const SHORT_PAGES = ["-page_duration", "60000"];
 /** How each clip is encoded; the bits are generous, so that a transcript does not depend on them. */
 const ENCODINGS = {
   "speech.mp3": ["-c:a", "libmp3lame", "-b:a", "128k"],
@@ -13,8 +15,8 @@ const ENCODINGS = {
   "speech.aac": ["-c:a", "aac", "-b:a", "128k", "-f", "adts"],
   "alac.m4a": ["-c:a", "alac"],
   "speech.flac": ["-c:a", "flac"],
-  "opus.ogg": ["-c:a", "libopus", "-b:a", "64k"],
-  "vorbis.ogg": ["-c:a", "libvorbis", "-q:a", "6"],
+  "opus.ogg": ["-c:a", "libopus", "-b:a", "64k", ...SHORT_PAGES],
+  "vorbis.ogg": ["-c:a", "libvorbis", "-q:a", "6", ...SHORT_PAGES],
   "speech.webm": ["-c:a", "libopus", "-b:a", "64k"],
   "speech.aiff": ["-c:a", "pcm_s16be"],
   "speech.caf": ["-c:a", "pcm_s16le"],

@@ -18,6 +18,7 @@ import { startCounting } from "../fetching/listeners.js";
 import { temporaryFolder } from "../support/folders.js";
 import { SILENT } from "../support/silent-log.js";
 import { type ClipName, ffmpeg, makeClip } from "./clips.js";
+import { mutantsOf } from "./mutants.js";
 
 const NEVER = new AbortController().signal;
 const SPEECH = "test/fixtures/speech/pisets-ru-test/test_sound_ru.wav";
@@ -80,6 +81,21 @@ for (const [program, searchPath, names] of [
     });
   });
 }
+
+test("without ffmpeg, damaged files are decoded or refused as well", async (t) => {
+  const seed = Number(process.env["UPLOAD_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+  t.diagnostic(`UPLOAD_SEED=${seed}`);
+  const count = Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 12) / 3);
+  for (const name of ["speech.mp3", "speech.flac", "opus.ogg"] as const) {
+    const source = join(folder, "mutant");
+    for (const mutant of mutantsOf(await readFile(await makeClip(name, SPEECH, folder)), count, seed)) {
+      await writeFile(source, mutant);
+      await decoderOf("")
+        .decode(source, newTarget(), NEVER)
+        .catch((error: unknown) => assert.equal((error as SpeechError).code, "AUDIO_UNREADABLE"));
+    }
+  }
+});
 
 test("without ffmpeg, the refusal of other containers names it", async () => {
   for (const name of ["speech.m4a", "speech.webm", "vorbis.ogg", "adpcm.wav"] as const) {
