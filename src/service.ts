@@ -20,8 +20,13 @@ import {
 import { startFilePool, startLiveWorker, startSynthesisWorker } from "../native/worker/start-workers.js";
 import type { Config } from "./config.js";
 import { SpeechError } from "./domain/errors.js";
+import { AddressPolicy } from "./fetching/address-policy.js";
+import { UrlFetcher } from "./fetching/url-fetcher.js";
+import { DecodingTranscriber } from "./media/decoding-transcriber.js";
+import { openDecoder } from "./media/open-decoder.js";
 import type { Log } from "./observe/log.js";
 import { systemClock } from "./ports/clock.js";
+import type { Transcriber } from "./ports/transcriber.js";
 import { openStore, type Store } from "./store/store.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
@@ -76,6 +81,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       keys: store.keys,
       isReady: () => store.isReachable(),
       spoolDir: spoolFolder,
+      urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
       log,
     });
     owned.push({ name: "transport", stop: () => transport.close() });
@@ -126,6 +132,8 @@ async function serve({
 interface Engines {
   readonly live: LiveEngine;
   readonly transcription: TranscriptionEngine;
+  /** The transcription engine behind a decoder, so that it takes files of any container. */
+  readonly files: Transcriber;
   readonly synthesis: SynthesisEngine;
   readonly recognizer: RecognizerManifest;
   readonly synthesizer: SynthesizerManifest;
@@ -145,6 +153,19 @@ function makeEngines(options: {
   const recognizerSettings = { ...settings, modelFolder: recognizer.folder };
   const synthesizerSettings = { ...settings, modelFolder: synthesizer.folder };
   const { frameSamples, contextFrames, sampleRateHz, id } = recognizer.manifest;
+  const transcription = new TranscriptionEngine({
+    pool: startFilePool({ ...recognizerSettings, workerCount: config.fileWorkers }),
+    modelId: id,
+    sampleRateHz,
+    spoolFolder,
+    maxSeconds: MAX_FILE_SECONDS,
+    log,
+  });
+  const decoder = openDecoder({
+    searchPath: process.env["PATH"] ?? "",
+    maxSeconds: MAX_FILE_SECONDS,
+    log,
+  });
   return {
     recognizer: recognizer.manifest,
     synthesizer: synthesizer.manifest,
@@ -156,14 +177,8 @@ function makeEngines(options: {
       clock: systemClock,
       log,
     }),
-    transcription: new TranscriptionEngine({
-      pool: startFilePool({ ...recognizerSettings, workerCount: config.fileWorkers }),
-      modelId: id,
-      sampleRateHz,
-      spoolFolder,
-      maxSeconds: MAX_FILE_SECONDS,
-      log,
-    }),
+    transcription,
+    files: new DecodingTranscriber(decoder, transcription, spoolFolder),
     synthesis: new SynthesisEngine({
       workerCount: config.synthesisWorkers,
       startWorker: (shared, onMessage) => startSynthesisWorker(synthesizerSettings, shared, onMessage),
@@ -176,7 +191,7 @@ function makeEngines(options: {
 
 function makeConversations(engines: Engines, packages: readonly ModelPackage[], log: Log): Conversations {
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
-  const { live, transcription, synthesis, recognizer } = engines;
+  const { live, files: transcription, synthesis, recognizer } = engines;
   return {
     models,
     synthesis: (_caller, request) => new SynthesisSession(planSynthesis(request, models), synthesis),

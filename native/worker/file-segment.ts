@@ -1,8 +1,9 @@
 import { once } from "node:events";
-import { createReadStream, createWriteStream } from "node:fs";
+import { createReadStream, createWriteStream, type WriteStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { Resampler } from "../../src/domain/audio/resample.js";
+import { audioTooLong } from "../../src/domain/audio/too-long.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import { SpeechError } from "../../src/domain/errors.js";
@@ -48,7 +49,7 @@ export async function segmentFile(
       if (reader.header === null) continue;
       const { sampleRateHz } = reader.header;
       // What was decoded counts, not what the header claims.
-      if (reader.sampleCount > task.maxSeconds * sampleRateHz) throw tooLong(task.maxSeconds);
+      if (reader.sampleCount > task.maxSeconds * sampleRateHz) throw audioTooLong(task.maxSeconds);
       resampler ??= new Resampler({ fromHz: sampleRateHz, toHz: model.manifest.sampleRateHz });
       await keep(resampler.push(samples));
     }
@@ -67,16 +68,16 @@ export async function segmentFile(
     });
     return { pieces, sampleCountIn: reader.sampleCount, sampleRateInHz };
   } finally {
-    spool.destroy();
+    await closed(spool);
   }
 }
 
-function tooLong(maxSeconds: number): SpeechError {
-  const hours = maxSeconds / 3_600;
-  return new SpeechError(
-    "AUDIO_TOO_LONG",
-    `audio must be at most ${hours} hours long; split it and send the parts`,
-  );
+/** A file that is still being opened would otherwise appear after its owner has deleted it. */
+async function closed(spool: WriteStream): Promise<void> {
+  if (spool.closed) return;
+  const closing = new Promise<void>((resolve) => spool.once("close", resolve));
+  spool.destroy();
+  await closing;
 }
 
 /** Voice activity over a stream of samples in any cut. */

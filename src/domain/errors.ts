@@ -12,6 +12,7 @@ export type ErrorCode =
   | "AUDIO_TOO_SHORT"
   | "AUDIO_TOO_LONG"
   | "BODY_TOO_LARGE"
+  | "URL_FETCH_FAILED"
   | "KEY_INVALID"
   | "OUT_OF_CREDITS"
   | "TOO_MANY_REQUESTS"

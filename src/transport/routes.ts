@@ -2,6 +2,7 @@ import type { Conversations } from "../../actors/session/conversation.js";
 import type { Log } from "../observe/log.js";
 import type { Clock } from "../ports/clock.js";
 import type { KeyStore } from "../ports/key-store.js";
+import type { UrlSource } from "../ports/url-source.js";
 import { catalogRoutes } from "./catalog-routes.js";
 import type { Exchange } from "./exchange.js";
 import type { RunningWork } from "./running-work.js";
@@ -27,6 +28,8 @@ export interface RouteDeps {
   readonly running: RunningWork;
   /** An existing folder for uploads; what is written there is deleted when its request ends. */
   readonly spoolDir: string;
+  /** Where audio named by `url=` comes from. */
+  readonly urls: UrlSource;
   /** Whether the service can do its work; told to orchestrators by `/ready`. */
   readonly isReady: () => boolean | Promise<boolean>;
 }

@@ -4,6 +4,8 @@ import { SpeechError } from "../domain/errors.js";
 
 /** The longest upload in bytes. */
 export const LONGEST_UPLOAD_BYTES = 999_999_999;
+/** The longest file behind a URL in bytes. */
+export const LONGEST_FETCH_BYTES = 2 ** 31;
 
 /**
  * Writes an upload to a file of its own, at the pace of the disk, and lends its path to `use`.

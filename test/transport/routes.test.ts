@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
+import { Readable } from "node:stream";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { startCounting } from "../fetching/listeners.js";
 import { DOWN_KEY, GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
 
@@ -292,7 +294,7 @@ for (const front of FRONTS) {
       await spoolIsEmpty(running.spoolDir);
     });
 
-    test("no audio, several sources and url are refused with 400", async () => {
+    test("no audio, several sources and private urls are refused with 400", async () => {
       await detailOf(await post("/v1/transcribe", ""), 400, "no_audio");
       await detailOf(await post("/v1/transcribe", new FormData()), 400);
       const empty = new FormData();
@@ -302,9 +304,34 @@ for (const front of FRONTS) {
       twice.append("file", new Blob(["a"]), "a.wav");
       twice.append("file", new Blob(["b"]), "b.wav");
       assert.match(await detailOf(await post("/v1/transcribe", twice), 400), /exactly one/);
-      const url = "/v1/transcribe?url=https%3A%2F%2Fx.example%2Fa.wav";
-      assert.match(await detailOf(await post(url, ""), 400), /not available yet/);
+      const url = "/v1/transcribe?url=http%3A%2F%2F10.0.0.1%2Fa.wav";
+      assert.match(await detailOf(await post(url, ""), 400, "url_fetch_failed"), /public addresses/);
       assert.match(await detailOf(await post(url, Buffer.from("x")), 400), /exactly one of/);
+      assert.match(await detailOf(await post(url, twice), 400), /exactly one of/);
+      assert.match(await detailOf(await post(`${url}&url=http%3A%2F%2F10.0.0.2`, ""), 400), /exactly one of/);
+      await detailOf(await post("/v1/transcribe?url=", ""), 400, "no_audio");
+      await spoolIsEmpty(running.spoolDir);
+    });
+
+    test("audio behind a url is transcribed like an upload, beside a body without bytes", async () => {
+      const bytes = Buffer.alloc(300_000, 7);
+      const server = await startCounting("127.0.0.1", (_request, response) => response.end(bytes));
+      const url = `/v1/transcribe?url=${encodeURIComponent(`http://127.0.0.1:${server.port}/a.mp3`)}`;
+      const chunked = new Readable({ read() {} });
+      chunked.push(null);
+      const bodies = [undefined, "", chunked];
+      for (const body of bodies) {
+        const answer = await fetch(running.base + url, {
+          method: "POST",
+          headers: AUTHORIZED,
+          duplex: "half",
+          ...(body === undefined ? {} : { body }),
+        } as RequestInit);
+        assert.equal(answer.status, 200, await answer.text());
+        assert.deepEqual(running.conversations.uploads.at(-1)?.bytes, bytes);
+      }
+      assert.equal(server.connections, bodies.length);
+      await server.close();
       await spoolIsEmpty(running.spoolDir);
     });
 

@@ -1,6 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AddressPolicy } from "../../src/fetching/address-policy.js";
+import { UrlFetcher } from "../../src/fetching/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
 import type { FrontKind } from "../../src/transport/select-front.js";
 import { createTransport, type Transport } from "../../src/transport/transport.js";
@@ -31,7 +33,8 @@ export async function startTransport(front: FrontKind): Promise<RunningTransport
     level: "info",
     destination: { write: (line: string) => void logLines.push(line) },
   });
-  const transport = createTransport({ front, conversations, keys, log, spoolDir, isReady: () => true });
+  const urls = new UrlFetcher({ policy: new AddressPolicy(["127.0.0.1/32"]) });
+  const transport = createTransport({ front, conversations, keys, log, spoolDir, urls, isReady: () => true });
   const port = await transport.listen("127.0.0.1", 0);
   const stop = async () => {
     await transport.close();

@@ -1,0 +1,84 @@
+// The process behind WasmDecoder: codec, source, target and seconds as arguments; anything that goes wrong is a failure.
+import { open } from "node:fs/promises";
+import { FLACDecoder } from "@wasm-audio-decoders/flac";
+import { MPEGDecoder } from "mpg123-decoder";
+import { OggOpusDecoder } from "ogg-opus-decoder";
+import { toInt16 } from "../domain/audio/pcm.js";
+import { writeWav } from "../domain/audio/wav.js";
+
+export type WasmCodec = "mp3" | "flac" | "opus";
+
+interface Decoded {
+  readonly channelData: readonly Float32Array[];
+  readonly samplesDecoded: number;
+  readonly sampleRate: number;
+}
+
+interface StreamDecoder {
+  readonly ready: Promise<void>;
+  decode(bytes: Uint8Array): Decoded | Promise<Decoded>;
+  flush?(): Promise<Decoded>;
+}
+
+const READ_BYTES = 1 << 16;
+const WAV_HEADER_BYTES = 44;
+const NO_SAMPLES = new Int16Array(0);
+
+const [codec, sourcePath, targetPath, seconds] = process.argv.slice(2);
+await decodeFile(decoderOf(codec as WasmCodec), sourcePath!, targetPath!, Number(seconds));
+
+async function decodeFile(
+  decoder: StreamDecoder,
+  source: string,
+  target: string,
+  maxSeconds: number,
+): Promise<void> {
+  await decoder.ready;
+  const input = await open(source, "r");
+  const output = await open(target, "wx", 0o600);
+  let rateHz = 0;
+  let sampleCount = 0;
+  const keep = async (decoded: Decoded) => {
+    if (decoded.samplesDecoded === 0) return;
+    rateHz ||= decoded.sampleRate;
+    const pcm = toInt16(mixedDown(decoded));
+    const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+    await output.write(bytes, 0, bytes.length, WAV_HEADER_BYTES + 2 * sampleCount);
+    sampleCount += pcm.length;
+  };
+  for await (const bytes of input.createReadStream({ highWaterMark: READ_BYTES })) {
+    await keep(await decoder.decode(bytes as Uint8Array));
+    if (rateHz > 0 && sampleCount > maxSeconds * rateHz) break;
+  }
+  if (decoder.flush !== undefined) await keep(await decoder.flush());
+  if (rateHz === 0) throw new Error("no sample could be decoded");
+  await output.write(wavHeader(sampleCount, rateHz), 0, WAV_HEADER_BYTES, 0);
+  await output.close();
+}
+
+function decoderOf(name: WasmCodec): StreamDecoder {
+  switch (name) {
+    case "mp3":
+      return new MPEGDecoder();
+    case "flac":
+      return new FLACDecoder();
+    case "opus":
+      return new OggOpusDecoder();
+  }
+}
+
+function mixedDown({ channelData, samplesDecoded }: Decoded): Float32Array {
+  const mono = new Float32Array(samplesDecoded);
+  for (const channel of channelData) {
+    for (let i = 0; i < samplesDecoded; i++) mono[i] = mono[i]! + channel[i]! / channelData.length;
+  }
+  return mono;
+}
+
+function wavHeader(sampleCount: number, rateHz: number): Uint8Array {
+  const header = writeWav(NO_SAMPLES, rateHz);
+  const view = new DataView(header.buffer);
+  view.setUint32(4, 36 + 2 * sampleCount, true);
+  view.setUint32(40, 2 * sampleCount, true);
+  return header;
+}

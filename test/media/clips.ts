@@ -1,0 +1,65 @@
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Microseconds: damage costs an Ogg file a page at least, and a short clip would be a single one. */
+const SHORT_PAGES = ["-page_duration", "60000"];
+/** How each clip is encoded; the bits are generous, so that a transcript does not depend on them. */
+const ENCODINGS = {
+  "speech.mp3": ["-c:a", "libmp3lame", "-b:a", "128k"],
+  "tagged.mp3": ["-c:a", "libmp3lame", "-b:a", "128k", "-metadata", `title=${"ә".repeat(40_000)}`],
+  "speech.m4a": ["-c:a", "aac", "-b:a", "128k"],
+  "streaming.mp4": ["-c:a", "aac", "-b:a", "128k", "-movflags", "frag_keyframe+empty_moov"],
+  "speech.aac": ["-c:a", "aac", "-b:a", "128k", "-f", "adts"],
+  "alac.m4a": ["-c:a", "alac"],
+  "speech.flac": ["-c:a", "flac"],
+  "opus.ogg": ["-c:a", "libopus", "-b:a", "64k", ...SHORT_PAGES],
+  "vorbis.ogg": ["-c:a", "libvorbis", "-q:a", "6", ...SHORT_PAGES],
+  "speech.webm": ["-c:a", "libopus", "-b:a", "64k"],
+  "speech.aiff": ["-c:a", "pcm_s16be"],
+  "speech.caf": ["-c:a", "pcm_s16le"],
+  "speech.au": ["-c:a", "pcm_mulaw"],
+  "adpcm.wav": ["-c:a", "adpcm_ms"],
+  "rf64.wav": ["-c:a", "pcm_s16le", "-rf64", "always"],
+  "float.wav": ["-c:a", "pcm_f32le"],
+  "alaw.wav": ["-c:a", "pcm_alaw"],
+  "stereo44.wav": ["-c:a", "pcm_s24le", "-af", "pan=stereo|c0=c0|c1=c0", "-ar", "44100"],
+} as const satisfies Record<string, readonly string[]>;
+
+export type ClipName = keyof typeof ENCODINGS | "video.mp4" | "second-stream.mp4";
+
+export const CLIP_NAMES: readonly ClipName[] = [
+  ...(Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[]),
+  "video.mp4",
+  "second-stream.mp4",
+];
+
+const made = new Map<string, Promise<string>>();
+
+/** Encodes a WAV file into `folder` under the clip's name, once; returns its path. */
+export function makeClip(name: ClipName, wavPath: string, folder: string): Promise<string> {
+  const path = join(folder, name);
+  const known = made.get(path);
+  if (known !== undefined) return known;
+  const encoded = ffmpeg([...inputsOf(name, wavPath), path]).then(() => path);
+  made.set(path, encoded);
+  return encoded;
+}
+
+export async function ffmpeg(args: readonly string[]): Promise<void> {
+  await run("ffmpeg", ["-nostdin", "-v", "error", "-y", ...args]);
+}
+
+function inputsOf(name: ClipName, wavPath: string): readonly string[] {
+  const video = ["-f", "lavfi", "-i", "testsrc=s=64x64:r=5"];
+  const audio = ["-i", wavPath];
+  const codecs = ["-c:v", "mpeg4", "-c:a", "aac", "-b:a", "128k", "-shortest"];
+  if (name === "video.mp4") return [...video, ...audio, ...codecs];
+  if (name === "second-stream.mp4") {
+    const tone = ["-f", "lavfi", "-i", "sine=frequency=440"];
+    return [...audio, ...tone, "-map", "0:a", "-map", "1:a", "-c:a", "aac", "-b:a", "128k", "-shortest"];
+  }
+  return [...audio, ...ENCODINGS[name]];
+}
