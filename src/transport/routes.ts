@@ -6,7 +6,9 @@ import { catalogRoutes } from "./catalog-routes.js";
 import type { Exchange } from "./exchange.js";
 import type { RunningWork } from "./running-work.js";
 import { speechRoutes } from "./speech-routes.js";
+import type { StreamTokens } from "./stream-tokens.js";
 import { synthesisRoutes } from "./synthesis-routes.js";
+import { tokenRoutes } from "./token-routes.js";
 import { transcribeRoutes } from "./transcribe-routes.js";
 import { transcriptionsRoutes } from "./transcriptions-routes.js";
 
@@ -25,6 +27,7 @@ export interface RouteDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly running: RunningWork;
+  readonly tokens: StreamTokens;
   /** An existing folder for uploads; what is written there is deleted when its request ends. */
   readonly spoolDir: string;
   /** Whether the service can do its work; told to orchestrators by `/ready`. */
@@ -39,5 +42,6 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...speechRoutes(deps),
     ...transcribeRoutes(deps),
     ...transcriptionsRoutes(deps),
+    ...tokenRoutes(deps),
   ];
 }

@@ -8,9 +8,10 @@ import { Router } from "./router.js";
 import { createRoutes, type Route, type RouteDeps } from "./routes.js";
 import { RunningWork } from "./running-work.js";
 import { type FrontKind, selectFront } from "./select-front.js";
+import { StreamTokens } from "./stream-tokens.js";
 import { createStreamUpgrade, STREAM_PATH } from "./stream-upgrade.js";
 
-export interface TransportDeps extends Omit<RouteDeps, "running" | "clock"> {
+export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "clock"> {
   readonly front: FrontKind;
   readonly clock?: RouteDeps["clock"];
   readonly limits?: FrontLimits;
@@ -36,7 +37,8 @@ const CLOSE_GRACE_MS = 500;
 /** @throws when `front` is `uws` and its binding does not load */
 export function createTransport(deps: TransportDeps): Transport {
   const running = new RunningWork();
-  const routeDeps: RouteDeps = { ...deps, running, clock: deps.clock ?? systemClock };
+  const clock = deps.clock ?? systemClock;
+  const routeDeps: RouteDeps = { ...deps, running, clock, tokens: new StreamTokens(clock) };
   const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), upgradeHint()]);
   const handlers: FrontHandlers = {
     request: (request, response) => serve(request, response, router, routeDeps),
