@@ -2,6 +2,11 @@ import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+  CONCURRENCY_LIMITS,
+  type ConcurrencyLimits,
+  type OrganizationTier,
+} from "./domain/usage/concurrency.js";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const FRONTS = ["auto", "uws", "node"] as const;
@@ -30,6 +35,8 @@ export interface Config {
   readonly ortThreads: number;
   /** How long running work may go on after SIGTERM. */
   readonly drainMs: number;
+  /** What one organization may have running at once, by its tier. */
+  readonly concurrency: Readonly<Record<OrganizationTier, ConcurrencyLimits>>;
   /** Null means a pepper made once in `dataDir`. */
   readonly keyPepper: string | null;
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
@@ -62,6 +69,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     synthesisWorkers: workers("SYNTHESIS_WORKERS", read("SYNTHESIS_WORKERS")),
     ortThreads: workers("ORT_THREADS", read("ORT_THREADS")),
     drainMs: 1000 * integer("DRAIN_S", read("DRAIN_S"), { lowest: 0, highest: 3600, otherwise: 30 }),
+    concurrency: Object.freeze({ paid: limits("", "paid", read), free: limits("FREE_", "free", read) }),
     keyPepper: pepper(read("KEY_PEPPER")),
     urlFetchAllow: Object.freeze(networks("URL_FETCH_ALLOW", read("URL_FETCH_ALLOW"))),
   });
@@ -82,6 +90,21 @@ function integer(name: string, value: string | null, rule: IntegerRule): number 
 
 function workers(name: string, value: string | null): number {
   return integer(name, value, { lowest: 1, highest: Math.max(64, availableParallelism()), otherwise: 1 });
+}
+
+function limits(
+  prefix: string,
+  tier: OrganizationTier,
+  read: (name: string) => string | null,
+): ConcurrencyLimits {
+  const limit = (name: string, otherwise: number) =>
+    integer(prefix + name, read(prefix + name), { lowest: 0, highest: 100_000, otherwise });
+  const { synthesis, files, live } = CONCURRENCY_LIMITS[tier];
+  return Object.freeze({
+    synthesis: limit("SYNTHESIS_PER_ORG", synthesis),
+    files: limit("FILES_PER_ORG", files),
+    live: limit("LIVE_PER_ORG", live),
+  });
 }
 
 function oneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {

@@ -76,6 +76,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       keys: store.keys,
       isReady: () => store.isReachable(),
       spoolDir: spoolFolder,
+      limitsOf: () => config.concurrency.paid,
       log,
     });
     owned.push({ name: "transport", stop: () => transport.close() });

@@ -10,6 +10,7 @@ export class Exchange {
   readonly requestId: string;
   readonly log: Log;
   readonly #response: FrontResponse;
+  readonly #releases: (() => void)[] = [];
   #status: number | null = null;
 
   constructor(request: FrontRequest, response: FrontResponse, requestId: string, log: Log) {
@@ -26,6 +27,16 @@ export class Exchange {
 
   get isOver(): boolean {
     return this.#response.isOver;
+  }
+
+  /** Has `release` called when the exchange is over, in whatever way. */
+  onEnd(release: () => void): void {
+    this.#releases.push(release);
+  }
+
+  /** The handler is through. */
+  ended(): void {
+    for (const release of this.#releases.splice(0)) release();
   }
 
   start(status: number, headers: Headers = {}): void {

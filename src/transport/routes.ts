@@ -4,6 +4,7 @@ import type { Clock } from "../ports/clock.js";
 import type { KeyStore } from "../ports/key-store.js";
 import { catalogRoutes } from "./catalog-routes.js";
 import type { Exchange } from "./exchange.js";
+import type { OrganizationSlots } from "./organization-slots.js";
 import type { RunningWork } from "./running-work.js";
 import { speechRoutes } from "./speech-routes.js";
 import type { StreamTokens } from "./stream-tokens.js";
@@ -28,6 +29,7 @@ export interface RouteDeps {
   readonly clock: Clock;
   readonly running: RunningWork;
   readonly tokens: StreamTokens;
+  readonly slots: OrganizationSlots;
   /** An existing folder for uploads; what is written there is deleted when its request ends. */
   readonly spoolDir: string;
   /** Whether the service can do its work; told to orchestrators by `/ready`. */

@@ -40,10 +40,11 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
       const identity = await identify(credential, deps.tokens, keys);
       const options = parseStreamQuery(request.query);
+      deps.slots.check(identity, "live");
       const open = (socket: FrontSocket) => {
         log.info({ path: STREAM_PATH, organizationId: identity.organizationId }, "live socket opened");
         const startLive = (sink: LiveSink) => deps.conversations.live({ requestId, identity }, options, sink);
-        return new StreamSocket(socket, log, encoding).start(deps, startLive);
+        return new StreamSocket(socket, log, encoding).start(deps, identity, startLive);
       };
       return accept(accepted, open);
     } catch (thrown) {
@@ -117,16 +118,24 @@ class StreamSocket {
     this.#encoding = encoding;
   }
 
-  start(deps: RouteDeps, startLive: (sink: LiveSink) => LiveConversation): SocketEvents {
+  start(
+    deps: RouteDeps,
+    identity: KeyIdentity,
+    startLive: (sink: LiveSink) => LiveConversation,
+  ): SocketEvents {
     let conversation: LiveConversation;
+    let release = () => {};
     try {
+      // Taken only now: a client that leaves during the upgrade is never heard of again.
+      release = deps.slots.take(identity, "live");
       conversation = startLive({
         send: (message) => this.#send(message),
         close: (code, reason) => this.#socket.close(code, reason),
       });
     } catch (thrown) {
+      release();
       const error = asSpeechError(thrown);
-      this.#log.error({ err: thrown, code: error.code }, "live session did not start");
+      this.#log.warn({ err: serverFault(error), code: error.code }, "live session did not start");
       return this.refuse(error);
     }
     const over = deps.running.add({
@@ -138,6 +147,7 @@ class StreamSocket {
       binary: (bytes) => conversation.audio(bytes),
       closed: (code) => {
         over();
+        release();
         conversation.disconnected();
         this.#log.info({ closeCode: code }, "live socket closed");
       },

@@ -9,7 +9,7 @@ export function tokenRoutes(deps: RouteDeps): readonly Route[] {
 }
 
 async function issueToken(exchange: Exchange, deps: RouteDeps): Promise<void> {
-  const { identity } = await admit(exchange, deps);
+  const { identity } = await admit(exchange, deps, null);
   const body = { token: deps.tokens.issue(identity), expires_in: TOKEN_LIFETIME_S };
   await exchange.json(200, body, { "cache-control": "no-store" });
 }

@@ -1,8 +1,11 @@
 import { SpeechError } from "../domain/errors.js";
+import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../domain/usage/concurrency.js";
 import { systemClock } from "../ports/clock.js";
 import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
+import type { KeyIdentity } from "../ports/key-store.js";
 import { preflightHeaders } from "./cors.js";
 import { Exchange } from "./exchange.js";
+import { OrganizationSlots } from "./organization-slots.js";
 import { newRequestId } from "./request-id.js";
 import { Router } from "./router.js";
 import { createRoutes, type Route, type RouteDeps } from "./routes.js";
@@ -11,10 +14,12 @@ import { type FrontKind, selectFront } from "./select-front.js";
 import { StreamTokens } from "./stream-tokens.js";
 import { createStreamUpgrade, STREAM_PATH } from "./stream-upgrade.js";
 
-export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "clock"> {
+export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock"> {
   readonly front: FrontKind;
   readonly clock?: RouteDeps["clock"];
   readonly limits?: FrontLimits;
+  /** How much an organization may do at once; those who pay set the default. */
+  readonly limitsOf?: (identity: KeyIdentity) => ConcurrencyLimits;
   /** More routes, such as the console's. */
   readonly extraRoutes?: readonly Route[];
 }
@@ -38,7 +43,9 @@ const CLOSE_GRACE_MS = 500;
 export function createTransport(deps: TransportDeps): Transport {
   const running = new RunningWork();
   const clock = deps.clock ?? systemClock;
-  const routeDeps: RouteDeps = { ...deps, running, clock, tokens: new StreamTokens(clock) };
+  const tokens = new StreamTokens(clock);
+  const slots = new OrganizationSlots(deps.limitsOf ?? (() => CONCURRENCY_LIMITS.paid));
+  const routeDeps: RouteDeps = { ...deps, running, clock, tokens, slots };
   const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), upgradeHint()]);
   const handlers: FrontHandlers = {
     request: (request, response) => serve(request, response, router, routeDeps),
@@ -69,6 +76,8 @@ async function serve(
     await answer(exchange, router);
   } catch (thrown) {
     await exchange.fail(thrown);
+  } finally {
+    exchange.ended();
   }
   const { method, path } = request;
   const outcome = { status: exchange.status, durationMs: Math.round(deps.clock.nowMs() - startedAtMs) };

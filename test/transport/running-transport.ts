@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createLog } from "../../src/observe/log.js";
 import type { FrontKind } from "../../src/transport/select-front.js";
-import { createTransport, type Transport } from "../../src/transport/transport.js";
+import { createTransport, type Transport, type TransportDeps } from "../../src/transport/transport.js";
 import { loadUwsBinding } from "../../src/transport/uws-binding.js";
 import { FakeConversations, FakeKeys } from "./fake-conversations.js";
 
@@ -22,7 +22,10 @@ export interface RunningTransport {
   stop(): Promise<void>;
 }
 
-export async function startTransport(front: FrontKind): Promise<RunningTransport> {
+export async function startTransport(
+  front: FrontKind,
+  options: Partial<TransportDeps> = {},
+): Promise<RunningTransport> {
   const spoolDir = await mkdtemp(join(tmpdir(), "spool-"));
   const conversations = new FakeConversations();
   const keys = new FakeKeys();
@@ -31,7 +34,15 @@ export async function startTransport(front: FrontKind): Promise<RunningTransport
     level: "info",
     destination: { write: (line: string) => void logLines.push(line) },
   });
-  const transport = createTransport({ front, conversations, keys, log, spoolDir, isReady: () => true });
+  const transport = createTransport({
+    front,
+    conversations,
+    keys,
+    log,
+    spoolDir,
+    isReady: () => true,
+    ...options,
+  });
   const port = await transport.listen("127.0.0.1", 0);
   const stop = async () => {
     await transport.close();
