@@ -7,7 +7,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
-const REQUIRED_PACKAGES = [];
+const REQUIRED_PACKAGES = ["curl"];
 /** Debian packages that only evaluations use. */
 const OPTIONAL_PACKAGES = ["espeak-ng"];
 /** Settings of a service on this machine, which tests must not pick up. */

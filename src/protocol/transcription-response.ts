@@ -24,6 +24,16 @@ export interface Transcription {
   readonly segments?: readonly TranscriptSegment[];
 }
 
+/** A segment of `verbose_json`: what the interface names, and what clients of the OpenAI shape insist on. */
+export interface VerboseSegment extends TranscriptSegment {
+  readonly seek: number;
+  readonly tokens: readonly number[];
+  readonly temperature: number;
+  readonly avg_logprob: number;
+  readonly compression_ratio: number;
+  readonly no_speech_prob: number;
+}
+
 export type TimedTranscript = FileTranscript & { readonly processingSeconds: number };
 
 /** @param wantsTimes adds words and segments */
@@ -42,6 +52,15 @@ export function toTranscription(transcript: TimedTranscript, wantsTimes: boolean
     credits_charged: fileCredits(sampleCountIn, sampleRateInHz),
   };
   return wantsTimes ? { ...plain, words: allWords(transcript), segments: toSegments(transcript) } : plain;
+}
+
+/**
+ * Strict clients refuse a segment without these members, and others drop text by them. The recognizer knows nothing of the
+ * kind, so they hold the values at which nothing is dropped; `seek` counts hundredths of a second as elsewhere.
+ */
+export function toVerboseSegment(segment: TranscriptSegment): VerboseSegment {
+  const neutral = { tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0 };
+  return { ...segment, seek: Math.round(segment.start * 100), ...neutral };
 }
 
 /** Billing in headers, the same on every transcription path. */

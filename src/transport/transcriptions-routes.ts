@@ -2,7 +2,12 @@ import { SpeechError } from "../domain/errors.js";
 import { majorityLanguage } from "../domain/text/script.js";
 import { formatSrt, formatVtt, toCues } from "../domain/text/subtitles.js";
 import { parseTranscriptionForm, type TranscriptFormat } from "../protocol/transcription-form.js";
-import { type Transcription, toTranscription, usageHeaders } from "../protocol/transcription-response.js";
+import {
+  type Transcription,
+  toTranscription,
+  toVerboseSegment,
+  usageHeaders,
+} from "../protocol/transcription-response.js";
 import { admit } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
@@ -53,7 +58,14 @@ function render(
     case "verbose_json": {
       const language = majorityLanguage(words.map(({ word }) => word));
       const duration = transcription.audio_seconds;
-      const body = JSON.stringify({ task: "transcribe", language, duration, text, segments, words });
+      const body = JSON.stringify({
+        task: "transcribe",
+        language,
+        duration,
+        text,
+        segments: segments.map(toVerboseSegment),
+        words,
+      });
       return { contentType: "application/json", body };
     }
   }
