@@ -1,38 +1,7 @@
 import type { TimedWord } from "../domain/decoding/words.js";
 import { fileCredits } from "../domain/usage/tariff.js";
 import type { FileTranscript } from "../ports/transcriber.js";
-
-export interface TranscriptSegment {
-  readonly id: number;
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Answer of `/v1/transcribe`, member by member as the interface names them. */
-export interface Transcription {
-  readonly text: string;
-  readonly model: string;
-  readonly audio_seconds: number;
-  readonly processing_seconds: number;
-  readonly rtf: number | null;
-  readonly x_realtime: number | null;
-  readonly chunks: number;
-  readonly sample_rate_in: number;
-  readonly credits_charged: number;
-  readonly words?: readonly TimedWord[];
-  readonly segments?: readonly TranscriptSegment[];
-}
-
-/** A segment of `verbose_json`: what the interface names, and what clients of the OpenAI shape insist on. */
-export interface VerboseSegment extends TranscriptSegment {
-  readonly seek: number;
-  readonly tokens: readonly number[];
-  readonly temperature: number;
-  readonly avg_logprob: number;
-  readonly compression_ratio: number;
-  readonly no_speech_prob: number;
-}
+import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
 export type TimedTranscript = FileTranscript & { readonly processingSeconds: number };
 

@@ -5,6 +5,7 @@ import type { KeyStore } from "../ports/key-store.js";
 import { catalogRoutes } from "./catalog-routes.js";
 import type { Exchange } from "./exchange.js";
 import type { OrganizationSlots } from "./organization-slots.js";
+import { referenceRoutes } from "./reference-routes.js";
 import type { RunningWork } from "./running-work.js";
 import { speechRoutes } from "./speech-routes.js";
 import type { StreamTokens } from "./stream-tokens.js";
@@ -45,5 +46,6 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...transcribeRoutes(deps),
     ...transcriptionsRoutes(deps),
     ...tokenRoutes(deps),
+    ...referenceRoutes(),
   ];
 }

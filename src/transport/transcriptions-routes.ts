@@ -2,12 +2,8 @@ import { SpeechError } from "../domain/errors.js";
 import { majorityLanguage } from "../domain/text/script.js";
 import { formatSrt, formatVtt, toCues } from "../domain/text/subtitles.js";
 import { parseTranscriptionForm, type TranscriptFormat } from "../protocol/transcription-form.js";
-import {
-  type Transcription,
-  toTranscription,
-  toVerboseSegment,
-  usageHeaders,
-} from "../protocol/transcription-response.js";
+import { toTranscription, toVerboseSegment, usageHeaders } from "../protocol/transcription-response.js";
+import type { Transcription } from "../protocol/transcription-schemas.js";
 import { admit } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
