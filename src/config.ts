@@ -35,6 +35,9 @@ export interface Config {
   readonly ortThreads: number;
   /** How long running work may go on after SIGTERM. */
   readonly drainMs: number;
+  readonly operatorHost: string;
+  /** Where `/metrics` is served; 0 means nowhere. */
+  readonly operatorPort: number;
   /** What one organization may have running at once, by its tier. */
   readonly concurrency: Readonly<Record<OrganizationTier, ConcurrencyLimits>>;
   /** Null means a pepper made once in `dataDir`. */
@@ -69,6 +72,12 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     synthesisWorkers: workers("SYNTHESIS_WORKERS", read("SYNTHESIS_WORKERS")),
     ortThreads: workers("ORT_THREADS", read("ORT_THREADS")),
     drainMs: 1000 * integer("DRAIN_S", read("DRAIN_S"), { lowest: 0, highest: 3600, otherwise: 30 }),
+    operatorHost: hostname("OPERATOR_HOST", read("OPERATOR_HOST") ?? "127.0.0.1"),
+    operatorPort: integer("OPERATOR_PORT", read("OPERATOR_PORT"), {
+      lowest: 0,
+      highest: 65_535,
+      otherwise: 0,
+    }),
     concurrency: Object.freeze({ paid: limits("", "paid", read), free: limits("FREE_", "free", read) }),
     keyPepper: pepper(read("KEY_PEPPER")),
     urlFetchAllow: Object.freeze(networks("URL_FETCH_ALLOW", read("URL_FETCH_ALLOW"))),

@@ -21,8 +21,10 @@ import { startFilePool, startLiveWorker, startSynthesisWorker } from "../native/
 import type { Config } from "./config.js";
 import { SpeechError } from "./domain/errors.js";
 import type { Log } from "./observe/log.js";
+import { Metrics } from "./observe/metrics.js";
 import { systemClock } from "./ports/clock.js";
 import { openStore, type Store } from "./store/store.js";
+import { startOperatorServer } from "./transport/operator-server.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
 /** The longest file, in decoded audio. */
@@ -70,6 +72,7 @@ export async function startService({ config, log, allowFaults = false }: Service
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
     await Promise.all([engines.live.start(), engines.transcription.start(), engines.synthesis.start()]);
     const conversations = makeConversations(engines, packages, log);
+    const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
     const transport = createTransport({
       front: config.front,
       conversations,
@@ -77,9 +80,15 @@ export async function startService({ config, log, allowFaults = false }: Service
       isReady: () => store.isReachable(),
       spoolDir: spoolFolder,
       limitsOf: () => config.concurrency.paid,
+      metrics,
       log,
     });
     owned.push({ name: "transport", stop: () => transport.close() });
+    if (config.operatorPort > 0) {
+      const { operatorHost: host, operatorPort: port } = config;
+      const operator = await startOperatorServer({ host, port, metrics, log });
+      owned.push({ name: "operator port", stop: () => operator.close() });
+    }
     return await serve({ config, store, transport, engines, isFirstStart, stopOwned });
   } catch (error) {
     await stopOwned();

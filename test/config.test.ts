@@ -17,6 +17,7 @@ test("an empty environment gives the defaults", () => {
   );
   assert.ok(config.modelsDir.endsWith("/models"), config.modelsDir);
   assert.deepEqual(config.urlFetchAllow, []);
+  assert.deepEqual([config.operatorHost, config.operatorPort], ["127.0.0.1", 0]);
   assert.deepEqual(config.concurrency, {
     paid: { synthesis: 20, files: 10, live: 20 },
     free: { synthesis: 4, files: 2, live: 4 },

@@ -11,7 +11,7 @@ import { APICallError, experimental_generateSpeech, experimental_transcribe } fr
 import OpenAI5, { toFile as toFile5 } from "openai-5";
 import OpenAI6, { toFile as toFile6 } from "openai-6";
 import { WebSocket } from "ws";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { readmeCurlBlocks } from "../support/readme-commands.js";
@@ -22,9 +22,11 @@ const run = promisify(execFile);
 
 let service: ServiceProcess;
 let spoken: Buffer;
+let operatorPort: number;
 
 before(async () => {
-  service = await startServiceProcess();
+  operatorPort = await freePort();
+  service = await startServiceProcess({ OPERATOR_PORT: String(operatorPort) });
   const answer = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
     headers: { Authorization: `Bearer ${service.key}` },
@@ -196,4 +198,12 @@ test("a browser's token opens a live session in MessagePack", async () => {
   });
   assert.equal(await closed, 1000);
   assert.deepEqual(types, ["ready", "done"]);
+});
+
+test("the operator port tells what was done, and the public one does not", async () => {
+  const text = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+  assert.match(text, /^http_requests_total\{method="POST",route="\/v1\/tts",status="200"\} \d+$/m);
+  assert.match(text, /^tts_first_audio_ms_count \d+$/m);
+  assert.match(text, /^process_resident_memory_bytes \d+$/m);
+  assert.equal((await fetch(`${service.url}/metrics`)).status, 404);
 });
