@@ -58,6 +58,7 @@ export class ConfigError extends Error {
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const read = (name: string): string | null => environment[name]?.trim() || null;
+  const { paid, free } = CONCURRENCY_LIMITS;
   return Object.freeze({
     host: hostname("HOST", read("HOST") ?? "127.0.0.1"),
     port: integer("PORT", read("PORT"), { lowest: 0, highest: 65_535, otherwise: 8080 }),
@@ -78,7 +79,18 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       highest: 65_535,
       otherwise: 0,
     }),
-    concurrency: Object.freeze({ paid: limits("", "paid", read), free: limits("FREE_", "free", read) }),
+    concurrency: Object.freeze({
+      paid: Object.freeze({
+        synthesis: perOrganization("SYNTHESIS_PER_ORG", read("SYNTHESIS_PER_ORG"), paid.synthesis),
+        files: perOrganization("FILES_PER_ORG", read("FILES_PER_ORG"), paid.files),
+        live: perOrganization("LIVE_PER_ORG", read("LIVE_PER_ORG"), paid.live),
+      }),
+      free: Object.freeze({
+        synthesis: perOrganization("FREE_SYNTHESIS_PER_ORG", read("FREE_SYNTHESIS_PER_ORG"), free.synthesis),
+        files: perOrganization("FREE_FILES_PER_ORG", read("FREE_FILES_PER_ORG"), free.files),
+        live: perOrganization("FREE_LIVE_PER_ORG", read("FREE_LIVE_PER_ORG"), free.live),
+      }),
+    }),
     keyPepper: pepper(read("KEY_PEPPER")),
     urlFetchAllow: Object.freeze(networks("URL_FETCH_ALLOW", read("URL_FETCH_ALLOW"))),
   });
@@ -101,19 +113,8 @@ function workers(name: string, value: string | null): number {
   return integer(name, value, { lowest: 1, highest: Math.max(64, availableParallelism()), otherwise: 1 });
 }
 
-function limits(
-  prefix: string,
-  tier: OrganizationTier,
-  read: (name: string) => string | null,
-): ConcurrencyLimits {
-  const limit = (name: string, otherwise: number) =>
-    integer(prefix + name, read(prefix + name), { lowest: 0, highest: 100_000, otherwise });
-  const { synthesis, files, live } = CONCURRENCY_LIMITS[tier];
-  return Object.freeze({
-    synthesis: limit("SYNTHESIS_PER_ORG", synthesis),
-    files: limit("FILES_PER_ORG", files),
-    live: limit("LIVE_PER_ORG", live),
-  });
+function perOrganization(name: string, value: string | null, otherwise: number): number {
+  return integer(name, value, { lowest: 0, highest: 100_000, otherwise });
 }
 
 function oneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {

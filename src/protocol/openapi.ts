@@ -78,7 +78,7 @@ function operation(endpoint: Endpoint): Json {
 
 function operationId({ method, path }: Endpoint): string {
   const words = path.replace(/^\/(v1\/)?/, "").split("/");
-  return [method.toLowerCase(), ...words].join("_");
+  return [method.toLowerCase(), ...words].join("-");
 }
 
 function parameters({ query, requestHeaders = {} }: Endpoint): readonly Json[] {

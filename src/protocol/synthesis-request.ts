@@ -20,6 +20,7 @@ export const NFE_RULE = { min: 4, max: 64, otherwise: 32 };
 export const SPEED = number("speed", SPEED_RULE).meta({ description: "Multiplier of the tempo" });
 export const VOICE = optionalString("voice").meta({
   description: "A voice from the catalog; the model's default voice when absent",
+  examples: ["aigul"],
 });
 
 export const SYNTHESIS_REQUEST = body({
@@ -54,6 +55,7 @@ export function textField(name: string) {
     .meta({
       minLength: 1,
       maxLength: LONGEST_TEXT,
+      examples: ["Сәлеметсіз бе!"],
       description: `Text to speak, at most ${LONGEST_TEXT} Unicode code points`,
     });
 }
