@@ -7,7 +7,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
-const REQUIRED_PACKAGES = ["ffmpeg"];
+const REQUIRED_PACKAGES = ["ffmpeg", "curl"];
 /** Debian packages that only evaluations use. */
 const OPTIONAL_PACKAGES = ["espeak-ng"];
 /** Settings of a service on this machine, which tests must not pick up. */
@@ -24,6 +24,8 @@ const SERVICE_SETTINGS = [
     "DRAIN_S",
   ],
   ...["FILE_WORKERS", "LIVE_WORKERS", "SYNTHESIS_WORKERS", "ORT_THREADS", "KEY_PEPPER", "URL_FETCH_ALLOW"],
+  ...["SYNTHESIS_PER_ORG", "FILES_PER_ORG", "LIVE_PER_ORG", "OPERATOR_HOST", "OPERATOR_PORT"],
+  ...["FREE_SYNTHESIS_PER_ORG", "FREE_FILES_PER_ORG", "FREE_LIVE_PER_ORG"],
   ...["DAUYS_URL", "DAUYS_API_KEY"],
 ];
 const TIMEOUT_MS = 300_000;

@@ -2,6 +2,11 @@ import { isIP } from "node:net";
 import { availableParallelism } from "node:os";
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import {
+  CONCURRENCY_LIMITS,
+  type ConcurrencyLimits,
+  type OrganizationTier,
+} from "./domain/usage/concurrency.js";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const FRONTS = ["auto", "uws", "node"] as const;
@@ -30,6 +35,11 @@ export interface Config {
   readonly ortThreads: number;
   /** How long running work may go on after SIGTERM. */
   readonly drainMs: number;
+  readonly operatorHost: string;
+  /** Where `/metrics` is served; 0 means nowhere. */
+  readonly operatorPort: number;
+  /** What one organization may have running at once, by its tier. */
+  readonly concurrency: Readonly<Record<OrganizationTier, ConcurrencyLimits>>;
   /** Null means a pepper made once in `dataDir`. */
   readonly keyPepper: string | null;
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
@@ -48,6 +58,7 @@ export class ConfigError extends Error {
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const read = (name: string): string | null => environment[name]?.trim() || null;
+  const { paid, free } = CONCURRENCY_LIMITS;
   return Object.freeze({
     host: hostname("HOST", read("HOST") ?? "127.0.0.1"),
     port: integer("PORT", read("PORT"), { lowest: 0, highest: 65_535, otherwise: 8080 }),
@@ -62,6 +73,24 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     synthesisWorkers: workers("SYNTHESIS_WORKERS", read("SYNTHESIS_WORKERS")),
     ortThreads: workers("ORT_THREADS", read("ORT_THREADS")),
     drainMs: 1000 * integer("DRAIN_S", read("DRAIN_S"), { lowest: 0, highest: 3600, otherwise: 30 }),
+    operatorHost: hostname("OPERATOR_HOST", read("OPERATOR_HOST") ?? "127.0.0.1"),
+    operatorPort: integer("OPERATOR_PORT", read("OPERATOR_PORT"), {
+      lowest: 0,
+      highest: 65_535,
+      otherwise: 0,
+    }),
+    concurrency: Object.freeze({
+      paid: Object.freeze({
+        synthesis: perOrganization("SYNTHESIS_PER_ORG", read("SYNTHESIS_PER_ORG"), paid.synthesis),
+        files: perOrganization("FILES_PER_ORG", read("FILES_PER_ORG"), paid.files),
+        live: perOrganization("LIVE_PER_ORG", read("LIVE_PER_ORG"), paid.live),
+      }),
+      free: Object.freeze({
+        synthesis: perOrganization("FREE_SYNTHESIS_PER_ORG", read("FREE_SYNTHESIS_PER_ORG"), free.synthesis),
+        files: perOrganization("FREE_FILES_PER_ORG", read("FREE_FILES_PER_ORG"), free.files),
+        live: perOrganization("FREE_LIVE_PER_ORG", read("FREE_LIVE_PER_ORG"), free.live),
+      }),
+    }),
     keyPepper: pepper(read("KEY_PEPPER")),
     urlFetchAllow: Object.freeze(networks("URL_FETCH_ALLOW", read("URL_FETCH_ALLOW"))),
   });
@@ -82,6 +111,10 @@ function integer(name: string, value: string | null, rule: IntegerRule): number 
 
 function workers(name: string, value: string | null): number {
   return integer(name, value, { lowest: 1, highest: Math.max(64, availableParallelism()), otherwise: 1 });
+}
+
+function perOrganization(name: string, value: string | null, otherwise: number): number {
+  return integer(name, value, { lowest: 0, highest: 100_000, otherwise });
 }
 
 function oneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {

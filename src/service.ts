@@ -25,9 +25,11 @@ import { UrlFetcher } from "./fetching/url-fetcher.js";
 import { DecodingTranscriber } from "./media/decoding-transcriber.js";
 import { openDecoder } from "./media/open-decoder.js";
 import type { Log } from "./observe/log.js";
+import { Metrics } from "./observe/metrics.js";
 import { systemClock } from "./ports/clock.js";
 import type { Transcriber } from "./ports/transcriber.js";
 import { openStore, type Store } from "./store/store.js";
+import { startOperatorServer } from "./transport/operator-server.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
 /** The longest file, in decoded audio. */
@@ -75,6 +77,7 @@ export async function startService({ config, log, allowFaults = false }: Service
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
     await Promise.all([engines.live.start(), engines.transcription.start(), engines.synthesis.start()]);
     const conversations = makeConversations(engines, packages, log);
+    const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
     const transport = createTransport({
       front: config.front,
       conversations,
@@ -82,9 +85,16 @@ export async function startService({ config, log, allowFaults = false }: Service
       isReady: () => store.isReachable(),
       spoolDir: spoolFolder,
       urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
+      limitsOf: () => config.concurrency.paid,
+      metrics,
       log,
     });
     owned.push({ name: "transport", stop: () => transport.close() });
+    if (config.operatorPort > 0) {
+      const { operatorHost: host, operatorPort: port } = config;
+      const operator = await startOperatorServer({ host, port, metrics, log });
+      owned.push({ name: "operator port", stop: () => operator.close() });
+    }
     return await serve({ config, store, transport, engines, isFirstStart, stopOwned });
   } catch (error) {
     await stopOwned();

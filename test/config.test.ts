@@ -17,6 +17,11 @@ test("an empty environment gives the defaults", () => {
   );
   assert.ok(config.modelsDir.endsWith("/models"), config.modelsDir);
   assert.deepEqual(config.urlFetchAllow, []);
+  assert.deepEqual([config.operatorHost, config.operatorPort], ["127.0.0.1", 0]);
+  assert.deepEqual(config.concurrency, {
+    paid: { synthesis: 20, files: 10, live: 20 },
+    free: { synthesis: 4, files: 2, live: 4 },
+  });
 });
 
 test("the configuration cannot be changed", () => {
@@ -54,6 +59,8 @@ const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["FRONT", "uWS", /FRONT must be one of auto, uws, node, received "uWS"/],
   ["LOG_LEVEL", "verbose", /LOG_LEVEL must be one of .*received "verbose"/],
   ["LIVE_WORKERS", "0", /LIVE_WORKERS must be a whole number from 1 to/],
+  ["FREE_LIVE_PER_ORG", "-1", /FREE_LIVE_PER_ORG must be a whole number from 0 to 100000, received "-1"/],
+  ["OPERATOR_PORT", "x", /OPERATOR_PORT must be a whole number/],
   ["DRAIN_S", "1.5", /DRAIN_S must be a whole number/],
   ["URL_FETCH_ALLOW", "10.0.0.0/33", /URL_FETCH_ALLOW must be .* received "10.0.0.0\/33"/],
   ["URL_FETCH_ALLOW", "10.0.0.1", /URL_FETCH_ALLOW/],

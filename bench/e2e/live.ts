@@ -45,7 +45,7 @@ export async function run(options: {
   readonly args: readonly string[];
 }): Promise<void> {
   const counts = options.smoke ? [1] : sessionCounts(options.args);
-  const service = await startServiceProcess();
+  const service = await startServiceProcess({ LIVE_PER_ORG: "1000" });
   try {
     const sentences = options.smoke ? SENTENCES.slice(0, 1) : SENTENCES;
     const stream = await speakStream(service, sentences);

@@ -1,16 +1,30 @@
-import { SpeechError } from "../domain/errors.js";
-import type { JsonFields } from "./json-fields.js";
+import { body, defaultString, oneOf, parseWith } from "./fields.js";
 import {
   DEFAULT_SYNTHESIS_MODEL,
   NFE_RULE,
-  parseText,
-  SPEED_RULE,
+  SPEED,
   type SynthesisRequest,
+  textField,
+  VOICE,
+  withText,
 } from "./synthesis-request.js";
 
 /** Model ids of clients that were written for the OpenAI shape; they mean the default model. */
-const ALIASES = new Set(["tts-1", "tts-1-hd", "gpt-4o-mini-tts"]);
+const ALIASES = ["tts-1", "tts-1-hd", "gpt-4o-mini-tts"];
 const FORMATS = ["wav", "pcm"] as const;
+
+export const SPEECH_REQUEST = body({
+  input: textField("input"),
+  model: defaultString("model", DEFAULT_SYNTHESIS_MODEL).meta({
+    description: `Model id; ${ALIASES.join(", ")} mean ${DEFAULT_SYNTHESIS_MODEL}`,
+  }),
+  voice: VOICE,
+  response_format: oneOf("response_format", FORMATS, {
+    otherwise: "wav",
+    code: "UNSUPPORTED_FORMAT",
+  }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is made" }),
+  speed: SPEED,
+});
 
 /** A parsed `/v1/audio/speech` body: what to say and how to deliver it. */
 export interface SpeechRequest {
@@ -19,27 +33,9 @@ export interface SpeechRequest {
 }
 
 /** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST` */
-export function parseSpeechRequest(fields: JsonFields): SpeechRequest {
-  const format = parseFormat(fields.string("response_format"));
-  const model = fields.string("model") ?? DEFAULT_SYNTHESIS_MODEL;
-  const synthesis = {
-    text: parseText(fields, "input"),
-    model: ALIASES.has(model) ? DEFAULT_SYNTHESIS_MODEL : model,
-    voice: fields.string("voice"),
-    speed: fields.number("speed", SPEED_RULE),
-    nfe: NFE_RULE.otherwise,
-    normalize: true,
-  };
-  return { synthesis, format };
-}
-
-function parseFormat(value: string | null): SpeechRequest["format"] {
-  const name = value ?? "wav";
-  const format = FORMATS.find((known) => known === name);
-  if (format !== undefined) return format;
-  const shown = JSON.stringify(name.slice(0, 40));
-  throw new SpeechError(
-    "UNSUPPORTED_FORMAT",
-    `response_format must be one of ${FORMATS.join(", ")}, received ${shown}`,
-  );
+export function parseSpeechRequest(value: unknown): SpeechRequest {
+  const request = parseWith(SPEECH_REQUEST, withText(value, "input"));
+  const { input: text, voice, speed, response_format: format } = request;
+  const model = ALIASES.includes(request.model) ? DEFAULT_SYNTHESIS_MODEL : request.model;
+  return { synthesis: { text, model, voice, speed, nfe: NFE_RULE.otherwise, normalize: true }, format };
 }

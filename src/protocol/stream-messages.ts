@@ -1,4 +1,6 @@
-import type { TimedWord } from "../domain/decoding/words.js";
+import { z } from "zod";
+import type { DeepReadonly } from "./fields.js";
+import { TIMED_WORD } from "./transcription-schemas.js";
 
 /** What a live client may ask for in the query of `/v1/stream`. */
 export interface StreamOptions {
@@ -7,43 +9,53 @@ export interface StreamOptions {
   readonly words: boolean;
 }
 
-/** Text messages from the client; unknown types are ignored. */
-export type StreamClientMessage =
-  | { readonly type: "finalize" }
-  | { readonly type: "close" }
-  | { readonly type: "keepalive" }
-  | { readonly type: "ignored" };
+/** Text messages from the client. */
+export const STREAM_CLIENT_MESSAGE = z.discriminatedUnion("type", [
+  z.object({ type: z.literal("finalize") }).meta({ description: "End the utterance now" }),
+  z.object({ type: z.literal("close") }).meta({ description: "Finish, settle, `done`, close with 1000" }),
+  z.object({ type: z.literal("keepalive") }).meta({ description: "The client is silent, and still there" }),
+]);
+
+const UTTERANCE = {
+  utterance: z.int().min(0).meta({ description: "Rises by one" }),
+  text: z.string(),
+  start: z.number().meta({ description: "Seconds of accepted audio" }),
+  end: z.number(),
+};
 
 /** Messages to the client, exactly as they go on the wire. Times are seconds of accepted audio. */
-export type StreamServerMessage =
-  | {
-      readonly type: "ready";
-      readonly session_id: string;
-      readonly request_id: string;
-      readonly model: string;
-      readonly sample_rate: number;
-      readonly eou_ms: number;
-    }
-  | {
-      readonly type: "partial";
-      readonly utterance: number;
-      readonly text: string;
-      readonly start: number;
-      readonly end: number;
-    }
-  | {
-      readonly type: "final";
-      readonly utterance: number;
-      readonly text: string;
-      readonly start: number;
-      readonly end: number;
-      readonly words?: readonly TimedWord[];
-    }
-  | { readonly type: "going_away"; readonly deadline_s: number }
-  | { readonly type: "error"; readonly code: string; readonly detail: string; readonly retryable: boolean }
-  | { readonly type: "done"; readonly audio_seconds: number; readonly credits_charged: number };
+export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("ready"),
+    session_id: z.string(),
+    request_id: z.string(),
+    model: z.string(),
+    sample_rate: z.int(),
+    eou_ms: z.int(),
+  }),
+  z.object({ type: z.literal("partial"), ...UTTERANCE }).meta({ description: "May be replaced" }),
+  z
+    .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(TIMED_WORD).optional() })
+    .meta({ description: "Never revised" }),
+  z.object({ type: z.literal("going_away"), deadline_s: z.number() }),
+  z.object({
+    type: z.literal("error"),
+    code: z.string(),
+    detail: z.string(),
+    retryable: z.boolean(),
+  }),
+  z.object({
+    type: z.literal("done"),
+    audio_seconds: z.number(),
+    credits_charged: z.int(),
+  }),
+]);
 
-const ACTIONS = { finalize: true, close: true, keepalive: true } as const;
+export type StreamServerMessage = DeepReadonly<z.output<typeof STREAM_SERVER_MESSAGE>>;
+/** Unknown types are ignored. */
+export type StreamClientMessage =
+  | DeepReadonly<z.output<typeof STREAM_CLIENT_MESSAGE>>
+  | { readonly type: "ignored" };
 
 /** Reads a text message of the client; null when it is not JSON. */
 export function parseStreamClientMessage(text: string): StreamClientMessage | null {
@@ -54,7 +66,6 @@ export function parseStreamClientMessage(text: string): StreamClientMessage | nu
     // The caller answers with `bad_message`.
     return null;
   }
-  const type = typeof value === "object" && value !== null && "type" in value ? value.type : null;
-  const isKnown = typeof type === "string" && Object.hasOwn(ACTIONS, type);
-  return isKnown ? { type: type as keyof typeof ACTIONS } : { type: "ignored" };
+  const result = STREAM_CLIENT_MESSAGE.safeParse(value);
+  return result.success ? result.data : { type: "ignored" };
 }

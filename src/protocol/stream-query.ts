@@ -1,32 +1,27 @@
-import { SpeechError } from "../domain/errors.js";
-import { parseFlag } from "./flags.js";
+import { z } from "zod";
+import { flag, oneOf, parseQuery, queryInteger } from "./fields.js";
+import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
 
-const END_OF_UTTERANCE_MS = { min: 100, max: 2_000, otherwise: 200 };
+export const STREAM_QUERY = z.object({
+  eou_ms: queryInteger("eou_ms", { min: 100, max: 2_000, otherwise: 200 }).meta({
+    description: "Silence in milliseconds that ends an utterance",
+  }),
+  partials: flag("partials", true).meta({ description: "Send partial results" }),
+  words: flag("words", false).meta({ description: "Finals carry the times of their words" }),
+  encoding: oneOf("encoding", STREAM_ENCODINGS, { otherwise: "json", code: "INVALID_REQUEST" }).meta({
+    description: "`msgpack`: every server message is one binary MessagePack map with the same members",
+  }),
+  token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
+});
 
 /** Options of `/v1/stream` from its query; names that are not known are ignored. @throws {SpeechError} `INVALID_REQUEST` */
 export function parseStreamQuery(query: URLSearchParams): StreamOptions {
-  const encoding = query.get("encoding") ?? "json";
-  if (encoding !== "json") {
-    throw invalid(`encoding must be json, received ${JSON.stringify(encoding.slice(0, 40))}`);
-  }
-  return {
-    endOfUtteranceMs: parseEndOfUtterance(query.get("eou_ms")),
-    partials: parseFlag("partials", query.get("partials"), true),
-    words: parseFlag("words", query.get("words"), false),
-  };
+  const { eou_ms, partials, words } = parseQuery(STREAM_QUERY, query);
+  return { endOfUtteranceMs: eou_ms, partials, words };
 }
 
-function parseEndOfUtterance(value: string | null): number {
-  if (value === null) return END_OF_UTTERANCE_MS.otherwise;
-  const { min, max } = END_OF_UTTERANCE_MS;
-  const parsed = /^\d{1,6}$/.test(value) ? Number(value) : Number.NaN;
-  if (parsed >= min && parsed <= max) return parsed;
-  throw invalid(
-    `eou_ms must be an integer from ${min} to ${max}, received ${JSON.stringify(value.slice(0, 40))}`,
-  );
-}
-
-function invalid(message: string): SpeechError {
-  return new SpeechError("INVALID_REQUEST", message);
+/** The encoding a client asks for, or JSON: even a client whose other options are wrong is told in its own language. */
+export function encodingOf(query: URLSearchParams): StreamEncoding {
+  return query.get("encoding") === "msgpack" ? "msgpack" : "json";
 }

@@ -1,53 +1,71 @@
-import { SpeechError } from "../domain/errors.js";
-import type { JsonFields } from "./json-fields.js";
+import { z } from "zod";
+import { type ErrorCode, SpeechError } from "../domain/errors.js";
+import {
+  body,
+  boolean,
+  type DeepReadonly,
+  defaultString,
+  integer,
+  number,
+  optionalString,
+  parseWith,
+} from "./fields.js";
 
 export const DEFAULT_SYNTHESIS_MODEL = "svc-kk-v1";
 /** In Unicode code points of the submitted text, the same count that is billed. */
 export const LONGEST_TEXT = 5_000;
-export const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 } as const;
-export const NFE_RULE = { min: 4, max: 64, otherwise: 32 } as const;
+const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 };
+export const NFE_RULE = { min: 4, max: 64, otherwise: 32 };
 
-/** A parsed and validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */
-export interface SynthesisRequest {
-  readonly text: string;
-  readonly model: string;
-  /** Null means the model's default voice. */
-  readonly voice: string | null;
-  readonly speed: number;
-  readonly nfe: number;
-  readonly normalize: boolean;
-}
+export const SPEED = number("speed", SPEED_RULE).meta({ description: "Multiplier of the tempo" });
+export const VOICE = optionalString("voice").meta({
+  description: "A voice from the catalog; the model's default voice when absent",
+  examples: ["aigul"],
+});
+
+export const SYNTHESIS_REQUEST = body({
+  text: textField("text"),
+  model: defaultString("model", DEFAULT_SYNTHESIS_MODEL).meta({ description: "Model id" }),
+  voice: VOICE,
+  speed: SPEED,
+  nfe: integer("nfe", NFE_RULE).meta({ description: "Solver steps: 16 is fast, 32 is quality" }),
+  normalize: boolean("normalize", true).meta({
+    description: "Expands numbers, currency and dates into spoken Kazakh",
+  }),
+});
+
+/** A validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */
+export type SynthesisRequest = DeepReadonly<z.output<typeof SYNTHESIS_REQUEST>>;
 
 /** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `INVALID_REQUEST` */
-export function parseSynthesisRequest(fields: JsonFields): SynthesisRequest {
-  return {
-    text: parseText(fields, "text"),
-    model: fields.string("model") ?? DEFAULT_SYNTHESIS_MODEL,
-    voice: fields.string("voice"),
-    speed: fields.number("speed", SPEED_RULE),
-    nfe: fields.integer("nfe", NFE_RULE),
-    normalize: fields.boolean("normalize", true),
-  };
+export function parseSynthesisRequest(value: unknown): SynthesisRequest {
+  return parseWith(SYNTHESIS_REQUEST, withText(value, "text"));
 }
 
-/** The text to speak, under the name that this endpoint gives it. */
-export function parseText(fields: JsonFields, name: string): string {
-  const text = fields.string(name);
-  if (text === null || text.trim() === "") throw new SpeechError("TEXT_REQUIRED", `${name} is required`);
-  if (!text.isWellFormed()) {
-    throw new SpeechError(
-      "INVALID_REQUEST",
-      `${name} must be well-formed Unicode, received a lone surrogate`,
-    );
-  }
-  const codePoints = countCodePoints(text);
-  if (codePoints > LONGEST_TEXT) {
-    throw new SpeechError(
-      "TEXT_TOO_LONG",
-      `${name} must be at most ${LONGEST_TEXT} characters, received ${codePoints}`,
-    );
-  }
-  return text;
+/** The text to speak, under the name that an endpoint gives it. */
+export function textField(name: string) {
+  return z
+    .string({ error: ({ input }) => `${name} must be a string, received ${typeof input}` })
+    .check((context) => {
+      const broken = brokenTextRule(name, context.value);
+      if (broken === null) return;
+      const { code, message } = broken;
+      context.issues.push({ code: "custom", message, params: { code }, input: context.value });
+    })
+    .meta({
+      minLength: 1,
+      maxLength: LONGEST_TEXT,
+      examples: ["Сәлеметсіз бе!"],
+      description: `Text to speak, at most ${LONGEST_TEXT} Unicode code points`,
+    });
+}
+
+/** A text that is absent or null is required, and so says its own code rather than the one of a wrong type. */
+export function withText(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const text = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : null;
+  if ((text ?? null) === null) throw new SpeechError("TEXT_REQUIRED", `${name} is required`);
+  return value;
 }
 
 /** Unicode code points of well-formed `text`. */
@@ -55,4 +73,19 @@ export function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
+}
+
+function brokenTextRule(
+  name: string,
+  text: string,
+): { readonly code: ErrorCode; readonly message: string } | null {
+  if (text.trim() === "") return { code: "TEXT_REQUIRED", message: `${name} is required` };
+  if (!text.isWellFormed()) {
+    const message = `${name} must be well-formed Unicode, received a lone surrogate`;
+    return { code: "INVALID_REQUEST", message };
+  }
+  const codePoints = countCodePoints(text);
+  if (codePoints <= LONGEST_TEXT) return null;
+  const message = `${name} must be at most ${LONGEST_TEXT} characters, received ${codePoints}`;
+  return { code: "TEXT_TOO_LONG", message };
 }

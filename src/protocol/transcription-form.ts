@@ -1,14 +1,32 @@
+import { z } from "zod";
 import { SpeechError } from "../domain/errors.js";
+import { oneOf, parseWith, shown } from "./fields.js";
 
 const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** Model ids of clients that were written for the OpenAI shape; they mean the default model. */
-const ALIASES = new Set(["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"]);
+const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
 export type TranscriptFormat = (typeof FORMATS)[number];
 
+const IGNORED = { description: "Accepted and ignored" };
+
+/** The fields of a `/v1/audio/transcriptions` form beside the file. */
+export const TRANSCRIPTION_FIELDS = z.object({
+  model: z
+    .string()
+    .default("svc-kk-ru-v2")
+    .meta({ description: `Model id; ${ALIASES.join(", ")} mean the default` }),
+  response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
+  language: z.string().optional().meta(IGNORED),
+  prompt: z.string().optional().meta(IGNORED),
+  temperature: z
+    .string()
+    .optional()
+    .meta({ ...IGNORED, type: "number" }),
+});
+
 /**
- * Reads the fields of a `/v1/audio/transcriptions` form: how to answer. Language, prompt, temperature and whatever else
- * clients send are ignored.
+ * Reads the fields of a form: how to answer. Whatever else clients send is ignored, and so is a field that is empty.
  *
  * @param models names of the models that transcribe
  * @throws {SpeechError} `UNSUPPORTED_FORMAT`, or `INVALID_REQUEST` for a model that is none of ours
@@ -17,22 +35,11 @@ export function parseTranscriptionForm(
   fields: ReadonlyMap<string, string>,
   models: readonly string[],
 ): TranscriptFormat {
-  const model = fields.get("model");
-  if (model !== undefined && model !== "" && !ALIASES.has(model) && !models.includes(model)) {
-    throw new SpeechError(
-      "INVALID_REQUEST",
-      `model must be one of ${models.join(", ")}, received ${shown(model)}`,
-    );
-  }
-  const name = fields.get("response_format") || "json";
-  const format = FORMATS.find((known) => known === name);
-  if (format !== undefined) return format;
+  const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
+  const { model, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
+  if (filled["model"] === undefined || ALIASES.includes(model) || models.includes(model)) return format;
   throw new SpeechError(
-    "UNSUPPORTED_FORMAT",
-    `response_format must be one of ${FORMATS.join(", ")}, received ${shown(name)}`,
+    "INVALID_REQUEST",
+    `model must be one of ${models.join(", ")}, received ${shown(model)}`,
   );
-}
-
-function shown(value: string): string {
-  return JSON.stringify(value.slice(0, 60));
 }

@@ -1,28 +1,7 @@
 import type { TimedWord } from "../domain/decoding/words.js";
 import { fileCredits } from "../domain/usage/tariff.js";
 import type { FileTranscript } from "../ports/transcriber.js";
-
-export interface TranscriptSegment {
-  readonly id: number;
-  readonly text: string;
-  readonly start: number;
-  readonly end: number;
-}
-
-/** Answer of `/v1/transcribe`, member by member as the interface names them. */
-export interface Transcription {
-  readonly text: string;
-  readonly model: string;
-  readonly audio_seconds: number;
-  readonly processing_seconds: number;
-  readonly rtf: number | null;
-  readonly x_realtime: number | null;
-  readonly chunks: number;
-  readonly sample_rate_in: number;
-  readonly credits_charged: number;
-  readonly words?: readonly TimedWord[];
-  readonly segments?: readonly TranscriptSegment[];
-}
+import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
 export type TimedTranscript = FileTranscript & { readonly processingSeconds: number };
 
@@ -42,6 +21,15 @@ export function toTranscription(transcript: TimedTranscript, wantsTimes: boolean
     credits_charged: fileCredits(sampleCountIn, sampleRateInHz),
   };
   return wantsTimes ? { ...plain, words: allWords(transcript), segments: toSegments(transcript) } : plain;
+}
+
+/**
+ * Strict clients refuse a segment without these members, and others drop text by them. The recognizer knows nothing of the
+ * kind, so they hold the values at which nothing is dropped; `seek` counts hundredths of a second as elsewhere.
+ */
+export function toVerboseSegment(segment: TranscriptSegment): VerboseSegment {
+  const neutral = { tokens: [], temperature: 0, avg_logprob: 0, compression_ratio: 1, no_speech_prob: 0 };
+  return { ...segment, seek: Math.round(segment.start * 100), ...neutral };
 }
 
 /** Billing in headers, the same on every transcription path. */

@@ -10,6 +10,7 @@ export const BEARER_PROTOCOL = "svc-bearer";
 export type StreamCredential =
   | { readonly type: "header"; readonly key: string | null }
   | { readonly type: "protocol"; readonly key: string | null }
+  | { readonly type: "token"; readonly token: string }
   | { readonly type: "key-in-query" };
 
 /** The bearer key of a request, or null. */
@@ -18,7 +19,7 @@ export function bearerKey(request: FrontRequest): string | null {
   return match?.[1] ?? null;
 }
 
-/** Finds out how a live client authenticates. The header wins over the subprotocol. */
+/** Finds out how a live client authenticates. The header wins over the subprotocol, and that over a token in the query. */
 export function streamCredential(request: FrontRequest): StreamCredential {
   for (const value of request.query.values()) {
     // A URL ends up in logs and histories: a key that came in one is refused, and never looked up.
@@ -26,8 +27,9 @@ export function streamCredential(request: FrontRequest): StreamCredential {
   }
   if (request.header("authorization") !== undefined) return { type: "header", key: bearerKey(request) };
   const protocols = (request.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
-  if (protocols[0] !== BEARER_PROTOCOL) return { type: "header", key: null };
-  return { type: "protocol", key: protocols[1] ?? null };
+  if (protocols[0] === BEARER_PROTOCOL) return { type: "protocol", key: protocols[1] ?? null };
+  const token = request.query.get("token");
+  return token === null ? { type: "header", key: null } : { type: "token", token };
 }
 
 /**

@@ -17,7 +17,8 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
   #queuedBytes = 0;
   #isPaused = false;
   #isComplete = false;
-  #failure: SpeechError | null = null;
+  /** Why there will be no more; the error is made when somebody reads, since nobody reads most bodies. */
+  #failure: string | null = null;
   #wake: (() => void) | null = null;
 
   constructor(source: BodySource, stallMs: number) {
@@ -50,7 +51,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
 
   fail(reason: string): void {
     if (this.#isComplete || this.#failure !== null) return;
-    this.#failure = new SpeechError("CANCELLED", reason);
+    this.#failure = reason;
     this.#chunks.length = 0;
     this.#notify();
   }
@@ -69,7 +70,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
         this.#queuedBytes -= chunk.length;
         this.#resumeIfDrained();
         yield chunk;
-      } else if (this.#failure !== null) throw this.#failure;
+      } else if (this.#failure !== null) throw new SpeechError("CANCELLED", this.#failure);
       else if (this.#isComplete) return;
       else await this.#arrival();
     }

@@ -1,6 +1,7 @@
 import type { CatalogModel } from "../../actors/session/conversation.js";
 import { SpeechError } from "../domain/errors.js";
-import { DEFAULT_SYNTHESIS_MODEL } from "../protocol/synthesis-request.js";
+import { type Model, VOICES_QUERY, type Voices } from "../protocol/catalog-schemas.js";
+import { parseQuery, shown } from "../protocol/fields.js";
 import { errorHeaders } from "./error-status.js";
 import type { Exchange } from "./exchange.js";
 import type { Route, RouteDeps } from "./routes.js";
@@ -17,9 +18,7 @@ export function catalogRoutes({ conversations, running, isReady }: RouteDeps): r
   };
   return [
     get("/v1/models", (exchange) => exchange.json(200, models)),
-    get("/v1/voices", (exchange) =>
-      exchange.json(200, voicesOf(speaking, exchange.request.query.get("model"))),
-    ),
+    get("/v1/voices", (exchange) => exchange.json(200, voicesOf(speaking, exchange.request.query))),
     get("/v1/audio/models", (exchange) => exchange.json(200, modelIds)),
     get("/v1/audio/voices", (exchange) => exchange.json(200, voiceIds)),
     get("/health", (exchange) => exchange.json(200, health)),
@@ -35,7 +34,7 @@ function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route
   return { method: "GET", path, handle };
 }
 
-function toModel(model: CatalogModel): object {
+function toModel(model: CatalogModel): Model {
   return {
     name: model.name,
     lang: model.lang,
@@ -45,15 +44,12 @@ function toModel(model: CatalogModel): object {
   };
 }
 
-function voicesOf(models: readonly CatalogModel[], asked: string | null): object {
-  const name = asked ?? DEFAULT_SYNTHESIS_MODEL;
+function voicesOf(models: readonly CatalogModel[], query: URLSearchParams): Voices {
+  const { model: name } = parseQuery(VOICES_QUERY, query);
   const model = models.find((candidate) => candidate.name === name);
   if (model === undefined) {
     const known = models.map((candidate) => candidate.name).join(", ");
-    throw new SpeechError(
-      "UNKNOWN_MODEL",
-      `model must be one of ${known}, received ${JSON.stringify(name.slice(0, 60))}`,
-    );
+    throw new SpeechError("UNKNOWN_MODEL", `model must be one of ${known}, received ${shown(name)}`);
   }
   const voices = model.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }));
   return { model: model.name, voices };

@@ -1,13 +1,20 @@
 import type { Caller, StopReason } from "../../actors/session/conversation.js";
 import { SpeechError } from "../domain/errors.js";
+import type { WorkKind } from "../domain/usage/concurrency.js";
 import { authenticate, bearerKey } from "./bearer.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./routes.js";
 
-/** Whoever asks, once the key has been found good and the service takes new work. */
-export async function admit(exchange: Exchange, deps: RouteDeps): Promise<Caller> {
+/**
+ * Whoever asks, once the key has been found good and the service takes new work.
+ *
+ * @param kind what the exchange does until it is over, or null for something that costs nothing
+ * @throws {SpeechError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
+ */
+export async function admit(exchange: Exchange, deps: RouteDeps, kind: WorkKind | null): Promise<Caller> {
   if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
   const identity = await authenticate(bearerKey(exchange.request), deps.keys);
+  if (kind !== null) exchange.onEnd(deps.slots.take(identity, kind));
   return { requestId: exchange.requestId, identity };
 }
 

@@ -2,7 +2,7 @@ import { asSpeechError } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
 import type { FrontRequest, FrontResponse, Headers } from "../ports/front.js";
 import { CORS_HEADERS } from "./cors.js";
-import { errorHeaders, HTTP_STATUS, publicDetail } from "./error-status.js";
+import { errorHeaders, errorName, HTTP_STATUS, publicDetail } from "./error-status.js";
 
 /** One request and its answer, with what every answer carries. */
 export class Exchange {
@@ -10,6 +10,11 @@ export class Exchange {
   readonly requestId: string;
   readonly log: Log;
   readonly #response: FrontResponse;
+  /** Path of the route that answers; null while none is found. */
+  route: string | null = null;
+  /** Name of the failure that the client was told. */
+  errorName: string | null = null;
+  readonly #releases: (() => void)[] = [];
   #status: number | null = null;
 
   constructor(request: FrontRequest, response: FrontResponse, requestId: string, log: Log) {
@@ -26,6 +31,16 @@ export class Exchange {
 
   get isOver(): boolean {
     return this.#response.isOver;
+  }
+
+  /** Has `release` called when the exchange is over, in whatever way. */
+  onEnd(release: () => void): void {
+    this.#releases.push(release);
+  }
+
+  /** The handler is through. */
+  ended(): void {
+    for (const release of this.#releases.splice(0)) release();
   }
 
   start(status: number, headers: Headers = {}): void {
@@ -50,6 +65,7 @@ export class Exchange {
   async fail(thrown: unknown, headers: Headers = {}): Promise<void> {
     const error = asSpeechError(thrown);
     if (this.isOver) return;
+    this.errorName = errorName(error.code);
     if (HTTP_STATUS[error.code] >= 500) this.log.error({ err: thrown, code: error.code }, "request failed");
     if (this.#response.hasStarted) return this.#response.reset();
     await this.json(

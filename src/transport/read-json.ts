@@ -1,11 +1,11 @@
 import { SpeechError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
-import { type JsonFields, parseJsonBody } from "../protocol/json-fields.js";
+import { parseJsonBody } from "../protocol/json-body.js";
 
 export const LONGEST_JSON_BYTES = 64 * 1024;
 
 /** Reads and parses a JSON body. @throws {SpeechError} `BODY_TOO_LARGE`, `INVALID_REQUEST`, `CANCELLED` */
-export async function readJson(request: FrontRequest): Promise<JsonFields> {
+export async function readJson(request: FrontRequest): Promise<unknown> {
   if ((request.contentLength ?? 0) > LONGEST_JSON_BYTES) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let bytes = 0;

@@ -5,9 +5,13 @@ import type { KeyStore } from "../ports/key-store.js";
 import type { UrlSource } from "../ports/url-source.js";
 import { catalogRoutes } from "./catalog-routes.js";
 import type { Exchange } from "./exchange.js";
+import type { OrganizationSlots } from "./organization-slots.js";
+import { referenceRoutes } from "./reference-routes.js";
 import type { RunningWork } from "./running-work.js";
 import { speechRoutes } from "./speech-routes.js";
+import type { StreamTokens } from "./stream-tokens.js";
 import { synthesisRoutes } from "./synthesis-routes.js";
+import { tokenRoutes } from "./token-routes.js";
 import { transcribeRoutes } from "./transcribe-routes.js";
 import { transcriptionsRoutes } from "./transcriptions-routes.js";
 
@@ -26,6 +30,8 @@ export interface RouteDeps {
   readonly log: Log;
   readonly clock: Clock;
   readonly running: RunningWork;
+  readonly tokens: StreamTokens;
+  readonly slots: OrganizationSlots;
   /** An existing folder for uploads; what is written there is deleted when its request ends. */
   readonly spoolDir: string;
   /** Where audio named by `url=` comes from. */
@@ -42,5 +48,7 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...speechRoutes(deps),
     ...transcribeRoutes(deps),
     ...transcriptionsRoutes(deps),
+    ...tokenRoutes(deps),
+    ...referenceRoutes(),
   ];
 }

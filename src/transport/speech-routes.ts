@@ -14,7 +14,7 @@ export function speechRoutes(deps: RouteDeps): readonly Route[] {
 }
 
 async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
-  const caller = await admit(exchange, deps);
+  const caller = await admit(exchange, deps, "synthesis");
   const { synthesis, format } = parseSpeechRequest(await readJson(exchange.request));
   checkNames(synthesis, deps.conversations.models);
   const conversation = deps.conversations.synthesis(caller, synthesis);

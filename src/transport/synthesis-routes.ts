@@ -20,7 +20,7 @@ async function speak(
   deps: RouteDeps,
   answer: (exchange: Exchange, conversation: SynthesisConversation) => Promise<void>,
 ): Promise<void> {
-  const caller = await admit(exchange, deps);
+  const caller = await admit(exchange, deps, "synthesis");
   const request = parseSynthesisRequest(await readJson(exchange.request));
   const conversation = deps.conversations.synthesis(caller, request);
   await converse(exchange, deps, conversation, () => answer(exchange, conversation));

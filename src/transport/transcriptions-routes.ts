@@ -2,7 +2,8 @@ import { SpeechError } from "../domain/errors.js";
 import { majorityLanguage } from "../domain/text/script.js";
 import { formatSrt, formatVtt, toCues } from "../domain/text/subtitles.js";
 import { parseTranscriptionForm, type TranscriptFormat } from "../protocol/transcription-form.js";
-import { type Transcription, toTranscription, usageHeaders } from "../protocol/transcription-response.js";
+import { toTranscription, toVerboseSegment, usageHeaders } from "../protocol/transcription-response.js";
+import type { Transcription } from "../protocol/transcription-schemas.js";
 import { admit } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
@@ -17,7 +18,7 @@ export function transcriptionsRoutes(deps: RouteDeps): readonly Route[] {
 
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const { request } = exchange;
-  const caller = await admit(exchange, deps);
+  const caller = await admit(exchange, deps, "files");
   checkLength(request.contentLength);
   if (!isMultipart(request)) {
     throw new SpeechError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
@@ -53,7 +54,14 @@ function render(
     case "verbose_json": {
       const language = majorityLanguage(words.map(({ word }) => word));
       const duration = transcription.audio_seconds;
-      const body = JSON.stringify({ task: "transcribe", language, duration, text, segments, words });
+      const body = JSON.stringify({
+        task: "transcribe",
+        language,
+        duration,
+        text,
+        segments: segments.map(toVerboseSegment),
+        words,
+      });
       return { contentType: "application/json", body };
     }
   }

@@ -1,19 +1,29 @@
 import { SpeechError } from "../domain/errors.js";
+import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../domain/usage/concurrency.js";
+import { Metrics } from "../observe/metrics.js";
 import { systemClock } from "../ports/clock.js";
 import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
+import type { KeyIdentity } from "../ports/key-store.js";
 import { preflightHeaders } from "./cors.js";
 import { Exchange } from "./exchange.js";
+import { measureConversations } from "./measure-conversations.js";
+import { OrganizationSlots } from "./organization-slots.js";
 import { newRequestId } from "./request-id.js";
 import { Router } from "./router.js";
 import { createRoutes, type Route, type RouteDeps } from "./routes.js";
 import { RunningWork } from "./running-work.js";
 import { type FrontKind, selectFront } from "./select-front.js";
+import { StreamTokens } from "./stream-tokens.js";
 import { createStreamUpgrade, STREAM_PATH } from "./stream-upgrade.js";
 
-export interface TransportDeps extends Omit<RouteDeps, "running" | "clock"> {
+export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock"> {
   readonly front: FrontKind;
   readonly clock?: RouteDeps["clock"];
   readonly limits?: FrontLimits;
+  /** Where requests and conversations are counted. */
+  readonly metrics?: Metrics;
+  /** How much an organization may do at once; those who pay set the default. */
+  readonly limitsOf?: (identity: KeyIdentity) => ConcurrencyLimits;
   /** More routes, such as the console's. */
   readonly extraRoutes?: readonly Route[];
 }
@@ -36,10 +46,15 @@ const CLOSE_GRACE_MS = 500;
 /** @throws when `front` is `uws` and its binding does not load */
 export function createTransport(deps: TransportDeps): Transport {
   const running = new RunningWork();
-  const routeDeps: RouteDeps = { ...deps, running, clock: deps.clock ?? systemClock };
+  const clock = deps.clock ?? systemClock;
+  const tokens = new StreamTokens(clock);
+  const slots = new OrganizationSlots(deps.limitsOf ?? (() => CONCURRENCY_LIMITS.paid));
+  const metrics = deps.metrics ?? new Metrics({ withProcess: false });
+  const conversations = measureConversations(deps.conversations, metrics, clock);
+  const routeDeps: RouteDeps = { ...deps, conversations, running, clock, tokens, slots };
   const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), upgradeHint()]);
   const handlers: FrontHandlers = {
-    request: (request, response) => serve(request, response, router, routeDeps),
+    request: (request, response) => serve(request, response, { router, deps: routeDeps, metrics }),
     upgrade: createStreamUpgrade(routeDeps),
     failed: (error) => deps.log.error({ err: error }, "front failed"),
   };
@@ -56,8 +71,7 @@ export function createTransport(deps: TransportDeps): Transport {
 async function serve(
   request: FrontRequest,
   response: FrontResponse,
-  router: Router,
-  deps: RouteDeps,
+  { router, deps, metrics }: { router: Router; deps: RouteDeps; metrics: Metrics },
 ): Promise<void> {
   const requestId = newRequestId();
   const log = deps.log.child({ requestId });
@@ -67,16 +81,30 @@ async function serve(
     await answer(exchange, router);
   } catch (thrown) {
     await exchange.fail(thrown);
+  } finally {
+    exchange.ended();
   }
   const { method, path } = request;
-  const outcome = { status: exchange.status, durationMs: Math.round(deps.clock.nowMs() - startedAtMs) };
+  const durationMs = deps.clock.nowMs() - startedAtMs;
+  count(exchange, durationMs, metrics);
+  const outcome = { status: exchange.status, durationMs: Math.round(durationMs) };
   log.info({ method, path, ...outcome, isAborted: request.signal.aborted }, "request served");
+}
+
+/** Paths and methods that are not ours share one label: what clients make up never becomes one. */
+function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
+  const { route, status, errorName, request } = exchange;
+  const method = route === null ? "other" : request.method;
+  metrics.httpRequests.inc({ method, route: route ?? "other", status: status ?? "none" });
+  metrics.httpRequestMs.observe({ route: route ?? "other" }, durationMs);
+  if (errorName !== null) metrics.errors.inc({ code: errorName });
 }
 
 async function answer(exchange: Exchange, router: Router): Promise<void> {
   const { request } = exchange;
   if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
   const { route, methods } = router.match(request.method, request.path);
+  exchange.route = route?.path ?? null;
   if (route !== null) return route.handle(exchange);
   if (request.method === "OPTIONS") {
     exchange.start(204, preflightHeaders(request, methods));

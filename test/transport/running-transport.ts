@@ -5,7 +5,7 @@ import { AddressPolicy } from "../../src/fetching/address-policy.js";
 import { UrlFetcher } from "../../src/fetching/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
 import type { FrontKind } from "../../src/transport/select-front.js";
-import { createTransport, type Transport } from "../../src/transport/transport.js";
+import { createTransport, type Transport, type TransportDeps } from "../../src/transport/transport.js";
 import { loadUwsBinding } from "../../src/transport/uws-binding.js";
 import { FakeConversations, FakeKeys } from "./fake-conversations.js";
 
@@ -24,7 +24,10 @@ export interface RunningTransport {
   stop(): Promise<void>;
 }
 
-export async function startTransport(front: FrontKind): Promise<RunningTransport> {
+export async function startTransport(
+  front: FrontKind,
+  options: Partial<TransportDeps> = {},
+): Promise<RunningTransport> {
   const spoolDir = await mkdtemp(join(tmpdir(), "spool-"));
   const conversations = new FakeConversations();
   const keys = new FakeKeys();
@@ -34,7 +37,16 @@ export async function startTransport(front: FrontKind): Promise<RunningTransport
     destination: { write: (line: string) => void logLines.push(line) },
   });
   const urls = new UrlFetcher({ policy: new AddressPolicy(["127.0.0.1/32"]) });
-  const transport = createTransport({ front, conversations, keys, log, spoolDir, urls, isReady: () => true });
+  const transport = createTransport({
+    front,
+    conversations,
+    keys,
+    log,
+    spoolDir,
+    urls,
+    isReady: () => true,
+    ...options,
+  });
   const port = await transport.listen("127.0.0.1", 0);
   const stop = async () => {
     await transport.close();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
+import { decode } from "@msgpack/msgpack";
 import { WebSocket } from "ws";
 import type { LiveSink } from "../../actors/session/conversation.js";
 import { SpeechError } from "../../src/domain/errors.js";
@@ -65,7 +66,14 @@ for (const front of FRONTS) {
       ["a key store that is away", "", DOWN_KEY, 503, "auth_unavailable", /cannot be asked/],
       ["a key in the query", `?key=${GOOD_KEY}`, null, 400, "invalid_request", /must not be sent in the URL/],
       ["a short pause", "?eou_ms=99", GOOD_KEY, 400, "invalid_request", /eou_ms must be an integer from 100/],
-      ["another encoding", "?encoding=msgpack", GOOD_KEY, 400, "invalid_request", /encoding must be json/],
+      [
+        "another encoding",
+        "?encoding=cbor",
+        GOOD_KEY,
+        400,
+        "invalid_request",
+        /encoding must be one of json, msgpack, received "cbor"/,
+      ],
     ] as const) {
       test(`${what} is refused with ${status} before the upgrade`, async () => {
         const answer = await refusal(new WebSocket(url + query, key === null ? {} : bearer(key)));
@@ -107,6 +115,53 @@ for (const front of FRONTS) {
         assert.equal((await closed)[0], code);
       });
     }
+
+    const newToken = async () => {
+      const answer = await fetch(`${running.base}/v1/stream/token`, { method: "POST", ...bearer(GOOD_KEY) });
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get("cache-control"), "no-store");
+      const body = (await answer.json()) as { token: string; expires_in: number };
+      assert.equal(body.expires_in, 60);
+      return body.token;
+    };
+
+    test("a token opens one socket, in the query or as a subprotocol, and no second one", async () => {
+      const socket = await opened(new WebSocket(`${url}?token=${await newToken()}`));
+      socket.terminate();
+      const token = await newToken();
+      (await opened(new WebSocket(url, ["svc-bearer", token]))).terminate();
+      const lookUps = running.keys.lookUps;
+      const again = new WebSocket(`${url}?token=${token}`);
+      const [told, closed] = await Promise.all([message(again), once(again, "close")]);
+      assert.equal(told["code"], "key_invalid");
+      assert.equal(closed[0], 4401);
+      assert.equal(running.keys.lookUps, lookUps, "a token is never looked up as a key");
+    });
+
+    test("a token is made for keys only, and is not a key", async () => {
+      const path = `${running.base}/v1/stream/token`;
+      assert.equal((await fetch(path, { method: "POST" })).status, 401);
+      assert.equal((await fetch(path, { method: "POST", ...bearer(await newToken()) })).status, 401);
+      assert.ok(!running.logLines.join("").includes(await newToken()));
+    });
+
+    test("with MessagePack every message is one binary map with the same members", async () => {
+      const socket = await opened(new WebSocket(`${url}?encoding=msgpack`, bearer(GOOD_KEY)));
+      socket.send(Buffer.alloc(101));
+      socket.send('{"type":"keepalive"}');
+      const expected = { type: "error", code: "echo", detail: "keepalive", retryable: false };
+      assert.deepEqual(await binaryMessage(socket), expected);
+      socket.send('{"type":"close"}');
+      assert.deepEqual(await binaryMessage(socket), {
+        type: "done",
+        audio_seconds: 101 / 32_000,
+        credits_charged: 0,
+      });
+      const refused = new WebSocket(`${url}?encoding=msgpack&eou_ms=1&token=${await newToken()}`);
+      const [told, closed] = await Promise.all([binaryMessage(refused), once(refused, "close")]);
+      assert.match(String(told["detail"]), /eou_ms must be an integer/);
+      assert.equal(closed[0], 4400);
+    });
 
     test("a session that does not start is told and closed", async () => {
       const { live } = running.conversations;
@@ -216,6 +271,12 @@ async function opened(socket: WebSocket): Promise<WebSocket> {
 async function message(socket: WebSocket): Promise<Record<string, unknown>> {
   const [data] = (await once(socket, "message")) as [Buffer];
   return JSON.parse(data.toString()) as Record<string, unknown>;
+}
+
+async function binaryMessage(socket: WebSocket): Promise<Record<string, unknown>> {
+  const [data, isBinary] = (await once(socket, "message")) as [Buffer, boolean];
+  assert.ok(isBinary);
+  return decode(data) as Record<string, unknown>;
 }
 
 function refusal(socket: WebSocket): Promise<IncomingMessage> {

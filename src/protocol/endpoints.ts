@@ -1,0 +1,222 @@
+import { z } from "zod";
+import {
+  AUDIO_MODELS,
+  AUDIO_VOICES,
+  ERROR,
+  HEALTH,
+  MODEL,
+  MODELS,
+  READINESS,
+  STREAM_TOKEN,
+  VOICE_ENTRY,
+  VOICES,
+  VOICES_QUERY,
+} from "./catalog-schemas.js";
+import { flag } from "./fields.js";
+import { SPEECH_REQUEST } from "./speech-request.js";
+import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
+import { STREAM_QUERY } from "./stream-query.js";
+import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
+import { TRANSCRIPTION_FIELDS } from "./transcription-form.js";
+import {
+  PLAIN_TRANSCRIPT,
+  TIMED_WORD,
+  TRANSCRIPT_SEGMENT,
+  TRANSCRIPTION,
+  VERBOSE_SEGMENT,
+  VERBOSE_TRANSCRIPT,
+} from "./transcription-schemas.js";
+
+/** Every schema that the reference names. */
+export const COMPONENTS = {
+  SynthesisRequest: SYNTHESIS_REQUEST,
+  SpeechRequest: SPEECH_REQUEST,
+  Transcription: TRANSCRIPTION,
+  Word: TIMED_WORD,
+  TranscriptSegment: TRANSCRIPT_SEGMENT,
+  TranscriptionFields: TRANSCRIPTION_FIELDS,
+  PlainTranscript: PLAIN_TRANSCRIPT,
+  VerboseTranscript: VERBOSE_TRANSCRIPT,
+  VerboseSegment: VERBOSE_SEGMENT,
+  Model: MODEL,
+  Models: MODELS,
+  Voice: VOICE_ENTRY,
+  Voices: VOICES,
+  AudioModels: AUDIO_MODELS,
+  AudioVoices: AUDIO_VOICES,
+  Health: HEALTH,
+  Readiness: READINESS,
+  StreamToken: STREAM_TOKEN,
+  StreamClientMessage: STREAM_CLIENT_MESSAGE,
+  StreamServerMessage: STREAM_SERVER_MESSAGE,
+  Error: ERROR,
+} as const satisfies Record<string, z.ZodType>;
+
+export type ComponentName = keyof typeof COMPONENTS;
+
+/** Headers of answers beside those that every answer has. */
+export const ANSWER_HEADERS = {
+  "X-Svc-Chars": { type: "integer", description: "Billed characters: code points of the submitted text" },
+  "X-Svc-Stream": { type: "string", description: "Always `wav-frames-v1`" },
+  "X-Svc-Audio-Seconds": { type: "number", description: "Billed duration" },
+  "X-Svc-Credits": { type: "integer", description: "Credits charged" },
+  "X-Svc-Model": { type: "string", description: "Model used" },
+  "X-Sample-Rate": { type: "integer", description: "Only with `pcm`: 24000" },
+  "X-Channels": { type: "integer", description: "Only with `pcm`: 1" },
+  "X-Bit-Depth": { type: "integer", description: "Only with `pcm`: 16" },
+} as const;
+
+export type AnswerHeader = keyof typeof ANSWER_HEADERS;
+
+/** What a body holds: a component by its name, one of several, or text or bytes as they are. */
+export type Content = Readonly<Record<string, ComponentName | readonly ComponentName[] | "text" | "bytes">>;
+
+/** One endpoint as the reference describes it. */
+export interface Endpoint {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  readonly group: "Speech" | "Transcription" | "Live" | "Catalog";
+  readonly summary: string;
+  readonly description?: string;
+  /** Needs no key. */
+  readonly isOpen?: boolean;
+  readonly query?: z.ZodObject;
+  readonly requestHeaders?: Readonly<Record<string, string>>;
+  readonly request?: Content | "form";
+  readonly status: 200 | 101;
+  readonly answer: Content;
+  readonly answerHeaders?: readonly AnswerHeader[];
+  readonly errors: readonly number[];
+}
+
+const TRANSCRIBE_QUERY = z.object({
+  timestamps: flag("timestamps", false).meta({ description: "Adds `words` and `segments`" }),
+  url: z
+    .string()
+    .optional()
+    .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
+});
+
+const AUDIO_BILLING = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model"] as const;
+
+/** Every endpoint of the public interface. */
+export const ENDPOINTS: readonly Endpoint[] = [
+  {
+    method: "POST",
+    path: "/v1/tts",
+    group: "Speech",
+    summary: "Speak a text",
+    description: "Answers with one WAV: 24 kHz, 16-bit PCM, mono.",
+    request: { "application/json": "SynthesisRequest" },
+    status: 200,
+    answer: { "audio/wav": "bytes" },
+    answerHeaders: ["X-Svc-Chars"],
+    errors: [400, 401, 404, 413, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/tts/stream",
+    group: "Speech",
+    summary: "Speak a text sentence by sentence",
+    description:
+      "A sequence of frames: 4 bytes big-endian length N, then N bytes that are one playable WAV. One frame leaves as " +
+      "each sentence is finished. A failure in the middle breaks the connection.",
+    request: { "application/json": "SynthesisRequest" },
+    status: 200,
+    answer: { "application/octet-stream": "bytes" },
+    answerHeaders: ["X-Svc-Chars", "X-Svc-Stream"],
+    errors: [400, 401, 404, 413, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/audio/speech",
+    group: "Speech",
+    summary: "Speak a text, in OpenAI's shape",
+    request: { "application/json": "SpeechRequest" },
+    status: 200,
+    answer: { "audio/wav": "bytes", "audio/pcm": "bytes" },
+    answerHeaders: ["X-Svc-Chars", "X-Sample-Rate", "X-Channels", "X-Bit-Depth"],
+    errors: [400, 401, 413, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/transcribe",
+    group: "Transcription",
+    summary: "Transcribe a file",
+    description: "Exactly one source of audio: a raw body, a form with a part `file`, or `url`.",
+    query: TRANSCRIBE_QUERY,
+    requestHeaders: {
+      "x-filename": "Name of a raw body; only its extension matters, it names the container",
+    },
+    request: { "application/octet-stream": "bytes", "multipart/form-data": "bytes" },
+    status: 200,
+    answer: { "application/json": "Transcription" },
+    answerHeaders: AUDIO_BILLING,
+    errors: [400, 401, 413, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/audio/transcriptions",
+    group: "Transcription",
+    summary: "Transcribe a file, in OpenAI's shape",
+    description: "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`.",
+    request: "form",
+    status: 200,
+    answer: {
+      "application/json": ["PlainTranscript", "VerboseTranscript"],
+      "text/plain": "text",
+      "application/x-subrip": "text",
+      "text/vtt": "text",
+    },
+    answerHeaders: AUDIO_BILLING,
+    errors: [400, 401, 413, 429, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/stream",
+    group: "Live",
+    summary: "Live transcription over WebSocket",
+    description:
+      "Send binary messages of 16-bit little-endian PCM, mono, 16 kHz, in any cut, and text messages " +
+      "(`StreamClientMessage`); receive `StreamServerMessage`. The key comes as `Authorization: Bearer`, as the second " +
+      'of the subprotocols `["svc-bearer", KEY]`, or as a token in the query. With a header a refusal is an HTTP answer; ' +
+      "else the socket opens, sends `error`, and closes with 4000 + the HTTP status. Other close codes: 1000 done, 1011 " +
+      "internal, 1012 going away, 1013 no capacity, 4408 idle for 60 s, 4413 over 4 hours.",
+    query: STREAM_QUERY,
+    status: 101,
+    answer: {},
+    errors: [400, 401, 429, 503],
+  },
+  {
+    method: "POST",
+    path: "/v1/stream/token",
+    group: "Live",
+    summary: "Make a token that opens one live socket within 60 s",
+    status: 200,
+    answer: { "application/json": "StreamToken" },
+    errors: [401, 503],
+  },
+  open("/v1/models", "Models that speak", "Models"),
+  {
+    ...open("/v1/voices", "Voices of a model", "Voices"),
+    query: VOICES_QUERY,
+    errors: [404],
+  },
+  open("/v1/audio/models", "Models, as chat front ends ask for them", "AudioModels"),
+  open("/v1/audio/voices", "Voices, as chat front ends ask for them", "AudioVoices"),
+  open("/health", "Whether the service is up", "Health"),
+  { ...open("/ready", "Whether the service can take work", "Readiness"), errors: [503] },
+];
+
+function open(path: string, summary: string, answer: ComponentName): Endpoint {
+  return {
+    method: "GET",
+    path,
+    group: "Catalog",
+    summary,
+    isOpen: true,
+    status: 200,
+    answer: { "application/json": answer },
+    errors: [],
+  };
+}

@@ -1,0 +1,154 @@
+import { z } from "zod";
+import { ANSWER_HEADERS, COMPONENTS, type Content, ENDPOINTS, type Endpoint } from "./endpoints.js";
+
+const VERSION = "1.0.0";
+const BYTES = { type: "string", format: "binary" };
+const FILE = { ...BYTES, description: "The audio" };
+
+/** What each status means; the message is free text, the name in `X-Svc-Error` is stable. */
+const ERRORS: Readonly<Record<number, string>> = {
+  400: "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio",
+  401: "Missing or invalid API key",
+  404: "Unknown model or voice",
+  413: "Too long: a body beyond its limit, or audio of more than two hours",
+  429: "`out_of_credits`, where a retry cannot help, or `too_many_requests` at once, with `Retry-After`",
+  503: "Overloaded, or the key store is away; try again after `Retry-After`",
+};
+
+type Json = Readonly<Record<string, unknown>>;
+
+const SCHEMA_OPTIONS = { io: "input", override: dropSafeIntegerBounds } as const;
+
+/** The OpenAPI 3.1 description of the public interface, made from the schemas that validate it. */
+export function openApiDocument(): Json {
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const endpoint of ENDPOINTS) {
+    paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(endpoint) };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Dauys",
+      version: VERSION,
+      description:
+        "Kazakh speech synthesis, Kazakh and Russian transcription of files and of live speech. Every error body is " +
+        "`{detail}`; every answer carries `x-request-id`, every error `X-Svc-Error`.",
+    },
+    servers: [{ url: "/" }],
+    security: [{ key: [] }],
+    tags: ["Speech", "Transcription", "Live", "Catalog"].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        key: { type: "http", scheme: "bearer", description: "`sk-svc-` and 48 hex digits" },
+      },
+      schemas: componentSchemas(),
+      responses: Object.fromEntries(
+        Object.entries(ERRORS).map(([status, text]) => [`Error${status}`, errorResponse(text)]),
+      ),
+    },
+  };
+}
+
+function operation(endpoint: Endpoint): Json {
+  const { group, summary, description, request, answerHeaders = [], status, answer } = endpoint;
+  const headers = Object.fromEntries(
+    answerHeaders.map((name) => {
+      const { description: what, ...schema } = ANSWER_HEADERS[name];
+      return [name, { description: what, schema }];
+    }),
+  );
+  const success = {
+    description: status === 101 ? "The socket is open" : "OK",
+    ...(answerHeaders.length > 0 && { headers }),
+    ...(Object.keys(answer).length > 0 && { content: contents(answer) }),
+  };
+  const errors = endpoint.errors.map((code) => [code, { $ref: `#/components/responses/Error${code}` }]);
+  return {
+    tags: [group],
+    summary,
+    ...(description !== undefined && { description }),
+    operationId: operationId(endpoint),
+    ...(endpoint.isOpen === true && { security: [] }),
+    parameters: parameters(endpoint),
+    ...(request !== undefined && { requestBody: requestBody(request) }),
+    responses: { [status]: success, ...Object.fromEntries(errors) },
+  };
+}
+
+function operationId({ method, path }: Endpoint): string {
+  const words = path.replace(/^\/(v1\/)?/, "").split("/");
+  return [method.toLowerCase(), ...words].join("-");
+}
+
+function parameters({ query, requestHeaders = {} }: Endpoint): readonly Json[] {
+  const schemas = query === undefined ? {} : (jsonSchema(query)["properties"] as Record<string, Json>);
+  const inQuery = Object.entries(schemas).map(([name, { description, ...schema }]) => {
+    return { name, in: "query", required: false, ...(description !== undefined && { description }), schema };
+  });
+  const inHeader = Object.entries(requestHeaders).map(([name, description]) => {
+    return { name, in: "header", required: false, description, schema: { type: "string" } };
+  });
+  return [...inQuery, ...inHeader];
+}
+
+function requestBody(request: Content | "form"): Json {
+  if (request !== "form") {
+    // Audio may also come by its address, so only JSON is asked for in every case.
+    return { required: "application/json" in request, content: contents(request) };
+  }
+  const fields = { $ref: "#/components/schemas/TranscriptionFields" };
+  const file = { type: "object", properties: { file: FILE }, required: ["file"] };
+  return { required: true, content: { "multipart/form-data": { schema: { allOf: [file, fields] } } } };
+}
+
+function contents(content: Content): Json {
+  return Object.fromEntries(
+    Object.entries(content).map(([mediaType, what]) => [
+      mediaType,
+      { schema: contentSchema(mediaType, what) },
+    ]),
+  );
+}
+
+function contentSchema(mediaType: string, what: Content[string]): Json {
+  if (what === "text") return { type: "string" };
+  if (Array.isArray(what)) return { anyOf: what.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
+  if (what !== "bytes") return { $ref: `#/components/schemas/${what}` };
+  return mediaType === "multipart/form-data"
+    ? { type: "object", properties: { file: FILE }, required: ["file"] }
+    : BYTES;
+}
+
+function errorResponse(description: string): Json {
+  const headers = {
+    "X-Svc-Error": { description: "Stable name of the failure", schema: { type: "string" } },
+    "Retry-After": { description: "Seconds; only where a retry can help", schema: { type: "integer" } },
+  };
+  return { description, headers, content: contents({ "application/json": "Error" }) };
+}
+
+/** Components refer to each other by name. */
+function componentSchemas(): Json {
+  const registry = z.registry<{ id: string }>();
+  for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema as z.ZodType, { id });
+  const { schemas } = z.toJSONSchema(registry, {
+    ...SCHEMA_OPTIONS,
+    uri: (id) => `#/components/schemas/${id}`,
+  });
+  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIds(schema as Json)]));
+}
+
+function jsonSchema(schema: z.ZodType): Json {
+  return withoutIds(z.toJSONSchema(schema, SCHEMA_OPTIONS) as Json);
+}
+
+function withoutIds({ $schema, $id, id, ...schema }: Json): Json {
+  return schema;
+}
+
+/** An integer without bounds of its own gets those of the number type, which tell a reader nothing. */
+function dropSafeIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
+  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
+  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+}

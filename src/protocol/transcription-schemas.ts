@@ -1,0 +1,58 @@
+import { z } from "zod";
+import type { DeepReadonly } from "./fields.js";
+
+export const TIMED_WORD = z.object({
+  word: z.string().meta({ description: "Lowercase, unpunctuated" }),
+  start: z.number().meta({ description: "Seconds from the start of the audio" }),
+  end: z.number().meta({ description: "Seconds from the start of the audio" }),
+});
+
+export const TRANSCRIPT_SEGMENT = z.object({
+  id: z.int().min(0),
+  text: z.string(),
+  start: z.number().meta({ description: "Seconds from the start of the audio" }),
+  end: z.number().meta({ description: "Seconds from the start of the audio" }),
+});
+
+export const TRANSCRIPTION = z.object({
+  text: z.string().meta({ description: "Lowercase, unpunctuated" }),
+  model: z.string(),
+  audio_seconds: z.number().meta({ description: "Duration of the submitted audio, the billed quantity" }),
+  processing_seconds: z.number(),
+  rtf: z.number().nullable().meta({ description: "processing_seconds / audio_seconds" }),
+  x_realtime: z.number().nullable().meta({ description: "How many times faster than real time" }),
+  chunks: z.int().meta({ description: "Pieces the audio was split into at pauses" }),
+  sample_rate_in: z.int().meta({ description: "Sample rate of the submitted audio" }),
+  credits_charged: z.int().meta({ description: "ceil(audio_seconds × 2.5)" }),
+  words: z.array(TIMED_WORD).optional().meta({ description: "Only with `timestamps=true`" }),
+  segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({ description: "Only with `timestamps=true`" }),
+});
+
+/** A segment of `verbose_json`: what the interface names, and what clients of the OpenAI shape insist on. */
+export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.extend({
+  seek: z.int(),
+  tokens: z.array(z.int()),
+  temperature: z.number(),
+  avg_logprob: z.number(),
+  compression_ratio: z.number(),
+  no_speech_prob: z.number(),
+});
+
+export const PLAIN_TRANSCRIPT = z.object({ text: z.string() });
+
+export const VERBOSE_TRANSCRIPT = z.object({
+  task: z.literal("transcribe"),
+  language: z
+    .enum(["kazakh", "russian"])
+    .nullable()
+    .meta({ description: "Of most words; null for no words" }),
+  duration: z.number().meta({ description: "Seconds" }),
+  text: z.string(),
+  segments: z.array(VERBOSE_SEGMENT),
+  words: z.array(TIMED_WORD),
+});
+
+export type TranscriptSegment = DeepReadonly<z.output<typeof TRANSCRIPT_SEGMENT>>;
+/** Answer of `/v1/transcribe`, member by member as the interface names them. */
+export type Transcription = DeepReadonly<z.output<typeof TRANSCRIPTION>>;
+export type VerboseSegment = DeepReadonly<z.output<typeof VERBOSE_SEGMENT>>;

@@ -1,0 +1,97 @@
+import type {
+  Conversations,
+  LiveConversation,
+  LiveSink,
+  SynthesisConversation,
+  TranscriptionConversation,
+} from "../../actors/session/conversation.js";
+import type { Metrics } from "../observe/metrics.js";
+import type { Clock } from "../ports/clock.js";
+import type { SynthesizedPiece } from "../ports/synthesizer.js";
+
+/** The same conversations, with what happens in them counted and timed. */
+export function measureConversations(
+  conversations: Conversations,
+  metrics: Metrics,
+  clock: Clock,
+): Conversations {
+  return {
+    models: conversations.models,
+    synthesis: (caller, request) =>
+      measureSynthesis(conversations.synthesis(caller, request), metrics, clock),
+    transcription: (caller, path) => measureTranscription(conversations.transcription(caller, path), metrics),
+    live: (caller, options, sink) =>
+      measureLive(conversations.live(caller, options, measureSink(sink, metrics)), metrics),
+  };
+}
+
+function measureSynthesis(
+  conversation: SynthesisConversation,
+  metrics: Metrics,
+  clock: Clock,
+): SynthesisConversation {
+  const startedAtMs = clock.nowMs();
+  const { billedCharacters, sampleRateHz } = conversation;
+  async function* sentences(): AsyncGenerator<SynthesizedPiece, void, undefined> {
+    let isFirst = true;
+    for await (const piece of conversation.sentences()) {
+      if (isFirst) {
+        metrics.ttsFirstAudioMs.observe(clock.nowMs() - startedAtMs);
+        metrics.ttsCharacters.inc(billedCharacters);
+      }
+      isFirst = false;
+      metrics.ttsAudioSeconds.inc(piece.pcm.length / piece.sampleRateHz);
+      yield piece;
+    }
+  }
+  return { billedCharacters, sampleRateHz, sentences, stop: (reason) => conversation.stop(reason) };
+}
+
+function measureTranscription(
+  conversation: TranscriptionConversation,
+  metrics: Metrics,
+): TranscriptionConversation {
+  const observe = async () => {
+    const transcript = await conversation.transcript;
+    const audioSeconds = transcript.sampleCountIn / transcript.sampleRateInHz;
+    metrics.asrFileAudioSeconds.inc(audioSeconds);
+    if (audioSeconds > 0) metrics.asrFileRtf.observe(transcript.processingSeconds / audioSeconds);
+    return transcript;
+  };
+  const transcript = observe();
+  // A client may leave before anybody waits for it.
+  transcript.catch(() => {});
+  return { transcript, stop: (reason) => conversation.stop(reason) };
+}
+
+function measureSink(sink: LiveSink, metrics: Metrics): LiveSink {
+  return {
+    send(message) {
+      metrics.liveMessages.inc({ type: message.type });
+      if (message.type === "error") metrics.errors.inc({ code: message.code });
+      sink.send(message);
+    },
+    close: (code, reason) => sink.close(code, reason),
+  };
+}
+
+function measureLive(conversation: LiveConversation, metrics: Metrics): LiveConversation {
+  let isOpen = true;
+  metrics.liveSessions.inc();
+  return {
+    audio(bytes) {
+      metrics.liveReceivedSamples.inc(bytes.length / 2);
+      conversation.audio(bytes);
+    },
+    finalize: () => conversation.finalize(),
+    close: () => conversation.close(),
+    keepalive: () => conversation.keepalive(),
+    badMessage: (detail) => conversation.badMessage(detail),
+    disconnected() {
+      if (isOpen) metrics.liveSessions.dec();
+      isOpen = false;
+      conversation.disconnected();
+    },
+    goingAway: (deadlineSeconds) => conversation.goingAway(deadlineSeconds),
+  };
+}

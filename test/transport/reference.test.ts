@@ -1,0 +1,153 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { z } from "zod";
+import { COMPONENTS, type ComponentName, ENDPOINTS } from "../../src/protocol/endpoints.js";
+import { openApiDocument } from "../../src/protocol/openapi.js";
+import { createRoutes, type RouteDeps } from "../../src/transport/routes.js";
+import { FakeConversations, GOOD_KEY } from "./fake-conversations.js";
+import { type RunningTransport, startTransport } from "./running-transport.js";
+
+interface Operation {
+  readonly security?: readonly unknown[];
+  readonly parameters: readonly { readonly name: string }[];
+  readonly requestBody?: { readonly content: Record<string, unknown> };
+  readonly responses: Record<
+    string,
+    { readonly headers?: object; readonly content?: Record<string, unknown> }
+  >;
+}
+
+const PATHS = openApiDocument()["paths"] as Record<string, Record<string, Operation>>;
+
+/** Method, path, access, statuses of errors, headers of answers, parameters. */
+type Specified = readonly [string, string, "key" | "open", number[], string[], string[]];
+
+const BILLING = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model"];
+
+/** The endpoint table of the interface specification, and below it what was decided to exist beside it. */
+const SPECIFIED: readonly Specified[] = [
+  ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], []],
+  ["POST", "/v1/tts/stream", "key", [400, 401, 404, 429, 503], ["X-Svc-Stream"], []],
+  ["POST", "/v1/audio/speech", "key", [400, 401, 429], [], []],
+  ["POST", "/v1/transcribe", "key", [400, 401, 413, 429], BILLING, ["timestamps", "url", "x-filename"]],
+  ["POST", "/v1/audio/transcriptions", "key", [400, 401, 413, 429], [], []],
+  ["GET", "/v1/models", "open", [], [], []],
+  ["GET", "/v1/voices", "open", [], [], ["model"]],
+  ["GET", "/health", "open", [], [], []],
+  ["GET", "/v1/stream", "key", [401, 429, 503], [], ["eou_ms", "partials", "words", "encoding", "token"]],
+  ["POST", "/v1/stream/token", "key", [401], [], []],
+  ["GET", "/v1/audio/models", "open", [], [], []],
+  ["GET", "/v1/audio/voices", "open", [], [], []],
+  ["GET", "/ready", "open", [503], [], []],
+];
+
+const REFERENCE_PATHS = /^\/(openapi\.json|docs(\/.+)?)$/;
+
+let running: RunningTransport;
+
+before(async () => {
+  running = await startTransport("node");
+});
+after(() => running.stop());
+
+test("router, reference and specification name the same endpoints", async () => {
+  const named = Object.entries(PATHS).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.deepEqual(named.sort(), SPECIFIED.map(([method, path]) => `${method} ${path}`).sort());
+  const routes = createRoutes({ conversations: new FakeConversations() } as unknown as RouteDeps);
+  const routed = routes.filter(({ path }) => !REFERENCE_PATHS.test(path));
+  for (const { method, path } of routed) assert.ok(named.includes(`${method} ${path}`), `${method} ${path}`);
+  for (const [method, path] of SPECIFIED) {
+    const answer = await fetch(running.base + path, { method: "OPTIONS" });
+    assert.ok(answer.headers.get("allow")?.split(", ").includes(method), `${method} ${path}`);
+  }
+});
+
+for (const [method, path, access, statuses, headers, parameters] of SPECIFIED) {
+  test(`the reference of ${method} ${path} has every status, header and parameter of the specification`, async () => {
+    const operation = PATHS[path]![method.toLowerCase()]!;
+    for (const status of statuses) assert.ok(String(status) in operation.responses, `status ${status}`);
+    const [success] = Object.values(operation.responses);
+    for (const header of headers) assert.ok(header in (success?.headers ?? {}), header);
+    assert.deepEqual(operation.parameters.map(({ name }) => name).sort(), [...parameters].sort());
+    assert.equal(access, operation.security?.length === 0 ? "open" : "key");
+    if (path === "/v1/stream") return;
+    const answer = await fetch(running.base + path, { method });
+    assert.equal(
+      answer.status === 401,
+      access === "key",
+      "asks for a key exactly when the reference says so",
+    );
+  });
+}
+
+test("the reference is a valid OpenAPI 3.1 document", async () => {
+  const served = (await (await fetch(`${running.base}/openapi.json`)).json()) as Record<string, unknown>;
+  assert.deepEqual(served, JSON.parse(JSON.stringify(openApiDocument())));
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(served);
+  assert.ok(valid, JSON.stringify(errors));
+  assert.equal(validator.version, "3.1");
+  const names = Object.keys(COMPONENTS);
+  for (const [, name] of JSON.stringify(served).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+    assert.ok(names.includes(name!), name);
+  }
+});
+
+test("answers have the members, content types and headers that the reference names", async () => {
+  const headers = { authorization: `Bearer ${GOOD_KEY}` };
+  const form = () => {
+    const fields = new FormData();
+    fields.set("file", new Blob(["x"]), "a.wav");
+    fields.set("response_format", "verbose_json");
+    return fields;
+  };
+  const requests: Record<string, RequestInit> = {
+    "/v1/tts": { body: JSON.stringify({ text: "a" }) },
+    "/v1/tts/stream": { body: JSON.stringify({ text: "a" }) },
+    "/v1/audio/speech": { body: JSON.stringify({ input: "a", response_format: "pcm" }) },
+    "/v1/transcribe": { body: "x" },
+    "/v1/audio/transcriptions": { body: form() },
+  };
+  for (const { method, path, status, answer, answerHeaders = [] } of ENDPOINTS) {
+    if (status === 101) continue;
+    const given = await fetch(running.base + path, { method, headers, ...requests[path] });
+    assert.equal(given.status, 200, path);
+    for (const name of answerHeaders) assert.notEqual(given.headers.get(name), null, `${path} ${name}`);
+    const contentType = given.headers.get("content-type")!.split(";")[0]!;
+    assert.ok(contentType in answer, `${path} ${contentType}`);
+    const text = await given.text();
+    const content = answer[contentType];
+    const names = (Array.isArray(content) ? content : [content]) as ComponentName[];
+    if (contentType === "application/json") strictly(names.at(-1)!).parse(JSON.parse(text));
+  }
+  const timed = await fetch(`${running.base}/v1/transcribe?timestamps=1`, {
+    method: "POST",
+    headers,
+    body: "x",
+  });
+  const transcription = strictly("Transcription").parse(await timed.json()) as { words?: unknown[] };
+  assert.equal(transcription.words?.length, 3);
+});
+
+test("the reference page loads from this service only", async () => {
+  const page = await fetch(`${running.base}/docs`);
+  assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/);
+  const html = await page.text();
+  const assets = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map((match) => match[1]!);
+  assert.equal(assets.length, 4);
+  for (const asset of assets) {
+    assert.match(asset, /^\/docs\//);
+    const answer = await fetch(running.base + asset);
+    assert.equal(answer.status, 200, asset);
+    assert.ok((await answer.arrayBuffer()).byteLength > 100, asset);
+  }
+});
+
+/** A component that takes no member it does not name. */
+function strictly(name: ComponentName): z.ZodType {
+  const schema = COMPONENTS[name];
+  return schema instanceof z.ZodObject ? schema.strict() : schema;
+}
