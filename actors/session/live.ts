@@ -1,7 +1,7 @@
-import { asSpeechError } from "../../src/domain/errors.js";
-import { liveCredits } from "../../src/domain/usage/tariff.js";
+import { asSpeechError, type ErrorCode, type SpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveDecoder, LiveEvent, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveFunds, LiveMeter, UsageMeter } from "../../src/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { Actor, type Decision } from "../kernel/actor.js";
 import type { LiveConversation, LiveSink } from "./conversation.js";
@@ -19,18 +19,35 @@ const CLOSE = {
   badRequest: 4400,
   idle: 4408,
   tooLong: 4413,
+  outOfCredits: 4429,
+  storeAway: 4503,
 } as const;
 
-/** `listening` takes audio; `draining` decodes what it has; `stopped` is over. */
+/** What is said with the close codes of sessions that came to their `done`. */
+const CLOSE_REASON: Readonly<Record<number, string>> = {
+  [CLOSE.done]: "done",
+  [CLOSE.goingAway]: "going away",
+  [CLOSE.outOfCredits]: errorName("OUT_OF_CREDITS"),
+  [CLOSE.storeAway]: errorName("AUTH_UNAVAILABLE"),
+};
+
+/** `listening` takes audio; `draining` decodes what it has; `settling` waits for its charge; `stopped` is over. */
 export type LiveState =
   | { readonly phase: "listening"; readonly acceptedSamples: number }
-  | { readonly phase: "draining"; readonly acceptedSamples: number; readonly closeCode: number }
+  | {
+      readonly phase: "draining" | "settling";
+      readonly acceptedSamples: number;
+      readonly closeCode: number;
+    }
   | { readonly phase: "stopped"; readonly acceptedSamples: number };
 
 export type LiveMessage =
   /** Audio was written to the ring; `isRefused` when some of it did not fit. */
   | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
   | { readonly type: "event"; readonly event: LiveEvent }
+  /** Audio came that nothing pays for; what was paid for is still decoded. */
+  | { readonly type: "unfunded"; readonly error: SpeechError }
+  | { readonly type: "settled"; readonly credits: number }
   | { readonly type: "finalize" }
   | { readonly type: "close" }
   | { readonly type: "going-away"; readonly deadlineSeconds: number }
@@ -46,6 +63,7 @@ export type LiveEffect =
     }
   | { readonly type: "finalize" }
   | { readonly type: "finish" }
+  | { readonly type: "settle" }
   | { readonly type: "release" }
   | { readonly type: "close-socket"; readonly code: number; readonly reason: string };
 
@@ -60,7 +78,11 @@ export function decideLive(
     case "audio":
       return onAudio(state, message, sampleRateHz);
     case "event":
-      return onEvent(state, message.event, sampleRateHz);
+      return onEvent(state, message.event);
+    case "unfunded":
+      return onUnfunded(state, message.error);
+    case "settled":
+      return onSettled(state, message.credits, sampleRateHz);
     case "finalize":
       return { state, effects: state.phase === "listening" ? [{ type: "finalize" }] : [] };
     case "close":
@@ -99,7 +121,7 @@ function onAudio(
   return { state: next, effects: [] };
 }
 
-function onEvent(state: LiveState, event: LiveEvent, sampleRateHz: number): Decision<LiveState, LiveEffect> {
+function onEvent(state: LiveState, event: LiveEvent): Decision<LiveState, LiveEffect> {
   switch (event.type) {
     case "ready":
     case "partial":
@@ -108,22 +130,39 @@ function onEvent(state: LiveState, event: LiveEvent, sampleRateHz: number): Deci
     case "failed":
       return stopWith(state, CLOSE.internal, "internal", event.message);
     case "finished": {
+      if (state.phase === "settling") return { state, effects: [] };
       const closeCode = state.phase === "draining" ? state.closeCode : CLOSE.done;
-      const done = {
-        type: "done",
-        audio_seconds: state.acceptedSamples / sampleRateHz,
-        credits_charged: liveCredits(state.acceptedSamples, sampleRateHz),
-      } as const;
       return {
-        state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
-        effects: [
-          { type: "send", message: done },
-          { type: "close-socket", code: closeCode, reason: closeCode === CLOSE.done ? "done" : "going away" },
-          { type: "release" },
-        ],
+        state: { phase: "settling", acceptedSamples: state.acceptedSamples, closeCode },
+        effects: [{ type: "settle" }],
       };
     }
   }
+}
+
+function onUnfunded(state: LiveState, error: SpeechError): Decision<LiveState, LiveEffect> {
+  if (state.phase !== "listening") return { state, effects: [] };
+  const isOut = error.code === "OUT_OF_CREDITS";
+  const notice = errorMessage(errorName(error.code), error.message, !isOut);
+  return drain(state, isOut ? CLOSE.outOfCredits : CLOSE.storeAway, [notice]);
+}
+
+function onSettled(state: LiveState, credits: number, sampleRateHz: number): Decision<LiveState, LiveEffect> {
+  if (state.phase !== "settling") return { state, effects: [] };
+  const { acceptedSamples, closeCode } = state;
+  const done = {
+    type: "done",
+    audio_seconds: acceptedSamples / sampleRateHz,
+    credits_charged: credits,
+  } as const;
+  return {
+    state: { phase: "stopped", acceptedSamples },
+    effects: [
+      { type: "send", message: done },
+      { type: "close-socket", code: closeCode, reason: CLOSE_REASON[closeCode] ?? "done" },
+      { type: "release" },
+    ],
+  };
 }
 
 function drain(
@@ -131,7 +170,7 @@ function drain(
   closeCode: number,
   notices: readonly LiveEffect[],
 ): Decision<LiveState, LiveEffect> {
-  if (state.phase === "draining") return { state, effects: notices };
+  if (state.phase === "draining" || state.phase === "settling") return { state, effects: notices };
   return {
     state: { phase: "draining", acceptedSamples: state.acceptedSamples, closeCode },
     effects: [...notices, { type: "finish" }],
@@ -154,6 +193,10 @@ function stopWith(
   };
 }
 
+function errorName(code: ErrorCode): string {
+  return code.toLowerCase();
+}
+
 function errorMessage(code: string, detail: string, retryable: boolean): LiveEffect {
   return { type: "send", message: { type: "error", code, detail, retryable } };
 }
@@ -165,6 +208,8 @@ export interface LiveSessionParts {
   readonly sampleRateHz: number;
   readonly options: StreamOptions;
   readonly decoder: LiveDecoder;
+  readonly meter: UsageMeter;
+  readonly organizationId: string;
   readonly sink: LiveSink;
   readonly log: Log;
   /** Told once, when the session is over and holds nothing any more. */
@@ -180,6 +225,9 @@ export class LiveSession implements LiveConversation {
   #oddByte: number | null = null;
   #idleTimer: NodeJS.Timeout;
   #hasEnded = false;
+  readonly #meter: LiveMeter;
+  /** What may be accepted and why not more; the meter says it before it is asked. */
+  #funds: LiveFunds | null = null;
 
   /** @throws {SpeechError} `ENGINE_BUSY` when no worker can take the session */
   constructor(parts: LiveSessionParts) {
@@ -198,6 +246,14 @@ export class LiveSession implements LiveConversation {
       },
       (event) => this.#actor.tell({ type: "event", event }),
     );
+    // Nothing is held for a session that found no worker.
+    this.#meter = parts.meter.openLive(
+      { id: parts.sessionId, organizationId: parts.organizationId },
+      parts.sampleRateHz,
+      (funds) => {
+        this.#funds = funds;
+      },
+    );
     this.#idleTimer = setTimeout(() => this.#actor.tell({ type: "idle" }), IDLE_MS);
   }
 
@@ -205,8 +261,13 @@ export class LiveSession implements LiveConversation {
     if (this.#actor.state.phase !== "listening") return;
     this.#idleTimer.refresh();
     const samples = this.#toSamples(bytes);
-    const taken = this.#stream.write(samples);
-    this.#actor.tell({ type: "audio", sampleCount: taken, isRefused: taken < samples.length });
+    const { limitSamples, beyond } = this.#funds!;
+    const fundedCount = Math.max(0, limitSamples - this.#actor.state.acceptedSamples);
+    const funded = samples.length > fundedCount ? samples.subarray(0, fundedCount) : samples;
+    const taken = this.#stream.write(funded);
+    this.#actor.tell({ type: "audio", sampleCount: taken, isRefused: taken < funded.length });
+    this.#meter.accepted(this.#actor.state.acceptedSamples);
+    if (funded.length < samples.length) this.#actor.tell({ type: "unfunded", error: beyond });
   }
 
   finalize(): void {
@@ -262,6 +323,11 @@ export class LiveSession implements LiveConversation {
       case "finish":
         this.#stream.finish();
         return;
+      case "settle":
+        this.#meter.settle(this.#actor.state.acceptedSamples, (credits) =>
+          this.#actor.tell({ type: "settled", credits }),
+        );
+        return;
       case "close-socket":
         this.#parts.sink.close(effect.code, effect.reason);
         return;
@@ -303,6 +369,7 @@ export class LiveSession implements LiveConversation {
     this.#hasEnded = true;
     clearTimeout(this.#idleTimer);
     this.#stream.release();
+    this.#meter.settle(this.#actor.state.acceptedSamples, () => {});
     this.#parts.onEnded();
   }
 }

@@ -36,6 +36,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
       const identity = await authenticate(keyOf(credential), keys);
       const options = parseStreamQuery(request.query);
+      await deps.conversations.requireCredit({ requestId, identity }, "live");
       const open = (socket: FrontSocket) => {
         log.info({ path: STREAM_PATH, organizationId: identity.organizationId }, "live socket opened");
         const startLive = (sink: LiveSink) => deps.conversations.live({ requestId, identity }, options, sink);

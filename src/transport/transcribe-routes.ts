@@ -16,6 +16,7 @@ export function transcribeRoutes(deps: RouteDeps): readonly Route[] {
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const { request } = exchange;
   const caller = await admit(exchange, deps);
+  await deps.conversations.requireCredit(caller, "file");
   const wantsTimes = parseFlag("timestamps", request.query.get("timestamps"), false);
   const hasBody = (request.contentLength ?? 0) > 0 || request.header("transfer-encoding") !== undefined;
   if (request.query.has("url")) {

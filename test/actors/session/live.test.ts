@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { LiveSession } from "../../../actors/session/live.js";
+import { SpeechError } from "../../../src/domain/errors.js";
 import type { StreamOptions, StreamServerMessage } from "../../../src/protocol/stream-messages.js";
 import { FakeLiveDecoder, RecordingSink } from "../../support/fake-live.js";
+import { FreeMeter } from "../../support/free-meter.js";
 import { ManualTimers } from "../../support/manual-timers.js";
 import { SILENT } from "../../support/silent-log.js";
 
@@ -17,6 +19,7 @@ interface Opened {
   readonly sink: RecordingSink;
   readonly timers: ManualTimers;
   readonly endings: { count: number };
+  readonly meter: FreeMeter;
 }
 
 /** A session between a decoder and a sink of ours, on manual timers. */
@@ -24,6 +27,7 @@ function opened(t: TestContext, options: StreamOptions = OPTIONS, sink = new Rec
   const timers = ManualTimers.install(t);
   const decoder = new FakeLiveDecoder();
   const endings = { count: 0 };
+  const meter = new FreeMeter();
   const session = new LiveSession({
     sessionId: "s-1",
     requestId: "r-1",
@@ -31,17 +35,20 @@ function opened(t: TestContext, options: StreamOptions = OPTIONS, sink = new Rec
     sampleRateHz: RATE_HZ,
     options,
     decoder,
+    meter,
+    organizationId: "org_1",
     sink,
     log: SILENT,
     onEnded: () => {
       endings.count++;
     },
   });
-  return { session, decoder, sink, timers, endings };
+  return { session, decoder, sink, timers, endings, meter };
 }
 
 /** What every ending leaves behind: nothing. */
-function assertEnded({ decoder, sink, timers, endings }: Opened): void {
+function assertEnded({ decoder, sink, timers, endings, meter }: Opened): void {
+  assert.deepEqual(meter.settledSamples, [decoder.samples.length], "settled once, for what was accepted");
   assert.equal(endings.count, 1);
   assert.equal(decoder.calls.filter((call) => call === "release").length, 1);
   assert.equal(timers.pendingCount, 0);
@@ -256,4 +263,22 @@ test("whatever happens, nothing is sent after the close and everything is freed 
     }),
     { numRuns: 300 },
   );
+});
+
+test("audio that nothing pays for ends the session with 4429 after the finals of what was paid", (t) => {
+  const all = opened(t);
+  const beyond = new SpeechError("OUT_OF_CREDITS", "out of credits: needs 6 credits, 0 left");
+  all.meter.onFunds({ limitSamples: 3, beyond });
+  all.session.audio(bytesOf([1, 2]));
+  all.session.audio(bytesOf([3, 4, 5]));
+  all.session.audio(bytesOf([6]));
+  assert.deepEqual(all.decoder.samples, [1, 2, 3]);
+  assert.deepEqual(all.decoder.calls, ["finish"]);
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(all.sink.messages, [
+    { type: "error", code: "out_of_credits", detail: beyond.message, retryable: false },
+    { type: "done", audio_seconds: 3 / RATE_HZ, credits_charged: 1 },
+  ]);
+  assert.deepEqual(all.sink.closes, [{ code: 4429, reason: "out_of_credits" }]);
+  assertEnded(all);
 });
