@@ -59,11 +59,10 @@ export class Holds {
         insert into holds ${this.#columns()}
         select ${this.#values(this.#sql, hold)}, 'open', ${hold.quantity.units}::bigint, ${credits}::bigint, null::timestamptz from account
         returning id`;
-      return rows.length > 0;
+      // Asked for twice at once, the second may find that the first took the last credits.
+      return rows.length > 0 || (await this.#isOpen(hold.id));
     } catch (error) {
-      if (!isTaken(error)) throw error;
-      const rows = await this.#sql`select id from holds where id = ${hold.id} and state = 'open'`;
-      if (rows.length > 0) return true;
+      if (isTaken(error) && (await this.#isOpen(hold.id))) return true;
       throw error;
     }
   }
@@ -87,7 +86,7 @@ export class Holds {
   async extend(id: string, credits: number): Promise<Cover | null> {
     return await this.#sql.begin(async (transaction) => {
       const [hold] = await transaction<{ organization_id: string; held: string }[]>`
-        select organization_id, held from holds where id = ${id} and state = 'open' for update`;
+        select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
       if (hold === undefined) return null;
       const available = await lockAvailable(transaction, hold.organization_id);
       const more = Math.max(0, Math.min(credits - Number(hold.held), available));
@@ -144,7 +143,7 @@ export class Holds {
   async refund(id: string, units: number): Promise<void> {
     await this.#sql`
       with before as (
-        select id, amount from holds where id = ${id} and state = 'posted' for update
+        select id, amount from holds where id = ${id} and state = 'posted' for no key update
       ), hold as (
         update holds set state = 'settled', units = least(holds.units, ${units}::bigint),
           amount = credits_for(
@@ -216,6 +215,10 @@ export class Holds {
     }));
   }
 
+  async #isOpen(id: string): Promise<boolean> {
+    return (await this.#sql`select id from holds where id = ${id} and state = 'open'`).length > 0;
+  }
+
   #columns() {
     return this
       .#sql`(id, organization_id, service_id, kind, units_per_second, tariff_credits, tariff_per_units,
@@ -232,7 +235,7 @@ export class Holds {
 /** Locks an organization's account until the transaction ends. */
 async function lockAvailable(transaction: ISql, organizationId: string): Promise<number> {
   const [row] = await transaction<{ available: string }[]>`
-    select balance - held as available from accounts where organization_id = ${organizationId} for update`;
+    select balance - held as available from accounts where organization_id = ${organizationId} for no key update`;
   return Number(row?.available ?? 0);
 }
 
