@@ -8,6 +8,8 @@ import type { LiveConversation, LiveSink } from "./conversation.js";
 
 /** A client that sends neither audio nor keepalive for this long is taken to be gone. */
 const IDLE_MS = 60_000;
+/** Audio that waits for the first word about money, which takes milliseconds. */
+const MAX_EARLY_SECONDS = 60;
 /** The longest session: 4 hours of audio. */
 const MAX_SESSION_SECONDS = 4 * 3_600;
 
@@ -226,8 +228,11 @@ export class LiveSession implements LiveConversation {
   #idleTimer: NodeJS.Timeout;
   #hasEnded = false;
   readonly #meter: LiveMeter;
-  /** What may be accepted and why not more; the meter says it before it is asked. */
+  /** What may be accepted and why not more; null until the meter knows. */
   #funds: LiveFunds | null = null;
+  /** What the client did before that, in order. */
+  readonly #early: (() => void)[] = [];
+  #earlyBytes = 0;
 
   /** @throws {SpeechError} `ENGINE_BUSY` when no worker can take the session */
   constructor(parts: LiveSessionParts) {
@@ -250,9 +255,7 @@ export class LiveSession implements LiveConversation {
     this.#meter = parts.meter.openLive(
       { id: parts.sessionId, organizationId: parts.organizationId },
       parts.sampleRateHz,
-      (funds) => {
-        this.#funds = funds;
-      },
+      (funds) => this.#onFunds(funds),
     );
     this.#idleTimer = setTimeout(() => this.#actor.tell({ type: "idle" }), IDLE_MS);
   }
@@ -260,8 +263,20 @@ export class LiveSession implements LiveConversation {
   audio(bytes: Uint8Array): void {
     if (this.#actor.state.phase !== "listening") return;
     this.#idleTimer.refresh();
+    if (this.#funds !== null) {
+      this.#accept(bytes, this.#funds);
+      return;
+    }
+    this.#earlyBytes += bytes.length;
+    const isRefused = this.#earlyBytes > MAX_EARLY_SECONDS * this.#parts.sampleRateHz * 2;
+    if (isRefused) this.#actor.tell({ type: "audio", sampleCount: 0, isRefused });
+    const copy = bytes.slice();
+    this.#early.push(() => this.#accept(copy, this.#funds!));
+  }
+
+  #accept(bytes: Uint8Array, { limitSamples, beyond }: LiveFunds): void {
+    if (this.#actor.state.phase !== "listening") return;
     const samples = this.#toSamples(bytes);
-    const { limitSamples, beyond } = this.#funds!;
     const fundedCount = Math.max(0, limitSamples - this.#actor.state.acceptedSamples);
     const funded = samples.length > fundedCount ? samples.subarray(0, fundedCount) : samples;
     const taken = this.#stream.write(funded);
@@ -272,11 +287,11 @@ export class LiveSession implements LiveConversation {
 
   finalize(): void {
     this.#idleTimer.refresh();
-    this.#actor.tell({ type: "finalize" });
+    this.#inTurn(() => this.#actor.tell({ type: "finalize" }));
   }
 
   close(): void {
-    this.#actor.tell({ type: "close" });
+    this.#inTurn(() => this.#actor.tell({ type: "close" }));
   }
 
   keepalive(): void {
@@ -293,6 +308,18 @@ export class LiveSession implements LiveConversation {
 
   goingAway(deadlineSeconds: number): void {
     this.#actor.tell({ type: "going-away", deadlineSeconds });
+  }
+
+  #onFunds(funds: LiveFunds): void {
+    this.#funds = funds;
+    for (const act of this.#early.splice(0)) act();
+    if (funds.limitSamples === 0) this.#actor.tell({ type: "unfunded", error: funds.beyond });
+  }
+
+  /** Nothing overtakes audio that waits. */
+  #inTurn(act: () => void): void {
+    if (this.#funds === null) this.#early.push(act);
+    else act();
   }
 
   /** Any cut of the same bytes gives the same samples: an odd byte waits for its other half. */

@@ -56,7 +56,7 @@ export interface UsageMeter {
    * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */
   hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
-  /** Begins to hold credits for a live session; `onFunds` is told the first limit and every change of it. */
+  /** Begins to hold credits for a live session; `onFunds` is told the first limit within seconds, and every change of it. */
   openLive(
     reference: UsageReference,
     samplesPerSecond: number,

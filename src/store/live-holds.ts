@@ -156,7 +156,6 @@ export class LiveHold implements LiveMeter {
   }
 
   async #begin(): Promise<void> {
-    this.#tell(this.#samples(GRACE_SECONDS), meteringUnavailable());
     const { holds, answerMs, log } = this.#parts;
     const quantity = { ...this.#hold.quantity, units: this.#samples(AHEAD_SECONDS) };
     const least = leastLiveCredits(this.#hold.tariff);

@@ -6,7 +6,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SpeechError } from "../../src/domain/errors.js";
 import { DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
 import type { LiveFunds } from "../../src/ports/usage-meter.js";
+import { Accounts } from "../../src/store/accounts.js";
+import { connect } from "../../src/store/connect.js";
 import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
+import { migrate } from "../../src/store/migrate.js";
+import { MIGRATIONS } from "../../src/store/migrations/all.js";
+import { Organizations } from "../../src/store/organizations.js";
 import { openStore } from "../../src/store/store.js";
 import { sweep } from "../../src/store/sweep.js";
 import { newServiceId, PostgresUsageMeter } from "../../src/store/usage-meter.js";
@@ -105,6 +110,23 @@ test("transfers cannot be changed, and no account can be overdrawn, whoever trie
     ledger.sql`update accounts set held = balance + 1 where id = ${organizationId}`,
     /violates check/,
   );
+});
+
+test("organizations from before the ledger get their account and grant, and only once", async () => {
+  const admin = connect(server.connection, SILENT);
+  await admin`create database before_ledger`;
+  await admin.end();
+  const sql = connect({ ...server.connection, database: "before_ledger" }, SILENT);
+  try {
+    await migrate(sql, MIGRATIONS.slice(0, 1));
+    await sql`insert into organizations (id, name) values ('org_old', 'old')`;
+    await migrate(sql, MIGRATIONS);
+    await new Organizations(sql).ensure("org_old", "old");
+    assert.equal((await new Accounts(sql).find("org_old"))!.balance, CREDITS);
+    assert.deepEqual(await brokenRules(sql), []);
+  } finally {
+    await sql.end();
+  }
 });
 
 test("a refund gives back what was not delivered, once", async (t) => {

@@ -12,6 +12,13 @@ export class FreeMeter implements UsageMeter {
   refusal: SpeechError | null = null;
   onFunds: (funds: LiveFunds) => void = () => {};
 
+  readonly #isPatient: boolean;
+
+  /** A patient meter says nothing about funds until the test does. */
+  constructor({ isPatient = false } = {}) {
+    this.#isPatient = isPatient;
+  }
+
   async requireCredit(): Promise<void> {}
 
   async hold(): Promise<Hold> {
@@ -29,10 +36,11 @@ export class FreeMeter implements UsageMeter {
 
   openLive(_reference: unknown, samplesPerSecond: number, onFunds: (funds: LiveFunds) => void): LiveMeter {
     this.onFunds = onFunds;
-    onFunds({
-      limitSamples: Number.POSITIVE_INFINITY,
-      beyond: new SpeechError("AUTH_UNAVAILABLE", "never"),
-    });
+    if (!this.#isPatient)
+      onFunds({
+        limitSamples: Number.POSITIVE_INFINITY,
+        beyond: new SpeechError("AUTH_UNAVAILABLE", "never"),
+      });
     let isSettled = false;
     return {
       accepted: () => {},

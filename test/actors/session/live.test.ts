@@ -23,11 +23,15 @@ interface Opened {
 }
 
 /** A session between a decoder and a sink of ours, on manual timers. */
-function opened(t: TestContext, options: StreamOptions = OPTIONS, sink = new RecordingSink()): Opened {
+function opened(
+  t: TestContext,
+  options: StreamOptions = OPTIONS,
+  sink = new RecordingSink(),
+  meter = new FreeMeter(),
+): Opened {
   const timers = ManualTimers.install(t);
   const decoder = new FakeLiveDecoder();
   const endings = { count: 0 };
-  const meter = new FreeMeter();
   const session = new LiveSession({
     sessionId: "s-1",
     requestId: "r-1",
@@ -281,4 +285,38 @@ test("audio that nothing pays for ends the session with 4429 after the finals of
   ]);
   assert.deepEqual(all.sink.closes, [{ code: 4429, reason: "out_of_credits" }]);
   assertEnded(all);
+});
+
+test("audio that comes before the meter has spoken waits for it, and close waits behind the audio", (t) => {
+  const all = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  all.session.audio(bytesOf([1, 2, 3]));
+  all.session.finalize();
+  all.session.close();
+  assert.deepEqual([all.decoder.samples, all.decoder.calls], [[], []]);
+  all.meter.onFunds({ limitSamples: 10, beyond: new SpeechError("OUT_OF_CREDITS", "out of credits") });
+  assert.deepEqual(
+    [all.decoder.samples, all.decoder.calls],
+    [
+      [1, 2, 3],
+      ["finalize", "finish"],
+    ],
+  );
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(all.sink.closes, [{ code: 1000, reason: "done" }]);
+  assertEnded(all);
+});
+
+test("a session that is not paid for is told so at once, and early audio is bounded", (t) => {
+  const poor = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  poor.meter.onFunds({ limitSamples: 0, beyond: new SpeechError("AUTH_UNAVAILABLE", "metering is away") });
+  assert.deepEqual(typesOf(poor.sink.messages), ["error auth_unavailable"]);
+  poor.decoder.emit({ type: "finished" });
+  assert.deepEqual(poor.sink.closes, [{ code: 4503, reason: "auth_unavailable" }]);
+  assertEnded(poor);
+  t.mock.restoreAll();
+  const eager = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  eager.session.audio(new Uint8Array(60 * RATE_HZ * 2));
+  assert.deepEqual(eager.sink.closes, []);
+  eager.session.audio(new Uint8Array(2));
+  assert.deepEqual(eager.sink.closes, [{ code: 4400, reason: "too_fast" }]);
 });
