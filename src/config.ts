@@ -7,6 +7,7 @@ import {
   type ConcurrencyLimits,
   type OrganizationTier,
 } from "./domain/usage/concurrency.js";
+import { DEFAULT_TARIFFS, type Tariff, type Tariffs } from "./domain/usage/tariff.js";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 const FRONTS = ["auto", "uws", "node"] as const;
@@ -42,6 +43,8 @@ export interface Config {
   readonly concurrency: Readonly<Record<OrganizationTier, ConcurrencyLimits>>;
   /** Null means a pepper made once in `dataDir`. */
   readonly keyPepper: string | null;
+  /** Prices of use, as fractions of whole numbers. */
+  readonly tariffs: Tariffs;
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
   readonly urlFetchAllow: readonly string[];
 }
@@ -92,8 +95,22 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       }),
     }),
     keyPepper: pepper(read("KEY_PEPPER")),
+    tariffs: Object.freeze({
+      synthesis: tariff("TARIFF_SYNTHESIS", read("TARIFF_SYNTHESIS"), DEFAULT_TARIFFS.synthesis),
+      file: tariff("TARIFF_FILE", read("TARIFF_FILE"), DEFAULT_TARIFFS.file),
+      live: tariff("TARIFF_LIVE", read("TARIFF_LIVE"), DEFAULT_TARIFFS.live),
+    }),
     urlFetchAllow: Object.freeze(networks("URL_FETCH_ALLOW", read("URL_FETCH_ALLOW"))),
   });
+}
+
+/** Credits per character or second of audio: "2/5" is 2 credits for 5 characters. */
+function tariff(name: string, value: string | null, otherwise: Tariff): Tariff {
+  if (value === null) return otherwise;
+  const match = /^([1-9]\d{0,5})\/([1-9]\d{0,5})$/.exec(value);
+  if (match === null)
+    throw broken(name, "must be a fraction of whole numbers such as 5/2, up to 999999 each", value);
+  return Object.freeze({ credits: Number(match[1]), perUnits: Number(match[2]) });
 }
 
 interface IntegerRule {

@@ -5,7 +5,9 @@ import { join } from "node:path";
 import { LiveEngine } from "../actors/engine/live-engine.js";
 import { SynthesisEngine } from "../actors/engine/synthesis-engine.js";
 import { TranscriptionEngine } from "../actors/engine/transcription-engine.js";
-import type { CatalogModel, Conversations } from "../actors/session/conversation.js";
+import { BilledSynthesis } from "../actors/session/billed-synthesis.js";
+import { BilledTranscription } from "../actors/session/billed-transcription.js";
+import type { Caller, CatalogModel, Conversations } from "../actors/session/conversation.js";
 import { LiveSession } from "../actors/session/live.js";
 import { planSynthesis } from "../actors/session/plan-synthesis.js";
 import { SynthesisSession } from "../actors/session/synthesis.js";
@@ -28,6 +30,7 @@ import type { Log } from "./observe/log.js";
 import { Metrics } from "./observe/metrics.js";
 import { systemClock } from "./ports/clock.js";
 import type { Transcriber } from "./ports/transcriber.js";
+import type { UsageMeter, UsageReference } from "./ports/usage-meter.js";
 import { openStore, type Store } from "./store/store.js";
 import { startOperatorServer } from "./transport/operator-server.js";
 import { createTransport, type Transport } from "./transport/transport.js";
@@ -70,14 +73,15 @@ export async function startService({ config, log, allowFaults = false }: Service
     const isFirstStart = await emptyFolder(spoolFolder);
     const store = await openStore(config, log);
     owned.push({ name: "store", stop: () => store.close() });
+    const meter = await store.startMeter(config.tariffs);
     const packages = await findPackages(config.modelsDir);
     const engines = makeEngines({ config, log, allowFaults, spoolFolder, packages });
     owned.push({ name: "live engine", stop: () => engines.live.stop() });
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
     await Promise.all([engines.live.start(), engines.transcription.start(), engines.synthesis.start()]);
-    const conversations = makeConversations(engines, packages, log);
     const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
+    const conversations = makeConversations({ engines, meter, packages, log });
     const transport = createTransport({
       front: config.front,
       conversations,
@@ -199,13 +203,26 @@ function makeEngines(options: {
   };
 }
 
-function makeConversations(engines: Engines, packages: readonly ModelPackage[], log: Log): Conversations {
+function makeConversations(parts: {
+  engines: Engines;
+  meter: UsageMeter;
+  packages: readonly ModelPackage[];
+  log: Log;
+}): Conversations {
+  const { engines, meter, packages, log } = parts;
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
   const { live, files: transcription, synthesis, recognizer } = engines;
   return {
     models,
-    synthesis: (_caller, request) => new SynthesisSession(planSynthesis(request, models), synthesis),
-    transcription: (_caller, path) => new TranscriptionSession(path, transcription, systemClock),
+    requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
+    synthesis: (caller, request) => {
+      const session = new SynthesisSession(planSynthesis(request, models), synthesis);
+      return new BilledSynthesis(meter, usageReference(caller), session);
+    },
+    transcription: (caller, path) =>
+      new BilledTranscription(meter, usageReference(caller), (onLength) => {
+        return new TranscriptionSession(path, transcription, systemClock, onLength);
+      }),
     live: (caller, options, sink) =>
       new LiveSession({
         sessionId: `ses_${randomBytes(12).toString("hex")}`,
@@ -214,11 +231,18 @@ function makeConversations(engines: Engines, packages: readonly ModelPackage[], 
         sampleRateHz: recognizer.sampleRateHz,
         options,
         decoder: live,
+        meter,
+        organizationId: caller.identity.organizationId,
         sink,
         log: log.child({ requestId: caller.requestId }),
         onEnded: () => {},
       }),
   };
+}
+
+/** One request, one charge. */
+function usageReference({ requestId, identity }: Caller): UsageReference {
+  return { id: requestId, organizationId: identity.organizationId };
 }
 
 function toCatalogModel(manifest: ModelManifest): CatalogModel {

@@ -10,7 +10,12 @@ import type {
 } from "../../native/worker/protocol.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
-import type { FileTranscript, TranscribedSegment, Transcriber } from "../../src/ports/transcriber.js";
+import type {
+  FileLength,
+  FileTranscript,
+  TranscribedSegment,
+  Transcriber,
+} from "../../src/ports/transcriber.js";
 
 /** A pool of file workers: runs each task on a free one. */
 export interface FilePool {
@@ -50,7 +55,11 @@ export class TranscriptionEngine implements Transcriber {
     await this.#options.pool.close();
   }
 
-  async transcribe(path: string, signal: AbortSignal): Promise<FileTranscript> {
+  async transcribe(
+    path: string,
+    signal: AbortSignal,
+    onLength: (length: FileLength) => Promise<void> = async () => {},
+  ): Promise<FileTranscript> {
     const cancelCell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const onAbort = () => Atomics.store(new Int32Array(cancelCell), 0, 1);
     if (signal.aborted) onAbort();
@@ -64,6 +73,7 @@ export class TranscriptionEngine implements Transcriber {
         maxSeconds: this.#options.maxSeconds,
         cancel: cancelCell,
       });
+      await onLength(segmented);
       const batches = intoTasks(segmented.pieces, TASK_SECONDS * this.#options.sampleRateHz);
       const decoded = await Promise.all(
         batches.map((pieces) =>

@@ -1,6 +1,8 @@
+import type { UsageKind } from "../../src/domain/usage/tariff.js";
 import type { KeyIdentity } from "../../src/ports/key-store.js";
 import type { SynthesizedPiece } from "../../src/ports/synthesizer.js";
 import type { FileTranscript } from "../../src/ports/transcriber.js";
+import type { Delivery } from "../../src/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 
@@ -20,13 +22,23 @@ export interface SynthesisConversation {
   readonly sampleRateHz: number;
   /** Finished sentences in order; at most two are made ahead of the reader. Throws `SpeechError`. */
   sentences(): AsyncIterable<SynthesizedPiece>;
+  /** To be called before the first byte of audio is queued, with `whole` when all of it follows at once. */
+  charge(delivery: Delivery): Promise<void>;
+  /** To be called after `charge("begun")`, when all audio is queued and only the end of the answer is missing. */
+  complete(): Promise<void>;
   /** Ends the work within one solver step; may be called twice, and after the end. */
   stop(reason: StopReason): void;
 }
 
+/** What a transcription gives: charged, and timed. */
+export interface BilledTranscript extends FileTranscript {
+  readonly processingSeconds: number;
+  readonly creditsCharged: number;
+}
+
 /** A file transcription in progress. */
 export interface TranscriptionConversation {
-  readonly transcript: Promise<FileTranscript & { readonly processingSeconds: number }>;
+  readonly transcript: Promise<BilledTranscript>;
   stop(reason: StopReason): void;
 }
 
@@ -76,5 +88,10 @@ export interface Conversations {
   synthesis(caller: Caller, request: SynthesisRequest): SynthesisConversation;
   /** `path` is a PCM WAV file that stays in place until the transcript has settled. */
   transcription(caller: Caller, path: string): TranscriptionConversation;
+  /**
+   * Refuses a caller who could not begin any work of this kind, before an upload or a socket is taken.
+   * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   */
+  requireCredit(caller: Caller, kind: UsageKind): Promise<void>;
   live(caller: Caller, options: StreamOptions, sink: LiveSink): LiveConversation;
 }

@@ -1,4 +1,4 @@
-import { liveCredits } from "../../src/domain/usage/tariff.js";
+import type { ErrorCode, SpeechError } from "../../src/domain/errors.js";
 import type { LiveEvent } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { Decision } from "../kernel/actor.js";
@@ -14,18 +14,35 @@ export const CLOSE = {
   badRequest: 4400,
   idle: 4408,
   tooLong: 4413,
+  outOfCredits: 4429,
+  storeAway: 4503,
 } as const;
 
-/** `listening` takes audio; `draining` decodes what it has; `stopped` is over. */
+/** What is said with the close codes of sessions that came to their `done`. */
+const CLOSE_REASON: Readonly<Record<number, string>> = {
+  [CLOSE.done]: "done",
+  [CLOSE.goingAway]: "going away",
+  [CLOSE.outOfCredits]: errorName("OUT_OF_CREDITS"),
+  [CLOSE.storeAway]: errorName("AUTH_UNAVAILABLE"),
+};
+
+/** `listening` takes audio; `draining` decodes what it has; `settling` waits for its charge; `stopped` is over. */
 export type LiveState =
   | { readonly phase: "listening"; readonly acceptedSamples: number }
-  | { readonly phase: "draining"; readonly acceptedSamples: number; readonly closeCode: number }
+  | {
+      readonly phase: "draining" | "settling";
+      readonly acceptedSamples: number;
+      readonly closeCode: number;
+    }
   | { readonly phase: "stopped"; readonly acceptedSamples: number };
 
 export type LiveMessage =
   /** Audio was written to the ring; `isRefused` when some of it did not fit. */
   | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
   | { readonly type: "event"; readonly event: LiveEvent }
+  /** Audio came that nothing pays for; what was paid for is still decoded. */
+  | { readonly type: "unfunded"; readonly error: SpeechError }
+  | { readonly type: "settled"; readonly credits: number }
   | { readonly type: "finalize" }
   | { readonly type: "close" }
   | { readonly type: "going-away"; readonly deadlineSeconds: number }
@@ -41,6 +58,7 @@ export type LiveEffect =
     }
   | { readonly type: "finalize" }
   | { readonly type: "finish" }
+  | { readonly type: "settle" }
   | { readonly type: "release" }
   | { readonly type: "close-socket"; readonly code: number; readonly reason: string };
 
@@ -55,7 +73,11 @@ export function decideLive(
     case "audio":
       return onAudio(state, message, sampleRateHz);
     case "event":
-      return onEvent(state, message.event, sampleRateHz);
+      return onEvent(state, message.event);
+    case "unfunded":
+      return onUnfunded(state, message.error);
+    case "settled":
+      return onSettled(state, message.credits, sampleRateHz);
     case "finalize":
       return { state, effects: state.phase === "listening" ? [{ type: "finalize" }] : [] };
     case "close":
@@ -94,7 +116,7 @@ function onAudio(
   return { state: next, effects: [] };
 }
 
-function onEvent(state: LiveState, event: LiveEvent, sampleRateHz: number): Decision<LiveState, LiveEffect> {
+function onEvent(state: LiveState, event: LiveEvent): Decision<LiveState, LiveEffect> {
   switch (event.type) {
     case "ready":
     case "partial":
@@ -103,22 +125,39 @@ function onEvent(state: LiveState, event: LiveEvent, sampleRateHz: number): Deci
     case "failed":
       return stopWith(state, CLOSE.internal, "internal", event.message);
     case "finished": {
+      if (state.phase === "settling") return { state, effects: [] };
       const closeCode = state.phase === "draining" ? state.closeCode : CLOSE.done;
-      const done = {
-        type: "done",
-        audio_seconds: state.acceptedSamples / sampleRateHz,
-        credits_charged: liveCredits(state.acceptedSamples, sampleRateHz),
-      } as const;
       return {
-        state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
-        effects: [
-          { type: "send", message: done },
-          { type: "close-socket", code: closeCode, reason: closeCode === CLOSE.done ? "done" : "going away" },
-          { type: "release" },
-        ],
+        state: { phase: "settling", acceptedSamples: state.acceptedSamples, closeCode },
+        effects: [{ type: "settle" }],
       };
     }
   }
+}
+
+function onUnfunded(state: LiveState, error: SpeechError): Decision<LiveState, LiveEffect> {
+  if (state.phase !== "listening") return { state, effects: [] };
+  const isOut = error.code === "OUT_OF_CREDITS";
+  const notice = errorMessage(errorName(error.code), error.message, !isOut);
+  return drain(state, isOut ? CLOSE.outOfCredits : CLOSE.storeAway, [notice]);
+}
+
+function onSettled(state: LiveState, credits: number, sampleRateHz: number): Decision<LiveState, LiveEffect> {
+  if (state.phase !== "settling") return { state, effects: [] };
+  const { acceptedSamples, closeCode } = state;
+  const done = {
+    type: "done",
+    audio_seconds: acceptedSamples / sampleRateHz,
+    credits_charged: credits,
+  } as const;
+  return {
+    state: { phase: "stopped", acceptedSamples },
+    effects: [
+      { type: "send", message: done },
+      { type: "close-socket", code: closeCode, reason: CLOSE_REASON[closeCode] ?? "done" },
+      { type: "release" },
+    ],
+  };
 }
 
 function drain(
@@ -126,7 +165,7 @@ function drain(
   closeCode: number,
   notices: readonly LiveEffect[],
 ): Decision<LiveState, LiveEffect> {
-  if (state.phase === "draining") return { state, effects: notices };
+  if (state.phase === "draining" || state.phase === "settling") return { state, effects: notices };
   return {
     state: { phase: "draining", acceptedSamples: state.acceptedSamples, closeCode },
     effects: [...notices, { type: "finish" }],
@@ -147,6 +186,10 @@ function stopWith(
       { type: "release" },
     ],
   };
+}
+
+function errorName(code: ErrorCode): string {
+  return code.toLowerCase();
 }
 
 function errorMessage(code: string, detail: string, retryable: boolean): LiveEffect {

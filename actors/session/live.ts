@@ -1,6 +1,7 @@
 import { asSpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveDecoder, LiveEvent, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveFunds, LiveMeter, UsageMeter } from "../../src/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { Actor } from "../kernel/actor.js";
 import type { LiveConversation, LiveSink } from "./conversation.js";
@@ -8,6 +9,8 @@ import { CLOSE, decideLive, type LiveEffect, type LiveMessage, type LiveState } 
 
 /** A client that sends neither audio nor keepalive for this long is taken to be gone. */
 const IDLE_MS = 60_000;
+/** Audio that waits for the first word about money, which takes milliseconds. */
+const MAX_EARLY_SECONDS = 60;
 export interface LiveSessionParts {
   readonly sessionId: string;
   readonly requestId: string;
@@ -15,6 +18,8 @@ export interface LiveSessionParts {
   readonly sampleRateHz: number;
   readonly options: StreamOptions;
   readonly decoder: LiveDecoder;
+  readonly meter: UsageMeter;
+  readonly organizationId: string;
   readonly sink: LiveSink;
   readonly log: Log;
   /** Told once, when the session is over and holds nothing any more. */
@@ -30,6 +35,12 @@ export class LiveSession implements LiveConversation {
   #oddByte: number | null = null;
   #idleTimer: NodeJS.Timeout;
   #hasEnded = false;
+  readonly #meter: LiveMeter;
+  /** What may be accepted and why not more; null until the meter knows. */
+  #funds: LiveFunds | null = null;
+  /** What the client did before that, in order. */
+  readonly #early: (() => void)[] = [];
+  #earlyBytes = 0;
 
   /** @throws {SpeechError} `ENGINE_BUSY` when no worker can take the session */
   constructor(parts: LiveSessionParts) {
@@ -48,24 +59,47 @@ export class LiveSession implements LiveConversation {
       },
       (event) => this.#actor.tell({ type: "event", event }),
     );
+    // Nothing is held for a session that found no worker.
+    this.#meter = parts.meter.openLive(
+      { id: parts.sessionId, organizationId: parts.organizationId },
+      parts.sampleRateHz,
+      (funds) => this.#onFunds(funds),
+    );
     this.#idleTimer = setTimeout(() => this.#actor.tell({ type: "idle" }), IDLE_MS);
   }
 
   audio(bytes: Uint8Array): void {
     if (this.#actor.state.phase !== "listening") return;
     this.#idleTimer.refresh();
+    if (this.#funds !== null) {
+      this.#accept(bytes, this.#funds);
+      return;
+    }
+    this.#earlyBytes += bytes.length;
+    const isRefused = this.#earlyBytes > MAX_EARLY_SECONDS * this.#parts.sampleRateHz * 2;
+    if (isRefused) this.#actor.tell({ type: "audio", sampleCount: 0, isRefused });
+    const copy = bytes.slice();
+    this.#early.push(() => this.#accept(copy, this.#funds!));
+  }
+
+  #accept(bytes: Uint8Array, { limitSamples, beyond }: LiveFunds): void {
+    if (this.#actor.state.phase !== "listening") return;
     const samples = this.#toSamples(bytes);
-    const taken = this.#stream.write(samples);
-    this.#actor.tell({ type: "audio", sampleCount: taken, isRefused: taken < samples.length });
+    const fundedCount = Math.max(0, limitSamples - this.#actor.state.acceptedSamples);
+    const funded = samples.length > fundedCount ? samples.subarray(0, fundedCount) : samples;
+    const taken = this.#stream.write(funded);
+    this.#actor.tell({ type: "audio", sampleCount: taken, isRefused: taken < funded.length });
+    this.#meter.accepted(this.#actor.state.acceptedSamples);
+    if (funded.length < samples.length) this.#actor.tell({ type: "unfunded", error: beyond });
   }
 
   finalize(): void {
     this.keepalive();
-    this.#actor.tell({ type: "finalize" });
+    this.#inTurn(() => this.#actor.tell({ type: "finalize" }));
   }
 
   close(): void {
-    this.#actor.tell({ type: "close" });
+    this.#inTurn(() => this.#actor.tell({ type: "close" }));
   }
 
   keepalive(): void {
@@ -82,6 +116,18 @@ export class LiveSession implements LiveConversation {
 
   goingAway(deadlineSeconds: number): void {
     this.#actor.tell({ type: "going-away", deadlineSeconds });
+  }
+
+  #onFunds(funds: LiveFunds): void {
+    this.#funds = funds;
+    for (const act of this.#early.splice(0)) act();
+    if (funds.limitSamples === 0) this.#actor.tell({ type: "unfunded", error: funds.beyond });
+  }
+
+  /** Nothing overtakes audio that waits. */
+  #inTurn(act: () => void): void {
+    if (this.#funds === null) this.#early.push(act);
+    else act();
   }
 
   /** Any cut of the same bytes gives the same samples: an odd byte waits for its other half. */
@@ -113,6 +159,11 @@ export class LiveSession implements LiveConversation {
         // Whoever has said that no more audio comes cannot be late with it.
         clearTimeout(this.#idleTimer);
         this.#stream.finish();
+        return;
+      case "settle":
+        this.#meter.settle(this.#actor.state.acceptedSamples, (credits) =>
+          this.#actor.tell({ type: "settled", credits }),
+        );
         return;
       case "close-socket":
         this.#parts.sink.close(effect.code, effect.reason);
@@ -155,6 +206,7 @@ export class LiveSession implements LiveConversation {
     this.#hasEnded = true;
     clearTimeout(this.#idleTimer);
     this.#stream.release();
+    this.#meter.settle(this.#actor.state.acceptedSamples, () => {});
     this.#parts.onEnded();
   }
 }

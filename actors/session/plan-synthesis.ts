@@ -53,13 +53,16 @@ export function countCodePoints(text: string): number {
 
 function planSentences(request: SynthesisRequest, sampleRateHz: number): PlannedSentence[] {
   const sentences: PlannedSentence[] = [];
+  let charactersThrough = 0;
   for (const sentence of splitIntoSentences(request.text)) {
+    charactersThrough += countCodePoints(sentence);
     const { spoken } = normalizeKazakh(sentence, { expand: request.normalize });
     // Emoji, quotes and the like leave nothing to say; the sentence is dropped, its characters stay billed.
     const pieces = spoken === "" ? [] : splitIntoPieces(spoken).map(closed);
     if (pieces.length === 0) continue;
     const pauseMs = /\n\s*$/.test(sentence) ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
-    sentences.push({ pieces, pauseSamples: Math.round((pauseMs / 1_000) * sampleRateHz) });
+    const pauseSamples = Math.round((pauseMs / 1_000) * sampleRateHz);
+    sentences.push({ pieces, pauseSamples, charactersThrough });
   }
   return sentences;
 }

@@ -2,7 +2,8 @@ import { concatenatePcm } from "../../src/domain/audio/pcm.js";
 import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
 import type { SynthesisJob, SynthesizedPiece, Synthesizer } from "../../src/ports/synthesizer.js";
 import { Actor, type Decision } from "../kernel/actor.js";
-import type { StopReason, SynthesisConversation } from "./conversation.js";
+import type { UnbilledSynthesis } from "./billed-synthesis.js";
+import type { StopReason } from "./conversation.js";
 
 /** Sentences that may be made before the reader has asked for them. */
 const SENTENCES_AHEAD = 2;
@@ -12,6 +13,8 @@ export interface PlannedSentence {
   readonly pieces: readonly string[];
   /** Silence after the sentence. */
   readonly pauseSamples: number;
+  /** Billed characters from the start of the text to the end of this sentence. */
+  readonly charactersThrough: number;
 }
 
 export interface SynthesisPlan {
@@ -97,8 +100,9 @@ interface Reader {
 }
 
 /** One client's synthesis: owns the sentences between the synthesizer and the reader. */
-export class SynthesisSession implements SynthesisConversation {
+export class SynthesisSession implements UnbilledSynthesis {
   readonly billedCharacters: number;
+  readonly charactersThrough: readonly number[];
   readonly sampleRateHz: number;
   readonly #plan: SynthesisPlan;
   readonly #synthesizer: Synthesizer;
@@ -112,6 +116,7 @@ export class SynthesisSession implements SynthesisConversation {
     this.#plan = plan;
     this.#synthesizer = synthesizer;
     this.billedCharacters = plan.billedCharacters;
+    this.charactersThrough = plan.sentences.map((sentence) => sentence.charactersThrough);
     this.sampleRateHz = plan.sampleRateHz;
     this.#actor = new Actor({
       initial: {

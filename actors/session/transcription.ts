@@ -1,8 +1,8 @@
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Clock } from "../../src/ports/clock.js";
-import type { FileTranscript, Transcriber } from "../../src/ports/transcriber.js";
+import type { FileLength, FileTranscript, Transcriber } from "../../src/ports/transcriber.js";
 import { Actor, type Decision } from "../kernel/actor.js";
-import type { StopReason, TranscriptionConversation } from "./conversation.js";
+import type { StopReason } from "./conversation.js";
 
 /** A file is being transcribed until it has a transcript, fails, or nobody wants it any more. */
 export type TranscriptionState = { readonly phase: "transcribing" } | { readonly phase: "ended" };
@@ -39,17 +39,22 @@ export function decideTranscription(
   }
 }
 
+export type TimedTranscript = FileTranscript & { readonly processingSeconds: number };
+
 /** One client's file. */
-export class TranscriptionSession implements TranscriptionConversation {
-  readonly transcript: Promise<FileTranscript & { readonly processingSeconds: number }>;
+export class TranscriptionSession {
+  readonly transcript: Promise<TimedTranscript>;
   readonly #actor: Actor<TranscriptionState, TranscriptionMessage, TranscriptionEffect>;
 
-  constructor(path: string, transcriber: Transcriber, clock: Clock) {
+  constructor(
+    path: string,
+    transcriber: Transcriber,
+    clock: Clock,
+    onLength?: (length: FileLength) => Promise<void>,
+  ) {
     const abort = new AbortController();
     const startedAtMs = clock.nowMs();
-    const { promise, resolve, reject } = promiseWithResolvers<
-      FileTranscript & { readonly processingSeconds: number }
-    >();
+    const { promise, resolve, reject } = promiseWithResolvers<TimedTranscript>();
     this.transcript = promise;
     this.#actor = new Actor({
       initial: { phase: "transcribing" },
@@ -61,7 +66,7 @@ export class TranscriptionSession implements TranscriptionConversation {
       },
       onCrash: reject,
     });
-    transcriber.transcribe(path, abort.signal).then(
+    transcriber.transcribe(path, abort.signal, onLength).then(
       (transcript) => this.#actor.tell({ type: "transcribed", transcript }),
       (error: unknown) => this.#actor.tell({ type: "failed", error }),
     );

@@ -3,7 +3,7 @@ import { resample } from "../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { saveResult } from "../save-result.js";
 import { type LiveRun, runLive } from "../support/live-client.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SAMPLE_RATE_HZ = 16_000;
 /** What clients usually send: 40 ms a message. */
@@ -46,6 +46,7 @@ export async function run(options: {
 }): Promise<void> {
   const counts = options.smoke ? [1] : sessionCounts(options.args);
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000" });
+  await creditDevelopment(service, 1_000_000_000);
   try {
     const sentences = options.smoke ? SENTENCES.slice(0, 1) : SENTENCES;
     const stream = await speakStream(service, sentences);

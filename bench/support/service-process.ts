@@ -1,12 +1,14 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 50;
 /** Linux counts CPU time in hundredths of a second. */
@@ -19,6 +21,7 @@ export interface ServiceProcess {
   readonly port: number;
   readonly key: string;
   readonly child: ChildProcess;
+  readonly dataDir: string;
   /** From spawn to the first answer of `/ready`. */
   readonly readyMs: number;
   /** Everything the process wrote to standard output and error so far. */
@@ -35,7 +38,8 @@ export interface ServiceProcess {
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ServiceProcess> {
-  const dataDir = await mkdtemp(join(tmpdir(), "dauys-"));
+  const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
+  const dataDir = environment["DATA_DIR"] ?? ownDir;
   const port = await freePort();
   const startedAtMs = performance.now();
   const child = spawn(process.execPath, [MAIN], {
@@ -68,6 +72,7 @@ export async function startServiceProcess(
     port,
     key: environment["DEV_API_KEY"] ?? TEST_KEY,
     child,
+    dataDir,
     readyMs: performance.now() - startedAtMs,
     output,
     cpuSeconds: () => cpuSecondsOf(child.pid!),
@@ -75,10 +80,16 @@ export async function startServiceProcess(
     stop: async () => {
       child.kill("SIGTERM");
       const code = await exited;
-      await rm(dataDir, { recursive: true, force: true });
+      await rm(ownDir, { recursive: true, force: true });
       return code;
     },
   };
+}
+
+/** Pays for a benchmark that costs more than the free credits, as an operator would. */
+export async function creditDevelopment(service: ServiceProcess, credits: number): Promise<void> {
+  const args = [DAUYS, "orgs", "credit", "org_development", String(credits)];
+  await promisify(execFile)(process.execPath, args, { env: { ...process.env, DATA_DIR: service.dataDir } });
 }
 
 async function untilReady(url: string): Promise<void> {

@@ -11,10 +11,12 @@ import {
   UsageError,
 } from "./command.js";
 import { keysCommand } from "./keys.js";
+import { ledgerCommand } from "./ledger.js";
 import { listenCommand } from "./listen.js";
 import { organizationsCommand } from "./organizations.js";
 import { speakCommand } from "./speak.js";
 import { transcribeCommand } from "./transcribe.js";
+import { usageCommand } from "./usage.js";
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   speak: speakCommand,
@@ -22,6 +24,8 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   listen: listenCommand,
   keys: keysCommand,
   orgs: organizationsCommand,
+  ledger: ledgerCommand,
+  usage: usageCommand,
 };
 
 const OK = 0;

@@ -16,10 +16,19 @@ export interface FileTranscript {
   readonly modelId: string;
 }
 
+/** The length of a file, in samples per channel at its own rate. */
+export type FileLength = Pick<FileTranscript, "sampleCountIn" | "sampleRateInHz">;
+
 export interface Transcriber {
   /**
    * Transcribes a PCM WAV file on disk in bounded memory.
+   *
+   * @param onLength told the length as soon as it is known, before any decoding; when it fails, so does the work
    * @throws {SpeechError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`, `WORKER_LOST`
    */
-  transcribe(path: string, signal: AbortSignal): Promise<FileTranscript>;
+  transcribe(
+    path: string,
+    signal: AbortSignal,
+    onLength?: (length: FileLength) => Promise<void>,
+  ): Promise<FileTranscript>;
 }

@@ -1,9 +1,11 @@
 import type { TimedWord } from "../domain/decoding/words.js";
-import { fileCredits } from "../domain/usage/tariff.js";
 import type { FileTranscript } from "../ports/transcriber.js";
 import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
-export type TimedTranscript = FileTranscript & { readonly processingSeconds: number };
+export type TimedTranscript = FileTranscript & {
+  readonly processingSeconds: number;
+  readonly creditsCharged: number;
+};
 
 /** @param wantsTimes adds words and segments */
 export function toTranscription(transcript: TimedTranscript, wantsTimes: boolean): Transcription {
@@ -18,7 +20,7 @@ export function toTranscription(transcript: TimedTranscript, wantsTimes: boolean
     x_realtime: processingSeconds > 0 ? audioSeconds / processingSeconds : null,
     chunks: transcript.segments.length,
     sample_rate_in: sampleRateInHz,
-    credits_charged: fileCredits(sampleCountIn, sampleRateInHz),
+    credits_charged: transcript.creditsCharged,
   };
   return wantsTimes ? { ...plain, words: allWords(transcript), segments: toSegments(transcript) } : plain;
 }

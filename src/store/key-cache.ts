@@ -4,6 +4,7 @@ import type { Log } from "../observe/log.js";
 import type { Clock } from "../ports/clock.js";
 import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
 import { hashKey, isWellFormedKey } from "./key-secret.js";
+import { within } from "./within.js";
 
 /** How long answers are trusted, and how much is kept. Times in milliseconds. */
 export interface KeyCacheRules {
@@ -129,17 +130,4 @@ export class KeyCache implements KeyStore {
 
 function unavailable(reason: string, cause?: unknown): SpeechError {
   return new SpeechError("AUTH_UNAVAILABLE", `Cannot check the API key: ${reason}`, { cause });
-}
-
-/** Settles as `work` does, or fails when it takes longer than `limitMs`. */
-async function within<T>(limitMs: number, work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${limitMs} ms`)), limitMs);
-  });
-  try {
-    return await Promise.race([work, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

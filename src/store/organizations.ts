@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { Sql } from "postgres";
+import type { ISql, Sql } from "postgres";
+import { Accounts } from "./accounts.js";
+import { Transfers } from "./transfers.js";
 
 /** Whoever pays: keys, limits and credits belong to an organization. */
 export interface Organization {
@@ -16,17 +18,24 @@ export class Organizations {
     this.#sql = sql;
   }
 
+  /** Makes an organization with its account and its free credits. */
   async create(name: string): Promise<Organization> {
     const id = `org_${randomBytes(12).toString("hex")}`;
-    const [row] = await this.#sql<Organization[]>`
-      insert into organizations (id, name) values (${id}, ${name})
-      returning id, name, created_at as "createdAt"`;
-    return row!;
+    return await this.#sql.begin(async (transaction) => {
+      const [row] = await transaction<Organization[]>`
+        insert into organizations (id, name) values (${id}, ${name})
+        returning id, name, created_at as "createdAt"`;
+      await openAccount(transaction, id);
+      return row!;
+    });
   }
 
   /** Makes the organization with this fixed id unless it is there; its name stays as it is. */
   async ensure(id: string, name: string): Promise<void> {
-    await this.#sql`insert into organizations (id, name) values (${id}, ${name}) on conflict (id) do nothing`;
+    await this.#sql.begin(async (transaction) => {
+      await transaction`insert into organizations (id, name) values (${id}, ${name}) on conflict (id) do nothing`;
+      await openAccount(transaction, id);
+    });
   }
 
   async find(id: string): Promise<Organization | null> {
@@ -40,4 +49,9 @@ export class Organizations {
     return await this.#sql<Organization[]>`
       select id, name, created_at as "createdAt" from organizations order by created_at, id`;
   }
+}
+
+async function openAccount(transaction: ISql, organizationId: string): Promise<void> {
+  await new Accounts(transaction).ensure(organizationId);
+  await new Transfers(transaction).grantFree(organizationId);
 }

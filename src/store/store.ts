@@ -4,19 +4,25 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import type { Config } from "../config.js";
+import type { Tariffs } from "../domain/usage/tariff.js";
 import type { Log } from "../observe/log.js";
 import { type Clock, systemClock } from "../ports/clock.js";
 import type { KeyStore } from "../ports/key-store.js";
+import { Accounts } from "./accounts.js";
 import { ApiKeys } from "./api-keys.js";
 import { connect, untilReachable } from "./connect.js";
 import { CONNECTION_FILE, EmbeddedPostgres, type PostgresConnection } from "./embedded-postgres.js";
 import { FolderInUse, type LockPurpose } from "./folder-lock.js";
+import { Holds } from "./holds.js";
 import { KeyCache } from "./key-cache.js";
 import { isWellFormedKey, newRawKey } from "./key-secret.js";
 import { migrate } from "./migrate.js";
 import { MIGRATIONS } from "./migrations/all.js";
 import { Organizations } from "./organizations.js";
-import { rememberedSecret, writeSecret } from "./secret-files.js";
+import { readIfPresent, rememberedSecret, writeSecret } from "./secret-files.js";
+import { ServiceInstances } from "./service-instances.js";
+import { Transfers } from "./transfers.js";
+import { type MeterRules, newServiceId, PostgresUsageMeter } from "./usage-meter.js";
 
 export type StoreConfig = Pick<Config, "dataDir" | "databaseUrl" | "devApiKey" | "keyPepper">;
 
@@ -31,6 +37,14 @@ export interface Store {
   readonly keys: KeyStore;
   readonly organizations: Organizations;
   readonly apiKeys: ApiKeys;
+  readonly accounts: Accounts;
+  readonly transfers: Transfers;
+  readonly holds: Holds;
+  /**
+   * Starts metering for a running service, and settles what an earlier one left behind. May be called once; `close`
+   * ends it.
+   */
+  startMeter(tariffs: Tariffs, rules?: Partial<MeterRules>): Promise<PostgresUsageMeter>;
   /** Settles with the reason when the private database has died too often and is given up. */
   readonly lost: Promise<Error>;
   /** Whether the database answers now. */
@@ -40,6 +54,9 @@ export interface Store {
   /** Ends connections and the private server. May be called twice. */
   close(): Promise<void>;
 }
+
+/** The file in the data folder that holds the id of the service that works there, or did. */
+const SERVICE_ID_FILE = "service-id";
 
 /** The file in the data folder that holds the raw development key. */
 export const DEVELOPMENT_KEY_FILE = "dev-key";
@@ -65,7 +82,9 @@ interface Database {
 export async function openStore(config: StoreConfig, log: Log, options: StoreOptions = {}): Promise<Store> {
   const database = await openDatabase(config, log, options.purpose ?? "service");
   const sql = connect(database.target, log);
+  let meter: PostgresUsageMeter | null = null;
   const close = once(async () => {
+    await meter?.close();
     await sql.end({ timeout: CLOSE_WITHIN_S });
     await database.server?.stop();
   });
@@ -76,7 +95,19 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
     const pepper =
       config.keyPepper ?? (await rememberedSecret(join(config.dataDir, "key-pepper"), newPepper));
     await checkPepper(sql, pepper);
-    return assemble({ config, log, sql, pepper, database, close, clock: options.clock ?? systemClock });
+    const onMeter = (started: PostgresUsageMeter) => {
+      meter = started;
+    };
+    return assemble({
+      config,
+      log,
+      sql,
+      pepper,
+      database,
+      close,
+      onMeter,
+      clock: options.clock ?? systemClock,
+    });
   } catch (error) {
     await close();
     throw error;
@@ -91,11 +122,14 @@ interface StoreParts {
   readonly database: Database;
   readonly clock: Clock;
   readonly close: () => Promise<void>;
+  readonly onMeter: (meter: PostgresUsageMeter) => void;
 }
 
-function assemble({ config, log, sql, pepper, database, clock, close }: StoreParts): Store {
+function assemble({ config, log, sql, pepper, database, clock, close, onMeter }: StoreParts): Store {
   const organizations = new Organizations(sql);
   const apiKeys = new ApiKeys(sql, pepper);
+  const accounts = new Accounts(sql);
+  const holds = new Holds(sql);
   const keys = new KeyCache({
     findActive: (hash) => apiKeys.findActive(hash),
     touch: (keyId) => apiKeys.touch(keyId),
@@ -107,6 +141,22 @@ function assemble({ config, log, sql, pepper, database, clock, close }: StorePar
     keys,
     organizations,
     apiKeys,
+    accounts,
+    transfers: new Transfers(sql),
+    holds,
+    startMeter: async (tariffs, rules = {}) => {
+      const instances = new ServiceInstances(sql);
+      const meter = new PostgresUsageMeter(
+        { accounts, holds, instances, tariffs, log, rules },
+        newServiceId(),
+      );
+      onMeter(meter);
+      // Two services never share a data folder: the one that wrote this file is gone.
+      const path = join(config.dataDir, SERVICE_ID_FILE);
+      await meter.start(await readIfPresent(path));
+      await writeSecret(path, meter.serviceId);
+      return meter;
+    },
     lost: database.server?.lost ?? new Promise(() => {}),
     isReachable: () =>
       untilReachable(sql, 0).then(

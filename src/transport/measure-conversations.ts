@@ -22,6 +22,7 @@ export function measureConversations(
     transcription: (caller, path) => measureTranscription(conversations.transcription(caller, path), metrics),
     live: (caller, options, sink) =>
       measureLive(conversations.live(caller, options, measureSink(sink, metrics)), metrics),
+    requireCredit: (caller, kind) => conversations.requireCredit(caller, kind),
   };
 }
 
@@ -44,7 +45,14 @@ function measureSynthesis(
       yield piece;
     }
   }
-  return { billedCharacters, sampleRateHz, sentences, stop: (reason) => conversation.stop(reason) };
+  return {
+    billedCharacters,
+    sampleRateHz,
+    sentences,
+    charge: (delivery) => conversation.charge(delivery),
+    complete: () => conversation.complete(),
+    stop: (reason) => conversation.stop(reason),
+  };
 }
 
 function measureTranscription(

@@ -50,10 +50,14 @@ async function answerWithPcm(exchange: Exchange, conversation: SynthesisConversa
       ...charsHeader(conversation),
     });
   for await (const { pcm } of conversation.sentences()) {
-    if (exchange.status === null) start();
+    if (exchange.status === null) {
+      await conversation.charge("begun");
+      start();
+    }
     await exchange.write(littleEndian(pcm));
   }
   if (exchange.status === null) start();
+  await conversation.complete();
   await exchange.end();
 }
 

@@ -41,6 +41,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       const identity = await identify(credential, deps.tokens, keys);
       const options = parseStreamQuery(request.query);
       deps.slots.check(identity, "live");
+      await deps.conversations.requireCredit({ requestId, identity }, "live");
       const open = (socket: FrontSocket) => {
         log.info({ path: STREAM_PATH, organizationId: identity.organizationId }, "live socket opened");
         const startLive = (sink: LiveSink) => deps.conversations.live({ requestId, identity }, options, sink);

@@ -31,6 +31,7 @@ export async function answerWithWav(exchange: Exchange, conversation: SynthesisC
   const pieces: Int16Array[] = [];
   for await (const { pcm } of conversation.sentences()) pieces.push(pcm);
   const wav = writeWav(joined(pieces), conversation.sampleRateHz);
+  await conversation.charge("whole");
   exchange.start(200, {
     "content-type": "audio/wav",
     "content-length": String(wav.length),
@@ -53,10 +54,14 @@ async function answerWithFrames(exchange: Exchange, conversation: SynthesisConve
     });
   for await (const { pcm, sampleRateHz } of conversation.sentences()) {
     // Until the first sentence is there a failure can still be told by its status.
-    if (exchange.status === null) start();
+    if (exchange.status === null) {
+      await conversation.charge("begun");
+      start();
+    }
     await exchange.write(encodeWavFrame(writeWav(pcm, sampleRateHz)));
   }
   if (exchange.status === null) start();
+  await conversation.complete();
   await exchange.end();
 }
 

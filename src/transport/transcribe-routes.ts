@@ -24,6 +24,7 @@ export function transcribeRoutes(deps: RouteDeps): readonly Route[] {
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const { request } = exchange;
   const caller = await admit(exchange, deps, "files");
+  await deps.conversations.requireCredit(caller, "file");
   const wantsTimes = parseFlag("timestamps", request.query.get("timestamps"), false);
   const upload = await uploadOf(request, deps.urls);
   await transcribeUpload({ exchange, deps, caller, upload }, async (transcript) => {

@@ -19,6 +19,7 @@ export function transcriptionsRoutes(deps: RouteDeps): readonly Route[] {
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const { request } = exchange;
   const caller = await admit(exchange, deps, "files");
+  await deps.conversations.requireCredit(caller, "file");
   checkLength(request.contentLength);
   if (!isMultipart(request)) {
     throw new SpeechError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");

@@ -57,6 +57,31 @@ test("organizations and keys are made, listed and revoked", async (t) => {
     assert.match((await dauys(["keys", "list"], { env })).stdout, /revoked/);
   });
 
+  await t.test("a payment is credited once, and every credit is listed", async () => {
+    const credit = ["orgs", "credit", organizationId, "1000", "--reference", "invoice-7", "--json"];
+    const first = JSON.parse((await dauys(credit, { env })).stdout);
+    assert.deepEqual([first.is_new, first.balance], [true, 26_000]);
+    const again = JSON.parse((await dauys(credit, { env })).stdout);
+    assert.deepEqual([again.is_new, again.balance], [false, 26_000]);
+    const other = await dauys(["orgs", "credit", organizationId, "999", "--reference", "invoice-7"], { env });
+    assert.deepEqual(
+      [other.code, other.stderr],
+      [1, "dauys: the reference invoice-7 was used for another payment\n"],
+    );
+    const ledger = await dauys(["ledger", organizationId], { env });
+    assert.match(
+      ledger.stdout,
+      /grant +\+25000 +25000 +grant:free:org_.*\n.*topup +\+1000 +26000 +topup:invoice-7/,
+    );
+    const listed = JSON.parse((await dauys(["orgs", "list", "--json"], { env })).stdout);
+    const found = listed.data.find((each: { id: string }) => each.id === organizationId);
+    assert.deepEqual([found.balance, found.held], [26_000, 0]);
+    const usage = JSON.parse((await dauys(["usage", organizationId, "--json"], { env })).stdout);
+    assert.deepEqual([usage.balance, usage.data], [26_000, []]);
+    const missing = await dauys(["ledger", "org_x"], { env });
+    assert.deepEqual([missing.code, /there is no organization org_x/.test(missing.stderr)], [1, true]);
+  });
+
   await t.test("what is not there is named", async () => {
     const unknownKey = await dauys(["keys", "revoke", "key_x"], { env });
     assert.deepEqual([unknownKey.code, unknownKey.stderr], [1, "dauys: there is no key key_x\n"]);
@@ -98,7 +123,10 @@ const WRONG: readonly [args: string[], message: RegExp][] = [
   [[], /dauys speak/],
   [["constructor"], /unknown command "constructor"/],
   [["orgs", "create"], /create takes one NAME/],
-  [["orgs", "credit", "org_x", "100"], /credits are not kept yet: they come with the ledger/],
+  [["orgs", "credit", "org_x"], /credit takes ORG and AMOUNT/],
+  [["orgs", "credit", "org_x", "1.5"], /AMOUNT must be a whole number of credits above 0, received "1.5"/],
+  [["ledger"], /ORG is missing/],
+  [["usage", "a", "b"], /only one ORG is taken/],
   [["keys", "revoke"], /revoke takes one KEY_ID/],
   [["keys", "destroy"], /say create, list or revoke/],
   [["keys", "list", "--colour"], /Unknown option '--colour'/],

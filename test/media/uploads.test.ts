@@ -4,7 +4,11 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import {
+  creditDevelopment,
+  type ServiceProcess,
+  startServiceProcess,
+} from "../../bench/support/service-process.js";
 import { errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { type CountingServer, startCounting } from "../fetching/listeners.js";
 import { temporaryFolder } from "../support/folders.js";
@@ -49,7 +53,10 @@ before(async () => {
   service = await startServiceProcess({
     DATA_DIR: join(dataDir, "data"),
     URL_FETCH_ALLOW: "127.0.0.1/32",
+    FILES_PER_ORG: "1000",
   });
+  // A long run of mutants costs more than the free grant.
+  await creditDevelopment(service, 1_000_000_000);
   speech = join(clips, "speech.wav");
   await writeFile(speech, await speak());
   expected = await transcribe(await readFile(speech));

@@ -56,6 +56,13 @@ export class FakeConversations implements Conversations {
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** What the next transcription does. */
   nextTranscription: "answer" | "wait" | SpeechError = "answer";
+  /** What every caller who wants to begin is told. */
+  creditRefusal: SpeechError | null = null;
+  /** `charge` with its delivery and `complete`, as they came. */
+  readonly charges: string[] = [];
+  requireCredit: Conversations["requireCredit"] = async () => {
+    if (this.creditRefusal !== null) throw this.creditRefusal;
+  };
   live: Conversations["live"] = (_caller, _options, sink) => echoLive(sink);
 
   synthesis: Conversations["synthesis"] = (_caller, request) => {
@@ -75,6 +82,8 @@ export class FakeConversations implements Conversations {
           yield { pcm, sampleRateHz: 24_000 };
         }
       },
+      charge: async (delivery) => void this.charges.push(delivery),
+      complete: async () => void this.charges.push("complete"),
       stop: (reason) => {
         isStopped = true;
         this.stops.push(reason);
@@ -107,6 +116,7 @@ export class FakeConversations implements Conversations {
         sampleRateInHz: 8_000,
         modelId: "svc-kk-ru-v2",
         processingSeconds: 0.5,
+        creditsCharged: 8,
       };
     };
     return {

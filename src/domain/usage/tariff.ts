@@ -11,6 +11,27 @@ export const LIVE_TARIFF: Tariff = { credits: 6, perUnits: 1 };
 /** 2 credits per 5 billed characters. */
 export const SYNTHESIS_TARIFF: Tariff = { credits: 2, perUnits: 5 };
 
+/** What is metered. Files and live sessions count samples, synthesis counts characters. */
+export type UsageKind = "synthesis" | "file" | "live";
+
+export type Tariffs = Readonly<Record<UsageKind, Tariff>>;
+
+export const DEFAULT_TARIFFS: Tariffs = { synthesis: SYNTHESIS_TARIFF, file: FILE_TARIFF, live: LIVE_TARIFF };
+
+/** What every new organization is given: one US dollar. */
+export const FREE_GRANT_CREDITS = 25_000;
+
+/** So many units at so many a second; characters come at 1. */
+export interface Quantity {
+  readonly units: number;
+  readonly unitsPerSecond: number;
+}
+
+/** Credits for a use of any kind. */
+export function creditsFor({ units, unitsPerSecond }: Quantity, tariff: Tariff): number {
+  return ceilingOfFraction(units * tariff.credits, unitsPerSecond * tariff.perUnits);
+}
+
 /** Credits for a transcribed file of `sampleCount` samples per channel at its own rate. */
 export function fileCredits(sampleCount: number, sampleRateHz: number, tariff: Tariff = FILE_TARIFF): number {
   return ceilingOfFraction(sampleCount * tariff.credits, sampleRateHz * tariff.perUnits);

@@ -1,5 +1,6 @@
 import type { Migration } from "../migrate.js";
 import { organizationsAndKeys } from "./0001-organizations-and-keys.js";
+import { ledger } from "./0002-ledger.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
-export const MIGRATIONS: readonly Migration[] = [organizationsAndKeys];
+export const MIGRATIONS: readonly Migration[] = [organizationsAndKeys, ledger];

@@ -7,6 +7,7 @@ import {
   type LiveMessage,
   type LiveState,
 } from "../../../actors/session/live-decision.js";
+import { SpeechError } from "../../../src/domain/errors.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 
 const RATE_HZ = 16_000;
@@ -38,6 +39,8 @@ const anyMessage: fc.Arbitrary<LiveMessage> = fc.oneof(
       { type: "close" },
       { type: "going-away", deadlineSeconds: 30 },
       { type: "bad-message", detail: "not JSON" },
+      { type: "settled", credits: 17 },
+      { type: "unfunded", error: new SpeechError("OUT_OF_CREDITS", "out of credits") },
     ),
   },
   {
@@ -93,7 +96,7 @@ test("a stopped session does nothing more, and everything ends exactly once", ()
   );
 });
 
-test("only audio taken while listening counts, and done bills exactly that", () => {
+test("only audio taken while listening counts, and done says that and the charge", () => {
   fc.assert(
     fc.property(fc.array(anyMessage, { maxLength: 30 }), (messages) => {
       const { state, steps, effects } = run(messages);
@@ -105,7 +108,10 @@ test("only audio taken while listening counts, and done bills exactly that", () 
       const done = effects.find(isDone);
       if (done?.type !== "send" || done.message.type !== "done") return;
       assert.equal(done.message.audio_seconds, accepted / RATE_HZ);
-      assert.equal(done.message.credits_charged, Math.ceil((accepted * 6) / RATE_HZ));
+      assert.equal(done.message.credits_charged, 17);
+      const settle = effects.findIndex((effect) => effect.type === "settle");
+      assert.ok(settle >= 0 && settle < effects.indexOf(done), "it was settled before");
+      assert.equal(countOf(effects, "settle"), 1);
     }),
     { numRuns: 500 },
   );
@@ -128,9 +134,11 @@ test("close drains and ends with done and 1000", () => {
     { type: "audio", sampleCount: RATE_HZ / 2, isRefused: false },
     { type: "close" },
     { type: "event", event: { type: "finished" } },
+    { type: "settled", credits: 3 },
   ]);
   assert.deepEqual(effects, [
     { type: "finish" },
+    { type: "settle" },
     { type: "send", message: { type: "done", audio_seconds: 0.5, credits_charged: 3 } },
     { type: "close-socket", code: 1000, reason: "done" },
     { type: "release" },
@@ -142,6 +150,7 @@ test("a service that goes away says so, finishes the audio and closes with 1012"
     { type: "going-away", deadlineSeconds: 30 },
     { type: "close" },
     { type: "event", event: { type: "finished" } },
+    { type: "settled", credits: 0 },
   ]);
   assert.deepEqual(effects.slice(0, 2), [
     { type: "send", message: { type: "going_away", deadline_s: 30 } },
@@ -158,6 +167,7 @@ test("a client that has closed already still gets its 1000 when the service goes
     { type: "close" },
     { type: "going-away", deadlineSeconds: 30 },
     { type: "event", event: { type: "finished" } },
+    { type: "settled", credits: 0 },
   ]);
   assert.equal(countOf(effects, "finish"), 1);
   assert.deepEqual(effects.at(-2), { type: "close-socket", code: 1000, reason: "done" });

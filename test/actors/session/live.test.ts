@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import fc from "fast-check";
 import { LiveSession } from "../../../actors/session/live.js";
+import { SpeechError } from "../../../src/domain/errors.js";
 import type { StreamOptions, StreamServerMessage } from "../../../src/protocol/stream-messages.js";
 import { FakeLiveDecoder, RecordingSink } from "../../support/fake-live.js";
+import { FreeMeter } from "../../support/free-meter.js";
 import { ManualTimers } from "../../support/manual-timers.js";
 import { SILENT } from "../../support/silent-log.js";
 
@@ -17,10 +19,16 @@ interface Opened {
   readonly sink: RecordingSink;
   readonly timers: ManualTimers;
   readonly endings: { count: number };
+  readonly meter: FreeMeter;
 }
 
 /** A session between a decoder and a sink of ours, on manual timers. */
-function opened(t: TestContext, options: StreamOptions = OPTIONS, sink = new RecordingSink()): Opened {
+function opened(
+  t: TestContext,
+  options: StreamOptions = OPTIONS,
+  sink = new RecordingSink(),
+  meter = new FreeMeter(),
+): Opened {
   const timers = ManualTimers.install(t);
   const decoder = new FakeLiveDecoder();
   const endings = { count: 0 };
@@ -31,17 +39,20 @@ function opened(t: TestContext, options: StreamOptions = OPTIONS, sink = new Rec
     sampleRateHz: RATE_HZ,
     options,
     decoder,
+    meter,
+    organizationId: "org_1",
     sink,
     log: SILENT,
     onEnded: () => {
       endings.count++;
     },
   });
-  return { session, decoder, sink, timers, endings };
+  return { session, decoder, sink, timers, endings, meter };
 }
 
 /** What every ending leaves behind: nothing. */
-function assertEnded({ decoder, sink, timers, endings }: Opened): void {
+function assertEnded({ decoder, sink, timers, endings, meter }: Opened): void {
+  assert.deepEqual(meter.settledSamples, [decoder.samples.length], "settled once, for what was accepted");
   assert.equal(endings.count, 1);
   assert.equal(decoder.calls.filter((call) => call === "release").length, 1);
   assert.equal(timers.pendingCount, 0);
@@ -256,4 +267,56 @@ test("whatever happens, nothing is sent after the close and everything is freed 
     }),
     { numRuns: 300 },
   );
+});
+
+test("audio that nothing pays for ends the session with 4429 after the finals of what was paid", (t) => {
+  const all = opened(t);
+  const beyond = new SpeechError("OUT_OF_CREDITS", "out of credits: needs 6 credits, 0 left");
+  all.meter.onFunds({ limitSamples: 3, beyond });
+  all.session.audio(bytesOf([1, 2]));
+  all.session.audio(bytesOf([3, 4, 5]));
+  all.session.audio(bytesOf([6]));
+  assert.deepEqual(all.decoder.samples, [1, 2, 3]);
+  assert.deepEqual(all.decoder.calls, ["finish"]);
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(all.sink.messages, [
+    { type: "error", code: "out_of_credits", detail: beyond.message, retryable: false },
+    { type: "done", audio_seconds: 3 / RATE_HZ, credits_charged: 1 },
+  ]);
+  assert.deepEqual(all.sink.closes, [{ code: 4429, reason: "out_of_credits" }]);
+  assertEnded(all);
+});
+
+test("audio that comes before the meter has spoken waits for it, and close waits behind the audio", (t) => {
+  const all = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  all.session.audio(bytesOf([1, 2, 3]));
+  all.session.finalize();
+  all.session.close();
+  assert.deepEqual([all.decoder.samples, all.decoder.calls], [[], []]);
+  all.meter.onFunds({ limitSamples: 10, beyond: new SpeechError("OUT_OF_CREDITS", "out of credits") });
+  assert.deepEqual(
+    [all.decoder.samples, all.decoder.calls],
+    [
+      [1, 2, 3],
+      ["finalize", "finish"],
+    ],
+  );
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(all.sink.closes, [{ code: 1000, reason: "done" }]);
+  assertEnded(all);
+});
+
+test("a session that is not paid for is told so at once, and early audio is bounded", (t) => {
+  const poor = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  poor.meter.onFunds({ limitSamples: 0, beyond: new SpeechError("AUTH_UNAVAILABLE", "metering is away") });
+  assert.deepEqual(typesOf(poor.sink.messages), ["error auth_unavailable"]);
+  poor.decoder.emit({ type: "finished" });
+  assert.deepEqual(poor.sink.closes, [{ code: 4503, reason: "auth_unavailable" }]);
+  assertEnded(poor);
+  t.mock.restoreAll();
+  const eager = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  eager.session.audio(new Uint8Array(60 * RATE_HZ * 2));
+  assert.deepEqual(eager.sink.closes, []);
+  eager.session.audio(new Uint8Array(2));
+  assert.deepEqual(eager.sink.closes, [{ code: 4400, reason: "too_fast" }]);
 });

@@ -49,7 +49,11 @@ function pcmOf(text: string): Int16Array {
 /** One sentence per argument; `|` cuts it into pieces. */
 function planOf(...sentences: readonly string[]): SynthesisPlan {
   return {
-    sentences: sentences.map((text) => ({ pieces: text.split("|"), pauseSamples: PAUSE_SAMPLES })),
+    sentences: sentences.map((text, index) => ({
+      pieces: text.split("|"),
+      pauseSamples: PAUSE_SAMPLES,
+      charactersThrough: 4 * (index + 1),
+    })),
     billedCharacters: 12,
     sampleRateHz: RATE_HZ,
     voicing: { modelId: "m", voice: "v", speed: 1, nfe: 4, seed: 9 },

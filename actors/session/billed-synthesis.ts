@@ -1,0 +1,103 @@
+import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
+import type { SynthesizedPiece } from "../../src/ports/synthesizer.js";
+import type { Delivery, Hold, UsageMeter, UsageReference } from "../../src/ports/usage-meter.js";
+import type { StopReason, SynthesisConversation } from "./conversation.js";
+
+/** A synthesis that does not know of money. */
+export interface UnbilledSynthesis extends Omit<SynthesisConversation, "charge" | "complete"> {
+  /** Billed characters up to the end of each sentence. */
+  readonly charactersThrough: readonly number[];
+}
+
+/**
+ * A synthesis that is paid for: held before the first sentence is spoken, charged before the first audio is queued.
+ * Whoever leaves after that has paid; what we then fail to deliver is given back.
+ */
+export class BilledSynthesis implements SynthesisConversation {
+  readonly #session: UnbilledSynthesis;
+  readonly #meter: UsageMeter;
+  readonly #reference: UsageReference;
+  #hold: Hold | null = null;
+  /** `over` once it is decided who pays what. */
+  #phase: "held" | "charged" | "over" = "held";
+  #deliveredSentences = 0;
+
+  constructor(meter: UsageMeter, reference: UsageReference, session: UnbilledSynthesis) {
+    this.#meter = meter;
+    this.#reference = reference;
+    this.#session = session;
+  }
+
+  get billedCharacters(): number {
+    return this.#session.billedCharacters;
+  }
+
+  get sampleRateHz(): number {
+    return this.#session.sampleRateHz;
+  }
+
+  async *sentences(): AsyncIterable<SynthesizedPiece> {
+    await this.#open();
+    try {
+      for await (const piece of this.#session.sentences()) {
+        yield piece;
+        // Whoever asks for the next one has sent this one.
+        this.#deliveredSentences++;
+      }
+    } catch (thrown) {
+      this.#end(asSpeechError(thrown).code === "CANCELLED" ? "client-left" : "service-stops");
+      throw thrown;
+    }
+  }
+
+  async charge(delivery: Delivery): Promise<void> {
+    if (this.#phase !== "held") throw cancelled();
+    this.#phase = delivery === "whole" ? "over" : "charged";
+    await this.#hold?.charge(delivery);
+  }
+
+  async complete(): Promise<void> {
+    // An answer without audio: there was nothing to charge for.
+    if (this.#phase === "held") this.#end("service-stops");
+    if (this.#phase !== "charged") return;
+    this.#phase = "over";
+    await this.#hold?.complete();
+  }
+
+  stop(reason: StopReason): void {
+    this.#end(reason);
+    this.#session.stop(reason);
+  }
+
+  async #open(): Promise<void> {
+    if (this.#phase !== "held") throw cancelled();
+    const quantity = { units: this.billedCharacters, unitsPerSecond: 1 };
+    const hold = await this.#meter.hold(this.#reference, "synthesis", quantity);
+    this.#hold = hold;
+    if (this.#isOver) {
+      void hold.release();
+      throw cancelled();
+    }
+  }
+
+  /** A getter, for the compiler does not see that the phase changes while a hold is awaited. */
+  get #isOver(): boolean {
+    return this.#phase === "over";
+  }
+
+  #end(reason: StopReason): void {
+    const phase = this.#phase;
+    this.#phase = "over";
+    if (phase === "held") void this.#hold?.release();
+    else if (phase === "charged" && reason === "client-left") void this.#hold?.complete();
+    else if (phase === "charged") void this.#hold?.refund(this.#deliveredCharacters());
+  }
+
+  #deliveredCharacters(): number {
+    return this.#session.charactersThrough[this.#deliveredSentences - 1] ?? 0;
+  }
+}
+
+function cancelled(): SpeechError {
+  return new SpeechError("CANCELLED", "synthesis was cancelled");
+}

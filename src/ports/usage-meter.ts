@@ -1,0 +1,65 @@
+import type { SpeechError } from "../domain/errors.js";
+import type { Quantity, UsageKind } from "../domain/usage/tariff.js";
+
+/** Who is going to pay, and the id that makes the charge happen at most once. */
+export interface UsageReference {
+  /** Request or session id; never used twice. */
+  readonly id: string;
+  readonly organizationId: string;
+}
+
+/** `begun` can be taken back as long as the answer is not complete; `whole` is final. */
+export type Delivery = "begun" | "whole";
+
+/**
+ * Credits set aside for one piece of work. It is charged or released, once; whatever comes after that does nothing.
+ * When the store is away the wish is kept and carried out later, so none of these fail.
+ */
+export interface Hold {
+  /** What the whole work costs. */
+  readonly credits: number;
+  /** Charges the whole work. */
+  charge(delivery: Delivery): Promise<void>;
+  /** After `charge("begun")`: the answer is complete, the charge is final. */
+  complete(): Promise<void>;
+  /** After `charge("begun")`: we failed; all but what was delivered is given back. */
+  refund(deliveredUnits: number): Promise<void>;
+  /** Nothing was delivered: nothing is charged. */
+  release(): Promise<void>;
+}
+
+/** How much audio a live session may accept in all, and why not more. */
+export interface LiveFunds {
+  readonly limitSamples: number;
+  readonly beyond: SpeechError;
+}
+
+/** One live session's meter: credits are held ahead of the audio and charged once for all of it. */
+export interface LiveMeter {
+  /** Samples accepted so far, in all. Cheap: called for every message, journaled at most every second. */
+  accepted(totalSamples: number): void;
+  /**
+   * Charges the session once, for all samples it accepted; later calls do nothing. `onCharged` is told the credits, at
+   * once or soon.
+   */
+  settle(totalSamples: number, onCharged: (credits: number) => void): void;
+}
+
+export interface UsageMeter {
+  /**
+   * Refuses an organization that could not begin any work of this kind.
+   * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   */
+  requireCredit(organizationId: string, kind: UsageKind): Promise<void>;
+  /**
+   * Sets the price of a piece of work aside.
+   * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   */
+  hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
+  /** Begins to hold credits for a live session; `onFunds` is told the first limit within seconds, and every change of it. */
+  openLive(
+    reference: UsageReference,
+    samplesPerSecond: number,
+    onFunds: (funds: LiveFunds) => void,
+  ): LiveMeter;
+}

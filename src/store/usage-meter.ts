@@ -1,0 +1,193 @@
+import { randomBytes } from "node:crypto";
+import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../domain/usage/tariff.js";
+import type { Log } from "../observe/log.js";
+import type {
+  Delivery,
+  Hold,
+  LiveFunds,
+  LiveMeter,
+  UsageMeter,
+  UsageReference,
+} from "../ports/usage-meter.js";
+import type { Accounts } from "./accounts.js";
+import type { Holds, NewHold } from "./holds.js";
+import { LiveHolds, leastLiveCredits } from "./live-holds.js";
+import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
+import type { ServiceInstances } from "./service-instances.js";
+import { Settlements } from "./settlements.js";
+import { sweep } from "./sweep.js";
+import { within } from "./within.js";
+
+/** Times in milliseconds. */
+export interface MeterRules {
+  /** A question that a client waits for. */
+  readonly answerMs: number;
+  readonly heartbeatMs: number;
+  /** A service that gave no sign of life for this long is taken to be gone. */
+  readonly silentMs: number;
+  readonly journalMs: number;
+  /** How long the end of the service waits for settlements. */
+  readonly closeMs: number;
+}
+
+export const DEFAULT_METER_RULES: MeterRules = {
+  answerMs: 3_000,
+  heartbeatMs: 5_000,
+  silentMs: 30_000,
+  journalMs: 1_000,
+  closeMs: 5_000,
+};
+
+export interface MeterParts {
+  readonly accounts: Accounts;
+  readonly holds: Holds;
+  readonly instances: ServiceInstances;
+  readonly tariffs: Tariffs;
+  readonly log: Log;
+  readonly rules?: Partial<MeterRules>;
+}
+
+/** The id of a service that starts now. */
+export function newServiceId(): string {
+  return `svc_${randomBytes(12).toString("hex")}`;
+}
+
+/** Metering on PostgreSQL: one running service, its signs of life, and its sweep after services that are gone. */
+export class PostgresUsageMeter implements UsageMeter {
+  readonly serviceId: string;
+  readonly #parts: MeterParts;
+  readonly #rules: MeterRules;
+  readonly #settlements: Settlements;
+  readonly #liveHolds: LiveHolds;
+  #heartbeat: NodeJS.Timeout | null = null;
+  /** Since when every sign of life has reached the database. */
+  #heardSinceMs: number | null = null;
+  #beating: Promise<void> = Promise.resolve();
+
+  constructor(parts: MeterParts, serviceId: string) {
+    this.#parts = parts;
+    this.serviceId = serviceId;
+    this.#rules = { ...DEFAULT_METER_RULES, ...parts.rules };
+    this.#settlements = new Settlements(parts.log);
+    this.#liveHolds = new LiveHolds({
+      holds: parts.holds,
+      settlements: this.#settlements,
+      log: parts.log,
+      journalMs: this.#rules.journalMs,
+      answerMs: this.#rules.answerMs,
+    });
+  }
+
+  /** Enters the service and settles what services left behind that are gone: `predecessorId` is known to be. */
+  async start(predecessorId: string | null): Promise<void> {
+    const { instances, log } = this.#parts;
+    await instances.beat(this.serviceId);
+    this.#heardSinceMs = performance.now();
+    if (predecessorId !== null) await instances.remove(predecessorId);
+    const settled = await sweep(this.#parts.holds);
+    if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+    this.#heartbeat = setInterval(() => {
+      this.#beating = this.#beat();
+    }, this.#rules.heartbeatMs).unref();
+  }
+
+  /** Lets settlements finish, and signs the service off. May be called twice. */
+  async close(): Promise<void> {
+    if (this.#heartbeat === null) return;
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = null;
+    await this.#beating;
+    await this.#liveHolds.close();
+    await this.#settlements.close(this.#rules.closeMs);
+    await within(this.#rules.answerMs, this.#parts.instances.remove(this.serviceId)).catch((error) => {
+      // The sweep of another service, or our next start, comes to the same end a little later.
+      this.#parts.log.warn({ err: error }, "service not signed off");
+    });
+  }
+
+  async requireCredit(organizationId: string, kind: UsageKind): Promise<void> {
+    const least = kind === "live" ? leastLiveCredits(this.#parts.tariffs.live) : 1;
+    const balance = await this.#ask(this.#parts.accounts.find(organizationId));
+    const available = balance?.available ?? 0;
+    if (available < least) throw outOfCredits(least, available);
+  }
+
+  async hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold> {
+    const { holds, accounts } = this.#parts;
+    const hold = this.#newHold(reference, kind, quantity);
+    const credits = creditsFor(quantity, hold.tariff);
+    let isHeld: boolean;
+    try {
+      isHeld = await this.#ask(holds.open(hold));
+    } catch (error) {
+      // It may have been opened all the same.
+      void this.#settlements.settle(hold.id, () => holds.void(hold));
+      throw error;
+    }
+    if (isHeld) return this.#held(hold, credits);
+    const balance = await this.#ask(accounts.find(hold.organizationId));
+    throw outOfCredits(credits, balance?.available ?? 0);
+  }
+
+  openLive(
+    reference: UsageReference,
+    samplesPerSecond: number,
+    onFunds: (funds: LiveFunds) => void,
+  ): LiveMeter {
+    const hold = this.#newHold(reference, "live", { units: 0, unitsPerSecond: samplesPerSecond });
+    return this.#liveHolds.open(hold, onFunds);
+  }
+
+  #newHold(reference: UsageReference, kind: UsageKind, quantity: Quantity): NewHold {
+    const tariff = this.#parts.tariffs[kind];
+    return { ...reference, serviceId: this.serviceId, kind, quantity, tariff };
+  }
+
+  /** Steps of one hold follow one another, so that a late charge cannot overtake the release after it. */
+  #held(hold: NewHold, credits: number): Hold {
+    const { holds } = this.#parts;
+    const { units } = hold.quantity;
+    let last: Promise<unknown> = Promise.resolve();
+    const then = async (work: () => Promise<unknown>): Promise<void> => {
+      const done = last.then(() => this.#settlements.settle(hold.id, work));
+      last = done;
+      // Whoever waits for a settlement has work of its own to go on with: a database that is away must not stop it.
+      await within(this.#rules.answerMs, done).catch(() => {});
+    };
+    return {
+      credits,
+      charge: (delivery: Delivery) =>
+        then(() => holds.post(hold.id, units, delivery === "whole" ? "settled" : "posted")),
+      complete: () => then(() => holds.complete(hold.id)),
+      refund: (deliveredUnits) => then(() => holds.refund(hold.id, deliveredUnits)),
+      release: () => then(() => holds.void(hold)),
+    };
+  }
+
+  async #beat(): Promise<void> {
+    const { instances, holds, log } = this.#parts;
+    try {
+      await instances.beat(this.serviceId);
+      const nowMs = performance.now();
+      this.#heardSinceMs ??= nowMs;
+      // While the database was away nobody's signs of life arrived: all get the time to give one.
+      if (nowMs - this.#heardSinceMs >= this.#rules.silentMs)
+        await instances.removeSilent(this.#rules.silentMs);
+      const settled = await sweep(holds);
+      if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+    } catch (error) {
+      this.#heardSinceMs = null;
+      log.warn({ err: error }, "sign of life not written");
+    }
+  }
+
+  /** @throws {SpeechError} `AUTH_UNAVAILABLE` when the database does not answer in time */
+  async #ask<T>(question: Promise<T>): Promise<T> {
+    try {
+      return await within(this.#rules.answerMs, question);
+    } catch (cause) {
+      this.#parts.log.warn({ err: cause }, "metering not available");
+      throw meteringUnavailable(cause);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { SpeechError } from "../../src/domain/errors.js";
+import { creditsFor, LIVE_TARIFF } from "../../src/domain/usage/tariff.js";
+import type { Hold, LiveFunds, LiveMeter, UsageMeter } from "../../src/ports/usage-meter.js";
+
+/** A meter without money behind it: everybody may do everything, and tests read what would have been charged. */
+export class FreeMeter implements UsageMeter {
+  /** `hold`, `charge begun`, `charge whole`, `complete`, `refund N` and `release`, as they came. */
+  readonly calls: string[] = [];
+  /** Samples of each live session that was settled. */
+  readonly settledSamples: number[] = [];
+  /** What the next hold is answered with. */
+  refusal: SpeechError | null = null;
+  onFunds: (funds: LiveFunds) => void = () => {};
+
+  readonly #isPatient: boolean;
+
+  /** A patient meter says nothing about funds until the test does. */
+  constructor({ isPatient = false } = {}) {
+    this.#isPatient = isPatient;
+  }
+
+  async requireCredit(): Promise<void> {}
+
+  async hold(): Promise<Hold> {
+    this.calls.push("hold");
+    if (this.refusal !== null) throw this.refusal;
+    const note = (call: string) => async () => void this.calls.push(call);
+    return {
+      credits: 7,
+      charge: (delivery) => note(`charge ${delivery}`)(),
+      complete: note("complete"),
+      refund: (units) => note(`refund ${units}`)(),
+      release: note("release"),
+    };
+  }
+
+  openLive(_reference: unknown, samplesPerSecond: number, onFunds: (funds: LiveFunds) => void): LiveMeter {
+    this.onFunds = onFunds;
+    if (!this.#isPatient)
+      onFunds({
+        limitSamples: Number.POSITIVE_INFINITY,
+        beyond: new SpeechError("AUTH_UNAVAILABLE", "never"),
+      });
+    let isSettled = false;
+    return {
+      accepted: () => {},
+      settle: (totalSamples, onCharged) => {
+        if (isSettled) return;
+        isSettled = true;
+        this.settledSamples.push(totalSamples);
+        onCharged(creditsFor({ units: totalSamples, unitsPerSecond: samplesPerSecond }, LIVE_TARIFF));
+      },
+    };
+  }
+}
