@@ -159,7 +159,9 @@ export class LiveStepper {
     const tailFrames = cut === "too-long" ? 0 : Math.ceil(slot.pauseFrames / 2);
     const endSample = (slot.toSessionFrame(endpointerEnd) + tailFrames) * frameSamples;
     const startSample = startFrame * frameSamples;
-    const pcm = new Float32Array(Math.max(0, Math.min(endSample, markSample) - startSample));
+    // The silence after the last audio is ours: nothing may be said to have been spoken in it.
+    const audioEnd = slot.finishSample ?? Number.POSITIVE_INFINITY;
+    const pcm = new Float32Array(Math.max(0, Math.min(endSample, markSample, audioEnd) - startSample));
     slot.readPcm(startSample, pcm);
     return this.#utterances.decode(pcm, startSample / sampleRateHz);
   }
@@ -204,7 +206,10 @@ export class LiveStepper {
       utterance: slot.nextUtterance,
       text: isHeard ? decoded.text : null,
       startSample: Math.round((words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz) * sampleRateHz),
-      endSample: Math.round((words.at(-1)?.end ?? (endFrame * frameSamples) / sampleRateHz) * sampleRateHz),
+      endSample: Math.min(
+        Math.round((words.at(-1)?.end ?? (endFrame * frameSamples) / sampleRateHz) * sampleRateHz),
+        slot.finishSample ?? Number.POSITIVE_INFINITY,
+      ),
       words,
       resumeSample: slot.resumeSample,
     });
@@ -226,7 +231,7 @@ export class LiveStepper {
       utterance: slot.nextUtterance,
       text,
       startSample: slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples,
-      endSample: nextFrame * frameSamples,
+      endSample: Math.min(nextFrame * frameSamples, slot.finishSample ?? Number.POSITIVE_INFINITY),
     });
   }
 

@@ -113,11 +113,11 @@ async function writeFrames(response: IncomingMessage, output: string): Promise<v
     try {
       let sampleRateHz = 0;
       let bytes = 0;
-      const placeholder = (rateHz: number) => {
+      const provisionalHeader = (rateHz: number) => {
         sampleRateHz = rateHz;
         return wavHeader(rateHz, 0);
       };
-      for await (const part of joinedPcm(response, placeholder)) {
+      for await (const part of joinedPcm(response, provisionalHeader)) {
         await file.write(part, 0, part.length, bytes);
         bytes += part.length;
       }

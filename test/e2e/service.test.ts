@@ -73,6 +73,24 @@ describe("spoken, transcribed and heard again", () => {
   });
 });
 
+test("no result of a live session ends after the audio that was sent", async () => {
+  const pcm = toPcm(await speak({ text: "Қайырлы таң, достар!", nfe: 8 }));
+  const run = await runLive({
+    url: service.url,
+    key: service.key,
+    pcm,
+    messageSamples: 640,
+    isPaced: false,
+    query: "?words=true",
+  });
+  const results = run.received.flatMap(({ message }) =>
+    message.type === "final" || message.type === "partial" ? [message] : [],
+  );
+  assert.ok(results.some(({ type }) => type === "final"));
+  for (const { end } of results)
+    assert.ok(end <= pcm.length / 16_000, `${end} s of ${pcm.length / 16_000} s`);
+});
+
 test("sentences of /v1/tts/stream are complete WAV files that join to the whole", async () => {
   const answer = await post("/v1/tts/stream", { text: SENTENCES.join(" "), nfe: 8 });
   assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
