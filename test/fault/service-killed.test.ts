@@ -10,9 +10,7 @@ test(`after kill -9 at ${ROUNDS} random moments every answer and session is char
   const report = await killRounds(await temporaryFolder(), ROUNDS);
   t.diagnostic(JSON.stringify(report));
   assert.ok(report.answered > 0 && report.sessions > 0, "there was load");
-  // A kill in the very millisecond between a charge and its answer cannot be told from an answer that was lost.
-  assert.ok(
-    report.chargedUnanswered <= 1 + ROUNDS / 50,
-    `${report.chargedUnanswered} charges without an answer`,
-  );
+  // A charge is committed just before its answer leaves: a kill in between charges an answer that is lost, about once in
+  // four rounds (ARCHITECTURE.md). Charging all work in flight, the mistake this looks for, would be a dozen a round.
+  assert.ok(report.chargedUnanswered <= 2 + ROUNDS, `${report.chargedUnanswered} charges without an answer`);
 });
