@@ -1,4 +1,5 @@
 import type { SynthesisConversation } from "../../actors/session/conversation.js";
+import { concatenatePcm } from "../domain/audio/pcm.js";
 import { writeWav } from "../domain/audio/wav.js";
 import { parseSynthesisRequest } from "../protocol/synthesis-request.js";
 import { encodeWavFrame, WAV_FRAMES } from "../protocol/wav-frames.js";
@@ -30,7 +31,7 @@ async function speak(
 export async function answerWithWav(exchange: Exchange, conversation: SynthesisConversation): Promise<void> {
   const pieces: Int16Array[] = [];
   for await (const { pcm } of conversation.sentences()) pieces.push(pcm);
-  const wav = writeWav(joined(pieces), conversation.sampleRateHz);
+  const wav = writeWav(concatenatePcm(pieces), conversation.sampleRateHz);
   await conversation.charge("whole");
   exchange.start(200, {
     "content-type": "audio/wav",
@@ -63,14 +64,4 @@ async function answerWithFrames(exchange: Exchange, conversation: SynthesisConve
   if (exchange.status === null) start();
   await conversation.complete();
   await exchange.end();
-}
-
-function joined(pieces: readonly Int16Array[]): Int16Array {
-  const whole = new Int16Array(pieces.reduce((total, piece) => total + piece.length, 0));
-  let offset = 0;
-  for (const piece of pieces) {
-    whole.set(piece, offset);
-    offset += piece.length;
-  }
-  return whole;
 }
