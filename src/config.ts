@@ -27,13 +27,21 @@ export interface Config {
   readonly devApiKey: string | null;
   readonly logLevel: (typeof LOG_LEVELS)[number];
   readonly front: (typeof FRONTS)[number];
+  /** Threads that hold the sockets; 1 is the main thread itself. */
+  readonly frontThreads: number;
   /** Absolute. */
   readonly modelsDir: string;
   readonly fileWorkers: number;
   readonly liveWorkers: number;
   readonly synthesisWorkers: number;
+  /** Pieces that may share one run of a synthesis worker's model. */
+  readonly synthesisRows: number;
   /** Threads inside one operator of one graph. */
   readonly ortThreads: number;
+  /** Whether models are loaded at start, or by the first request that needs them. */
+  readonly modelPreload: boolean;
+  /** An engine without work for this long gives its models' memory back; 0 means never. */
+  readonly modelIdleMs: number;
   /** How long running work may go on after SIGTERM. */
   readonly drainMs: number;
   readonly operatorHost: string;
@@ -43,6 +51,8 @@ export interface Config {
   readonly concurrency: Readonly<Record<OrganizationTier, ConcurrencyLimits>>;
   /** Null means a pepper made once in `dataDir`. */
   readonly keyPepper: string | null;
+  /** Disk space for long answers that may be asked for again under their idempotency key. */
+  readonly keptAnswersBytes: number;
   /** Prices of use, as fractions of whole numbers. */
   readonly tariffs: Tariffs;
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
@@ -70,11 +80,20 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     devApiKey: developmentKey(read("DEV_API_KEY")),
     logLevel: oneOf("LOG_LEVEL", read("LOG_LEVEL") ?? "info", LOG_LEVELS),
     front: oneOf("FRONT", read("FRONT") ?? "auto", FRONTS),
+    frontThreads: frontThreads(read("FRONT_THREADS"), read("FRONT")),
     modelsDir: resolve(read("MODELS_DIR") ?? resolve(PACKAGE_ROOT, "models")),
     fileWorkers: workers("FILE_WORKERS", read("FILE_WORKERS")),
     liveWorkers: workers("LIVE_WORKERS", read("LIVE_WORKERS")),
     synthesisWorkers: workers("SYNTHESIS_WORKERS", read("SYNTHESIS_WORKERS")),
+    synthesisRows: integer("SYNTHESIS_ROWS", read("SYNTHESIS_ROWS"), {
+      lowest: 1,
+      highest: 64,
+      otherwise: 1,
+    }),
     ortThreads: workers("ORT_THREADS", read("ORT_THREADS")),
+    modelPreload: flag("MODEL_PRELOAD", read("MODEL_PRELOAD") ?? "true"),
+    modelIdleMs:
+      1000 * integer("MODEL_IDLE_S", read("MODEL_IDLE_S"), { lowest: 0, highest: 1_000_000, otherwise: 900 }),
     drainMs: 1000 * integer("DRAIN_S", read("DRAIN_S"), { lowest: 0, highest: 3600, otherwise: 30 }),
     operatorHost: hostname("OPERATOR_HOST", read("OPERATOR_HOST") ?? "127.0.0.1"),
     operatorPort: integer("OPERATOR_PORT", read("OPERATOR_PORT"), {
@@ -95,6 +114,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       }),
     }),
     keyPepper: pepper(read("KEY_PEPPER")),
+    keptAnswersBytes:
+      2 ** 20 *
+      integer("KEPT_ANSWERS_MB", read("KEPT_ANSWERS_MB"), {
+        lowest: 0,
+        highest: 1_000_000,
+        otherwise: 1_024,
+      }),
     tariffs: Object.freeze({
       synthesis: tariff("TARIFF_SYNTHESIS", read("TARIFF_SYNTHESIS"), DEFAULT_TARIFFS.synthesis),
       file: tariff("TARIFF_FILE", read("TARIFF_FILE"), DEFAULT_TARIFFS.file),
@@ -130,8 +156,23 @@ function workers(name: string, value: string | null): number {
   return integer(name, value, { lowest: 1, highest: Math.max(64, availableParallelism()), otherwise: 1 });
 }
 
+/** Only the native front can share its port between threads. */
+function frontThreads(value: string | null, front: string | null): number {
+  const count = workers("FRONT_THREADS", value);
+  if (count === 1 || front !== "node") return count;
+  throw broken(
+    "FRONT_THREADS",
+    "must be 1 with FRONT=node, whose threads cannot share a port",
+    String(count),
+  );
+}
+
 function perOrganization(name: string, value: string | null, otherwise: number): number {
   return integer(name, value, { lowest: 0, highest: 100_000, otherwise });
+}
+
+function flag(name: string, value: string): boolean {
+  return oneOf(name, value, ["true", "false"]) === "true";
 }
 
 function oneOf<const T extends string>(name: string, value: string, allowed: readonly T[]): T {

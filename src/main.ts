@@ -32,6 +32,7 @@ async function main(): Promise<void> {
       service.injectFault("live");
       service.injectFault("synthesis");
     });
+    process.on("SIGHUP", () => service.injectFault("front"));
   }
   void service.lost.then((error) => {
     log.fatal({ err: error }, "the service cannot go on");
@@ -50,6 +51,7 @@ function banner(host: string, { port, developmentKey }: Service): string {
   return `
 Dauys listens on ${address}
 Development key: ${developmentKey}
+Console: ${address}/console
 
 Speak:
   curl -s ${address}/v1/tts -H "${key}" -H "Content-Type: application/json" \\

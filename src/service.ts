@@ -2,7 +2,13 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { LiveEngine } from "../actors/engine/live-engine.js";
+import { LiveEngine, type LiveObserver } from "../actors/engine/live-engine.js";
+import { type Engine, ResidentModel } from "../actors/engine/resident-model.js";
+import {
+  ResidentLiveDecoder,
+  ResidentSynthesizer,
+  ResidentTranscriber,
+} from "../actors/engine/resident-ports.js";
 import { SynthesisEngine } from "../actors/engine/synthesis-engine.js";
 import { TranscriptionEngine } from "../actors/engine/transcription-engine.js";
 import { BilledSynthesis } from "../actors/session/billed-synthesis.js";
@@ -10,8 +16,10 @@ import { BilledTranscription } from "../actors/session/billed-transcription.js";
 import type { Caller, CatalogModel, Conversations } from "../actors/session/conversation.js";
 import { LiveSession } from "../actors/session/live.js";
 import { planSynthesis } from "../actors/session/plan-synthesis.js";
+import { PrepaidMeter } from "../actors/session/prepaid-meter.js";
 import { SynthesisSession } from "../actors/session/synthesis.js";
 import { TranscriptionSession } from "../actors/session/transcription.js";
+import { loadBinding } from "../native/beam/binding.js";
 import {
   findPackages,
   type ModelManifest,
@@ -19,19 +27,27 @@ import {
   type RecognizerManifest,
   type SynthesizerManifest,
 } from "../native/onnx/model-package.js";
+import { readAlphabet } from "../native/onnx/tokens.js";
 import { startFilePool, startLiveWorker, startSynthesisWorker } from "../native/worker/start-workers.js";
 import type { Config } from "./config.js";
+import { consoleApi } from "./console/api.js";
+import { pageRoutes } from "./console/pages-routes.js";
+import { TemporaryKeys } from "./console/temporary-keys.js";
 import { SpeechError } from "./domain/errors.js";
+import type { Tariffs } from "./domain/usage/tariff.js";
 import { AddressPolicy } from "./fetching/address-policy.js";
 import { UrlFetcher } from "./fetching/url-fetcher.js";
+import { ThreadedFront } from "./front-threads/threaded-front.js";
 import { DecodingTranscriber } from "./media/decoding-transcriber.js";
 import { openDecoder } from "./media/open-decoder.js";
 import type { Log } from "./observe/log.js";
 import { Metrics } from "./observe/metrics.js";
+import type { AudioDecoder } from "./ports/audio-decoder.js";
 import { systemClock } from "./ports/clock.js";
-import type { Transcriber } from "./ports/transcriber.js";
-import type { UsageMeter, UsageReference } from "./ports/usage-meter.js";
+import type { FrontHandlers } from "./ports/front.js";
+import type { UsageMeter, UsageOrigin, UsageReference } from "./ports/usage-meter.js";
 import { openStore, type Store } from "./store/store.js";
+import { AnswerFiles } from "./transport/answer-files.js";
 import { startOperatorServer } from "./transport/operator-server.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
@@ -47,7 +63,7 @@ export interface Service {
   /** Settles when something the service cannot be without does not come back: it should stop and be started anew. */
   readonly lost: Promise<Error>;
   /** For fault tests; does nothing unless the service was started with `allowFaults`. */
-  injectFault(room: "live" | "synthesis"): void;
+  injectFault(room: "live" | "synthesis" | "front"): void;
   /** Refuses new work, lets running work finish, and ends everything in reverse order. May be called twice. */
   stop(): Promise<void>;
 }
@@ -75,21 +91,58 @@ export async function startService({ config, log, allowFaults = false }: Service
     owned.push({ name: "store", stop: () => store.close() });
     const meter = await store.startMeter(config.tariffs);
     const packages = await findPackages(config.modelsDir);
-    const engines = makeEngines({ config, log, allowFaults, spoolFolder, packages });
+    const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
+    metrics.beamSearchNative.set(hasNativeSearch(log) ? 1 : 0);
+    const engines = makeEngines({ config, log, allowFaults, spoolFolder, packages, metrics });
     owned.push({ name: "live engine", stop: () => engines.live.stop() });
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
-    await Promise.all([engines.live.start(), engines.transcription.start(), engines.synthesis.start()]);
-    const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
-    const conversations = makeConversations({ engines, meter, packages, log });
+    const { live, transcription, synthesis } = engines;
+    if (config.modelPreload) {
+      await Promise.all([live.preload(), transcription.preload(), synthesis.preload()]);
+    }
+    const alphabet = await readAlphabet(engines.recognizer);
+    const conversations = makeConversations({
+      engines,
+      meter,
+      tariffs: config.tariffs,
+      packages,
+      alphabet,
+      spoolFolder,
+      metrics,
+      log,
+    });
+    const answers = await AnswerFiles.open({
+      folder: join(config.dataDir, "answers"),
+      capacityBytes: config.keptAnswersBytes,
+      log,
+    });
+    owned.push({ name: "kept answers", stop: async () => answers.close() });
+    let threads: ThreadedFront | null = null;
+    const makeFront = (handlers: FrontHandlers) => {
+      threads = new ThreadedFront({ threadCount: config.frontThreads, handlers, log, allowFaults });
+      return threads;
+    };
+    const temporaryKeys = new TemporaryKeys(store.keys, systemClock);
+    const consoleDeps = {
+      store: store.console,
+      topUps: store.vouchers,
+      temporaryKeys,
+      clock: systemClock,
+      log,
+    };
     const transport = createTransport({
       front: config.front,
+      ...(config.frontThreads > 1 && { makeFront }),
       conversations,
-      keys: store.keys,
+      keys: temporaryKeys,
+      extraRoutes: [...consoleApi(consoleDeps), ...pageRoutes()],
       isReady: () => store.isReachable(),
       spoolDir: spoolFolder,
+      idempotency: store.startIdempotency(meter.serviceId),
+      answers,
       urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
-      limitsOf: () => config.concurrency.paid,
+      limitsOf: ({ tier }) => config.concurrency[tier],
       metrics,
       log,
     });
@@ -99,7 +152,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       const operator = await startOperatorServer({ host, port, metrics, log });
       owned.push({ name: "operator port", stop: () => operator.close() });
     }
-    return await serve({ config, store, transport, engines, isFirstStart, stopOwned });
+    return await serve({ config, store, transport, threads, engines, isFirstStart, stopOwned });
   } catch (error) {
     await stopOwned();
     throw error;
@@ -110,6 +163,8 @@ interface Serving {
   readonly config: Config;
   readonly store: Store;
   readonly transport: Transport;
+  /** Null while the main thread is the front. */
+  readonly threads: ThreadedFront | null;
   readonly engines: Engines;
   readonly isFirstStart: boolean;
   readonly stopOwned: () => Promise<void>;
@@ -119,6 +174,7 @@ async function serve({
   config,
   store,
   transport,
+  threads,
   engines,
   isFirstStart,
   stopOwned,
@@ -134,8 +190,11 @@ async function serve({
     port,
     developmentKey,
     isFirstStart,
-    lost: store.lost,
-    injectFault: (room) => engines[room].injectFault(),
+    lost: threads === null ? store.lost : Promise.race([store.lost, threads.lost]),
+    injectFault: (room) => {
+      if (room === "front") threads?.injectFault();
+      else engines[room].warmEngine?.injectFault();
+    },
     stop: () => {
       stopping ??= stop();
       return stopping;
@@ -144,12 +203,12 @@ async function serve({
 }
 
 interface Engines {
-  readonly live: LiveEngine;
-  readonly transcription: TranscriptionEngine;
-  /** The transcription engine behind a decoder, so that it takes files of any container. */
-  readonly files: Transcriber;
-  readonly synthesis: SynthesisEngine;
-  readonly recognizer: RecognizerManifest;
+  readonly live: ResidentModel<LiveEngine>;
+  readonly transcription: ResidentModel<TranscriptionEngine>;
+  /** Stands before the transcription engine, so that it takes files of any container. */
+  readonly decoder: AudioDecoder;
+  readonly synthesis: ResidentModel<SynthesisEngine>;
+  readonly recognizer: ModelPackage<RecognizerManifest>;
   readonly synthesizer: SynthesizerManifest;
 }
 
@@ -159,69 +218,114 @@ function makeEngines(options: {
   allowFaults: boolean;
   spoolFolder: string;
   packages: readonly ModelPackage[];
+  metrics: Metrics;
 }): Engines {
-  const { config, log, allowFaults, spoolFolder, packages } = options;
+  const { config, log, allowFaults, spoolFolder, packages, metrics } = options;
   const recognizer = packageFor<RecognizerManifest>(packages, "transcription", config.modelsDir);
   const synthesizer = packageFor<SynthesizerManifest>(packages, "synthesis", config.modelsDir);
   const settings = { intraOpThreads: config.ortThreads, allowFaults };
   const recognizerSettings = { ...settings, modelFolder: recognizer.folder };
-  const synthesizerSettings = { ...settings, modelFolder: synthesizer.folder };
+  const rows = config.synthesisRows;
+  const synthesizerSettings = { ...settings, modelFolder: synthesizer.folder, rows };
   const { frameSamples, contextFrames, sampleRateHz, id } = recognizer.manifest;
-  const transcription = new TranscriptionEngine({
-    pool: startFilePool({ ...recognizerSettings, workerCount: config.fileWorkers }),
-    modelId: id,
-    sampleRateHz,
-    spoolFolder,
-    maxSeconds: MAX_FILE_SECONDS,
-    log,
-  });
-  const decoder = openDecoder({
-    searchPath: process.env["PATH"] ?? "",
-    maxSeconds: MAX_FILE_SECONDS,
-    log,
-  });
+  const resident = <E extends Engine>(name: string, makeEngine: () => E) =>
+    new ResidentModel<E>({
+      name,
+      makeEngine,
+      idleMs: config.modelIdleMs,
+      observer: metrics.observeModel(name),
+      clock: systemClock,
+      log,
+    });
   return {
-    recognizer: recognizer.manifest,
+    recognizer,
     synthesizer: synthesizer.manifest,
-    live: new LiveEngine({
-      workerCount: config.liveWorkers,
-      startWorker: (cells, onMessage) => startLiveWorker(recognizerSettings, cells, onMessage),
-      contextSamples: contextFrames * frameSamples,
-      sampleRateHz,
-      clock: systemClock,
+    live: resident("live", () => {
+      return new LiveEngine({
+        workerCount: config.liveWorkers,
+        startWorker: (cells, onMessage) => startLiveWorker(recognizerSettings, cells, onMessage),
+        contextSamples: contextFrames * frameSamples,
+        sampleRateHz,
+        clock: systemClock,
+        log,
+        observer: liveObserver(metrics),
+      });
+    }),
+    transcription: resident("transcription", () => {
+      return new TranscriptionEngine({
+        pool: startFilePool({ ...recognizerSettings, workerCount: config.fileWorkers }),
+        modelId: id,
+        sampleRateHz,
+        spoolFolder,
+        maxSeconds: MAX_FILE_SECONDS,
+        log,
+      });
+    }),
+    decoder: openDecoder({
+      searchPath: process.env["PATH"] ?? "",
+      maxSeconds: MAX_FILE_SECONDS,
       log,
     }),
-    transcription,
-    files: new DecodingTranscriber(decoder, transcription, spoolFolder),
-    synthesis: new SynthesisEngine({
-      workerCount: config.synthesisWorkers,
-      startWorker: (shared, onMessage) => startSynthesisWorker(synthesizerSettings, shared, onMessage),
-      sampleRateHz: synthesizer.manifest.sampleRateHz,
-      clock: systemClock,
-      log,
+    synthesis: resident("synthesis", () => {
+      return new SynthesisEngine({
+        workerCount: config.synthesisWorkers,
+        startWorker: (shared, onMessage) => startSynthesisWorker(synthesizerSettings, shared, onMessage),
+        sampleRateHz: synthesizer.manifest.sampleRateHz,
+        observer: metrics.observeSynthesis,
+        clock: systemClock,
+        log,
+      });
     }),
+  };
+}
+
+function liveObserver(metrics: Metrics): LiveObserver {
+  return {
+    paced({ stepsMs, busyMs, runMs }) {
+      for (const stepMs of stepsMs) metrics.asrStepMs.observe(stepMs);
+      metrics.liveWorkerBusySeconds.inc(busyMs / 1_000);
+      metrics.liveWorkerRunSeconds.inc(runMs / 1_000);
+    },
+    ringFull: () => metrics.ringFull.inc(),
   };
 }
 
 function makeConversations(parts: {
   engines: Engines;
   meter: UsageMeter;
+  tariffs: Tariffs;
   packages: readonly ModelPackage[];
+  alphabet: ReadonlySet<string>;
+  spoolFolder: string;
+  metrics: Metrics;
   log: Log;
 }): Conversations {
-  const { engines, meter, packages, log } = parts;
+  const { engines, meter, tariffs, packages, alphabet, spoolFolder, metrics, log } = parts;
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
-  const { live, files: transcription, synthesis, recognizer } = engines;
+  const { transcription, decoder, synthesis } = engines;
+  const recognizer = engines.recognizer.manifest;
+  const live = new ResidentLiveDecoder(engines.live);
+  const meterOf = ({ paid }: Caller) => (paid === undefined ? meter : new PrepaidMeter(meter, tariffs, paid));
   return {
     models,
+    alphabet,
     requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
-    synthesis: (caller, request) => {
-      const session = new SynthesisSession(planSynthesis(request, models), synthesis);
-      return new BilledSynthesis(meter, usageReference(caller), session);
+    synthesis: (caller, request, delivery) => {
+      const synthesizer = new ResidentSynthesizer(synthesis, systemClock, caller.onModelWait);
+      const plan = planSynthesis(request, models);
+      const { droppedCharacters } = plan;
+      if (droppedCharacters > 0) {
+        metrics.textDroppedCharacters.inc(droppedCharacters);
+        log.debug({ requestId: caller.requestId, droppedCharacters }, "characters without a reading dropped");
+      }
+      const session = new SynthesisSession(plan, { synthesizer, delivery, clock: systemClock });
+      return new BilledSynthesis(meterOf(caller), usageReference(caller), session);
     },
-    transcription: (caller, path) =>
-      new BilledTranscription(meter, usageReference(caller), (onLength) => {
-        return new TranscriptionSession(path, transcription, systemClock, onLength);
+    transcription: (caller, path, hotWords) =>
+      new BilledTranscription(meterOf(caller), usageReference(caller), (onLength) => {
+        const transcriber = new ResidentTranscriber(transcription, systemClock, caller.onModelWait);
+        const files = new DecodingTranscriber(decoder, transcriber, spoolFolder);
+        return new TranscriptionSession(path, files, systemClock, onLength, hotWords);
       }),
     live: (caller, options, sink) =>
       new LiveSession({
@@ -233,6 +337,7 @@ function makeConversations(parts: {
         decoder: live,
         meter,
         organizationId: caller.identity.organizationId,
+        origin: usageOrigin(caller),
         sink,
         log: log.child({ requestId: caller.requestId }),
         onEnded: () => {},
@@ -240,9 +345,23 @@ function makeConversations(parts: {
   };
 }
 
+/** Says once which search finals come from; the workers choose in the same way. */
+function hasNativeSearch(log: Log): boolean {
+  const { missing } = loadBinding();
+  if (missing === null) log.info({ search: "native" }, "beam search");
+  else
+    log.warn({ search: "typescript", reason: missing }, "beam search: no native addon, finals cost more CPU");
+  return missing === null;
+}
+
 /** One request, one charge. */
-function usageReference({ requestId, identity }: Caller): UsageReference {
-  return { id: requestId, organizationId: identity.organizationId };
+function usageReference(caller: Caller): UsageReference {
+  const { requestId, identity } = caller;
+  return { id: requestId, organizationId: identity.organizationId, origin: usageOrigin(caller) };
+}
+
+function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
+  return { keyId: identity.keyId, endpoint };
 }
 
 function toCatalogModel(manifest: ModelManifest): CatalogModel {

@@ -10,7 +10,9 @@ test("an empty environment gives the defaults", () => {
   assert.equal(config.dataDir, resolve("data"));
   assert.equal(config.databaseUrl, null);
   assert.equal(config.front, "auto");
+  assert.equal(config.frontThreads, 1);
   assert.equal(config.drainMs, 30_000);
+  assert.deepEqual([config.modelPreload, config.modelIdleMs], [true, 900_000]);
   assert.deepEqual(
     [config.fileWorkers, config.liveWorkers, config.synthesisWorkers, config.ortThreads],
     [1, 1, 1, 1],
@@ -38,6 +40,8 @@ test("settings are read from their variables", () => {
     FRONT: "node",
     LIVE_WORKERS: "4",
     DRAIN_S: "0",
+    MODEL_PRELOAD: "false",
+    MODEL_IDLE_S: "0",
     URL_FETCH_ALLOW: "10.0.0.0/8, fd00::/8",
   });
   assert.equal(config.host, "::");
@@ -47,11 +51,22 @@ test("settings are read from their variables", () => {
   assert.equal(config.front, "node");
   assert.equal(config.liveWorkers, 4);
   assert.equal(config.drainMs, 0);
+  assert.deepEqual([config.modelPreload, config.modelIdleMs], [false, 0]);
   assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
+});
+
+test("several front threads need a front that can share its port", () => {
+  assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
+  assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);
+  assert.throws(
+    () => readConfig({ FRONT_THREADS: "2", FRONT: "node" }),
+    /FRONT_THREADS must be 1 with FRONT=node, whose threads cannot share a port, received "2"/,
+  );
 });
 
 const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["PORT", "65536", /PORT must be a whole number from 0 to 65535, received "65536"/],
+  ["FRONT_THREADS", "0", /FRONT_THREADS must be a whole number from 1 to \d+, received "0"/],
   ["PORT", "80a", /PORT .* received "80a"/],
   ["PORT", "-1", /PORT .* received "-1"/],
   ["PORT", "1e3", /PORT .* received "1e3"/],
@@ -59,6 +74,8 @@ const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["FRONT", "uWS", /FRONT must be one of auto, uws, node, received "uWS"/],
   ["LOG_LEVEL", "verbose", /LOG_LEVEL must be one of .*received "verbose"/],
   ["LIVE_WORKERS", "0", /LIVE_WORKERS must be a whole number from 1 to/],
+  ["MODEL_PRELOAD", "yes", /MODEL_PRELOAD must be one of true, false, received "yes"/],
+  ["MODEL_IDLE_S", "1000001", /MODEL_IDLE_S must be a whole number from 0 to 1000000, received "1000001"/],
   ["FREE_LIVE_PER_ORG", "-1", /FREE_LIVE_PER_ORG must be a whole number from 0 to 100000, received "-1"/],
   ["OPERATOR_PORT", "x", /OPERATOR_PORT must be a whole number/],
   ["DRAIN_S", "1.5", /DRAIN_S must be a whole number/],

@@ -34,12 +34,39 @@ const ARROWS: readonly { room: string; allowed: string; refused: readonly string
   {
     room: "src/transport",
     allowed: "../../actors/session/conversation.js",
-    refused: ["../store/store.js", "../../actors/engine/live-engine.js", "postgres", "onnxruntime-node"],
+    refused: [
+      "../store/store.js",
+      "../front-threads/threaded-front.js",
+      "../../actors/engine/live-engine.js",
+      "postgres",
+      "onnxruntime-node",
+    ],
+  },
+  {
+    room: "src/front-threads",
+    allowed: "../transport/uws-front.js",
+    refused: ["../store/store.js", "../protocol/endpoints.js", "../../actors/session/live.js", "ws"],
   },
   { room: "src/store", allowed: "../ports/key-store.js", refused: ["../transport/routes.js", "ws"] },
   {
+    room: "src/client",
+    allowed: "../protocol/wav-frames.js",
+    refused: ["../protocol/stream-messages.js", "../ports/clock.js", "node:http", "ws", "zod"],
+  },
+  { room: "src/player", allowed: "../domain/audio/wav.js", refused: ["../client/client.js", "node:fs"] },
+  {
+    room: "src/console",
+    allowed: "../transport/exchange.js",
+    refused: ["../store/store.js", "../client/browser.js", "postgres"],
+  },
+  {
+    room: "src/console/pages",
+    allowed: "../../client/browser.js",
+    refused: ["../../transport/exchange.js", "../../client/node.js", "zod", "node:fs"],
+  },
+  {
     room: "src/cli",
-    allowed: "../store/store.js",
+    allowed: "../client/node.js",
     refused: ["../transport/routes.js", "../../actors/session/live.js"],
   },
   {

@@ -8,6 +8,7 @@ import type {
   FileTask,
   SegmentResult,
 } from "../../native/worker/protocol.js";
+import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type {
@@ -59,6 +60,7 @@ export class TranscriptionEngine implements Transcriber {
     path: string,
     signal: AbortSignal,
     onLength: (length: FileLength) => Promise<void> = async () => {},
+    hotWords: readonly HotWord[] = [],
   ): Promise<FileTranscript> {
     const cancelCell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const onAbort = () => Atomics.store(new Int32Array(cancelCell), 0, 1);
@@ -77,7 +79,13 @@ export class TranscriptionEngine implements Transcriber {
       const batches = intoTasks(segmented.pieces, TASK_SECONDS * this.#options.sampleRateHz);
       const decoded = await Promise.all(
         batches.map((pieces) =>
-          this.#run<readonly DecodedPiece[]>({ type: "decode", pcmPath, pieces, cancel: cancelCell }),
+          this.#run<readonly DecodedPiece[]>({
+            type: "decode",
+            pcmPath,
+            pieces,
+            hotWords,
+            cancel: cancelCell,
+          }),
         ),
       );
       return {

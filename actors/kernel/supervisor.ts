@@ -12,6 +12,8 @@ export interface ChildSpec<C extends Child> {
   readonly start: () => Promise<C>;
   readonly maxRestarts: number;
   readonly windowMs: number;
+  /** The end of a child that has served this long costs nothing of the budget; every end counts without it. */
+  readonly provenAfterMs?: number;
   readonly onUp: (child: C) => void;
   /** The child ended by itself; a restart follows unless the budget is spent. */
   readonly onDown: (reason: Error) => void;
@@ -83,19 +85,22 @@ export class Supervisor<C extends Child> {
 
   #adopt(child: C): void {
     this.#child = child;
+    const upAtMs = this.#nowMs();
     this.#spec.onUp(child);
     void child.ended.then((reason) => {
       if (this.#child === child) this.#child = null;
       if (this.#isStopping || reason === null) return;
       this.#spec.onDown(reason);
-      this.#starting = this.#restart(reason);
+      const servedMs = this.#nowMs() - upAtMs;
+      const isProven = servedMs >= (this.#spec.provenAfterMs ?? Number.POSITIVE_INFINITY);
+      this.#starting = this.#restart(reason, isProven);
     });
   }
 
-  async #restart(reason: Error): Promise<void> {
+  async #restart(reason: Error, isProven: boolean): Promise<void> {
     let lastReason = reason;
-    while (!this.#isStopping) {
-      if (!this.#budget.take(this.#nowMs())) {
+    for (let isFree = isProven; !this.#isStopping; isFree = false) {
+      if (!isFree && !this.#budget.take(this.#nowMs())) {
         this.#isStopping = true;
         this.#spec.onGiveUp(lastReason);
         return;

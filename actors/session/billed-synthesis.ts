@@ -1,7 +1,6 @@
 import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
-import type { SynthesizedPiece } from "../../src/ports/synthesizer.js";
-import type { Delivery, Hold, UsageMeter, UsageReference } from "../../src/ports/usage-meter.js";
-import type { StopReason, SynthesisConversation } from "./conversation.js";
+import type { Hold, UsageMeter, UsageReference } from "../../src/ports/usage-meter.js";
+import type { SpeechChunk, StopReason, SynthesisConversation } from "./conversation.js";
 
 /** A synthesis that does not know of money. */
 export interface UnbilledSynthesis extends Omit<SynthesisConversation, "charge" | "complete"> {
@@ -18,8 +17,8 @@ export class BilledSynthesis implements SynthesisConversation {
   readonly #meter: UsageMeter;
   readonly #reference: UsageReference;
   #hold: Hold | null = null;
-  /** `over` once it is decided who pays what. */
-  #phase: "held" | "charged" | "over" = "held";
+  /** `charging` while nothing has gone out yet; `over` once it is decided who pays what. */
+  #phase: "held" | "charging" | "charged" | "over" = "held";
   #deliveredSentences = 0;
 
   constructor(meter: UsageMeter, reference: UsageReference, session: UnbilledSynthesis) {
@@ -36,13 +35,12 @@ export class BilledSynthesis implements SynthesisConversation {
     return this.#session.sampleRateHz;
   }
 
-  async *sentences(): AsyncIterable<SynthesizedPiece> {
+  async *chunks(): AsyncIterable<SpeechChunk> {
     await this.#open();
     try {
-      for await (const piece of this.#session.sentences()) {
-        yield piece;
-        // Whoever asks for the next one has sent this one.
-        this.#deliveredSentences++;
+      for await (const chunk of this.#session.chunks()) {
+        yield chunk;
+        if (chunk.endsSentence) this.#sentSentence();
       }
     } catch (thrown) {
       this.#end(asSpeechError(thrown).code === "CANCELLED" ? "client-left" : "service-stops");
@@ -50,18 +48,20 @@ export class BilledSynthesis implements SynthesisConversation {
     }
   }
 
-  async charge(delivery: Delivery): Promise<void> {
+  async charge(): Promise<void> {
     if (this.#phase !== "held") throw cancelled();
-    this.#phase = delivery === "whole" ? "over" : "charged";
-    await this.#hold?.charge(delivery);
+    this.#phase = "charging";
+    await this.#hold?.charge();
+    if (this.#isOver) throw cancelled();
+    this.#phase = "charged";
   }
 
-  async complete(): Promise<void> {
+  complete(): void {
     // An answer without audio: there was nothing to charge for.
     if (this.#phase === "held") this.#end("service-stops");
     if (this.#phase !== "charged") return;
     this.#phase = "over";
-    await this.#hold?.complete();
+    void this.#hold?.complete();
   }
 
   stop(reason: StopReason): void {
@@ -89,8 +89,16 @@ export class BilledSynthesis implements SynthesisConversation {
     const phase = this.#phase;
     this.#phase = "over";
     if (phase === "held") void this.#hold?.release();
+    else if (phase === "charging") void this.#hold?.refund(0);
     else if (phase === "charged" && reason === "client-left") void this.#hold?.complete();
     else if (phase === "charged") void this.#hold?.refund(this.#deliveredCharacters());
+  }
+
+  /** Whoever asks for more has sent what came before, if audio is sent as it is made. */
+  #sentSentence(): void {
+    if (this.#phase !== "charged") return;
+    this.#deliveredSentences++;
+    this.#hold?.delivered(this.#deliveredCharacters());
   }
 
   #deliveredCharacters(): number {

@@ -17,7 +17,7 @@ export class BilledTranscription implements TranscriptionConversation {
   readonly #meter: UsageMeter;
   readonly #reference: UsageReference;
   #hold: Hold | null = null;
-  #isStopped = false;
+  #phase: "working" | "charging" | "charged" | "over" = "working";
 
   constructor(
     meter: UsageMeter,
@@ -31,27 +31,51 @@ export class BilledTranscription implements TranscriptionConversation {
   }
 
   stop(reason: StopReason): void {
-    this.#isStopped = true;
+    const phase = this.#phase;
+    this.#phase = "over";
+    // Nothing has gone out before the charge is written; a client who leaves after that has paid.
+    if (phase === "charging") void this.#hold?.refund(0);
+    else if (phase === "charged" && reason === "client-left") void this.#hold?.complete();
+    else if (phase === "charged") void this.#hold?.refund(0);
     this.#session.stop(reason);
+  }
+
+  complete(): void {
+    if (this.#phase !== "charged") return;
+    this.#phase = "over";
+    void this.#hold?.complete();
+  }
+
+  /** A getter, for the compiler does not see that the phase changes while something is awaited. */
+  get #isOver(): boolean {
+    return this.#phase === "over";
   }
 
   async #holdFor({ sampleCountIn, sampleRateInHz }: FileLength): Promise<void> {
     const quantity = { units: sampleCountIn, unitsPerSecond: sampleRateInHz };
     this.#hold = await this.#meter.hold(this.#reference, "file", quantity);
-    if (!this.#isStopped) return;
+    if (!this.#isOver) return;
     // Whoever stopped it was answered while we asked: nobody else will release this.
     void this.#hold.release();
-    throw new SpeechError("CANCELLED", "transcription was cancelled");
+    throw cancelled();
   }
 
   async #charged(): Promise<BilledTranscript> {
     try {
       const transcript = await this.#session.transcript;
-      await this.#hold?.charge("whole");
+      if (this.#isOver) throw cancelled();
+      this.#phase = "charging";
+      await this.#hold?.charge();
+      if (this.#isOver) throw cancelled();
+      this.#phase = "charged";
       return { ...transcript, creditsCharged: this.#hold?.credits ?? 0 };
     } catch (thrown) {
       void this.#hold?.release();
       throw thrown;
     }
   }
+}
+
+function cancelled(): SpeechError {
+  return new SpeechError("CANCELLED", "transcription was cancelled");
 }

@@ -1,8 +1,8 @@
+import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { UsageKind } from "../../src/domain/usage/tariff.js";
+import type { Paid } from "../../src/ports/idempotency.js";
 import type { KeyIdentity } from "../../src/ports/key-store.js";
-import type { SynthesizedPiece } from "../../src/ports/synthesizer.js";
 import type { FileTranscript } from "../../src/ports/transcriber.js";
-import type { Delivery } from "../../src/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 
@@ -13,19 +13,38 @@ export type StopReason = "client-left" | "service-stops";
 export interface Caller {
   readonly requestId: string;
   readonly identity: KeyIdentity;
+  /** Path of the interface that the request came by. */
+  readonly endpoint: string;
+  /** What was charged for this very work before, under an idempotency key. */
+  readonly paid?: Paid;
+  /** Told how long the request has waited for its model, in milliseconds, each time it needed one. */
+  readonly onModelWait?: (waitedMs: number) => void;
 }
 
-/** A synthesis in progress, sentence by sentence. */
+/** How audio goes to the client: as it is made, sentence by sentence, or all of it at the end. */
+export type Delivery = "chunks" | "sentences" | "whole";
+
+/** Some samples of a synthesis; none may be left for the end of a sentence. Mono, 16-bit. */
+export interface SpeechChunk {
+  readonly pcm: Int16Array;
+  readonly sampleRateHz: number;
+  readonly endsSentence: boolean;
+}
+
+/** A synthesis in progress. */
 export interface SynthesisConversation {
   /** Unicode code points of the submitted text. */
   readonly billedCharacters: number;
   readonly sampleRateHz: number;
-  /** Finished sentences in order; at most two are made ahead of the reader. Throws `SpeechError`. */
-  sentences(): AsyncIterable<SynthesizedPiece>;
-  /** To be called before the first byte of audio is queued, with `whole` when all of it follows at once. */
-  charge(delivery: Delivery): Promise<void>;
-  /** To be called after `charge("begun")`, when all audio is queued and only the end of the answer is missing. */
-  complete(): Promise<void>;
+  /**
+   * Audio in order, as it is made; at most two sentences are made ahead of the reader. Whoever asks for another chunk has
+   * sent the one before. Throws `SpeechError`.
+   */
+  chunks(): AsyncIterable<SpeechChunk>;
+  /** To be called right before the first byte of audio is queued. Throws `SpeechError` when that must not happen. */
+  charge(): Promise<void>;
+  /** To be called as soon as the last byte has gone out, in the same turn of the event loop. */
+  complete(): void;
   /** Ends the work within one solver step; may be called twice, and after the end. */
   stop(reason: StopReason): void;
 }
@@ -38,7 +57,10 @@ export interface BilledTranscript extends FileTranscript {
 
 /** A file transcription in progress. */
 export interface TranscriptionConversation {
+  /** Charged when it settles: to be answered at once. */
   readonly transcript: Promise<BilledTranscript>;
+  /** To be called as soon as the last byte of the answer has gone out, in the same turn of the event loop. */
+  complete(): void;
   stop(reason: StopReason): void;
 }
 
@@ -84,10 +106,12 @@ export interface CatalogModel {
 /** Everything the transport may start. Made by `main.ts` out of session actors and engines. */
 export interface Conversations {
   readonly models: readonly CatalogModel[];
+  /** Characters that transcripts are written in. */
+  readonly alphabet: ReadonlySet<string>;
   /** @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `SHUTTING_DOWN` */
-  synthesis(caller: Caller, request: SynthesisRequest): SynthesisConversation;
+  synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): SynthesisConversation;
   /** `path` is a PCM WAV file that stays in place until the transcript has settled. */
-  transcription(caller: Caller, path: string): TranscriptionConversation;
+  transcription(caller: Caller, path: string, hotWords: readonly HotWord[]): TranscriptionConversation;
   /**
    * Refuses a caller who could not begin any work of this kind, before an upload or a socket is taken.
    * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`

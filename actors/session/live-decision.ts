@@ -1,3 +1,8 @@
+import {
+  type ShownPartial,
+  type StablePartial,
+  stablePartial,
+} from "../../src/domain/decoding/stable-prefix.js";
 import type { ErrorCode, SpeechError } from "../../src/domain/errors.js";
 import type { LiveEvent } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
@@ -11,12 +16,16 @@ export const CLOSE = {
   done: 1000,
   goingAway: 1012,
   internal: 1011,
+  noCapacity: 1013,
   badRequest: 4400,
   idle: 4408,
   tooLong: 4413,
   outOfCredits: 4429,
   storeAway: 4503,
 } as const;
+
+/** Endings after which the same session may succeed. */
+const OUR_FAULT: ReadonlySet<number> = new Set([CLOSE.internal, CLOSE.noCapacity, CLOSE.goingAway]);
 
 /** What is said with the close codes of sessions that came to their `done`. */
 const CLOSE_REASON: Readonly<Record<number, string>> = {
@@ -26,15 +35,22 @@ const CLOSE_REASON: Readonly<Record<number, string>> = {
   [CLOSE.storeAway]: errorName("AUTH_UNAVAILABLE"),
 };
 
+type ShownEvent =
+  | Extract<LiveEvent, { type: "ready" | "final" }>
+  | (Extract<LiveEvent, { type: "partial" }> & StablePartial);
+
 /** `listening` takes audio; `draining` decodes what it has; `settling` waits for its charge; `stopped` is over. */
 export type LiveState =
-  | { readonly phase: "listening"; readonly acceptedSamples: number }
+  | { readonly phase: "listening"; readonly acceptedSamples: number; readonly shown: ShownPartial | null }
   | {
       readonly phase: "draining" | "settling";
       readonly acceptedSamples: number;
       readonly closeCode: number;
+      readonly shown: ShownPartial | null;
     }
   | { readonly phase: "stopped"; readonly acceptedSamples: number };
+
+type OpenState = Exclude<LiveState, { phase: "stopped" }>;
 
 export type LiveMessage =
   /** Audio was written to the ring; `isRefused` when some of it did not fit. */
@@ -52,10 +68,7 @@ export type LiveMessage =
 
 export type LiveEffect =
   | { readonly type: "send"; readonly message: StreamServerMessage }
-  | {
-      readonly type: "send-event";
-      readonly event: Extract<LiveEvent, { type: "ready" | "partial" | "final" }>;
-    }
+  | { readonly type: "send-event"; readonly event: ShownEvent }
   | { readonly type: "finalize" }
   | { readonly type: "finish" }
   | { readonly type: "settle" }
@@ -116,26 +129,46 @@ function onAudio(
   return { state: next, effects: [] };
 }
 
-function onEvent(state: LiveState, event: LiveEvent): Decision<LiveState, LiveEffect> {
+function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEffect> {
   switch (event.type) {
     case "ready":
-    case "partial":
     case "final":
       return { state, effects: [{ type: "send-event", event }] };
+    case "partial":
+      return onPartial(state, event);
     case "failed":
       return stopWith(state, CLOSE.internal, "internal", event.message);
+    case "unavailable": {
+      const { code, message } = event.error;
+      const closeCode = code === "SHUTTING_DOWN" ? CLOSE.goingAway : CLOSE.noCapacity;
+      return stopWith(state, closeCode, errorName(code), message);
+    }
     case "finished": {
       if (state.phase === "settling") return { state, effects: [] };
       const closeCode = state.phase === "draining" ? state.closeCode : CLOSE.done;
       return {
-        state: { phase: "settling", acceptedSamples: state.acceptedSamples, closeCode },
+        state: { ...state, phase: "settling", closeCode },
         effects: [{ type: "settle" }],
       };
     }
   }
 }
 
-function onUnfunded(state: LiveState, error: SpeechError): Decision<LiveState, LiveEffect> {
+/** What was promised to the client holds, whichever worker the text comes from. */
+function onPartial(
+  state: OpenState,
+  event: Extract<LiveEvent, { type: "partial" }>,
+): Decision<LiveState, LiveEffect> {
+  const partial = stablePartial(state.shown, event);
+  if (partial === null) return { state, effects: [] };
+  const { utterance, text } = partial;
+  return {
+    state: { ...state, shown: { utterance, text } },
+    effects: [{ type: "send-event", event: { ...event, ...partial } }],
+  };
+}
+
+function onUnfunded(state: OpenState, error: SpeechError): Decision<LiveState, LiveEffect> {
   if (state.phase !== "listening") return { state, effects: [] };
   const isOut = error.code === "OUT_OF_CREDITS";
   const notice = errorMessage(errorName(error.code), error.message, !isOut);
@@ -161,13 +194,13 @@ function onSettled(state: LiveState, credits: number, sampleRateHz: number): Dec
 }
 
 function drain(
-  state: LiveState,
+  state: OpenState,
   closeCode: number,
   notices: readonly LiveEffect[],
 ): Decision<LiveState, LiveEffect> {
   if (state.phase === "draining" || state.phase === "settling") return { state, effects: notices };
   return {
-    state: { phase: "draining", acceptedSamples: state.acceptedSamples, closeCode },
+    state: { ...state, phase: "draining", closeCode },
     effects: [...notices, { type: "finish" }],
   };
 }
@@ -181,7 +214,7 @@ function stopWith(
   return {
     state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
     effects: [
-      errorMessage(code, detail, closeCode === CLOSE.internal),
+      errorMessage(code, detail, OUR_FAULT.has(closeCode)),
       { type: "close-socket", code: closeCode, reason: code },
       { type: "release" },
     ],

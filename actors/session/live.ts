@@ -1,7 +1,7 @@
 import { asSpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
-import type { LiveDecoder, LiveEvent, LiveStream } from "../../src/ports/live-decoder.js";
-import type { LiveFunds, LiveMeter, UsageMeter } from "../../src/ports/usage-meter.js";
+import type { LiveDecoder, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../src/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { Actor } from "../kernel/actor.js";
 import type { LiveConversation, LiveSink } from "./conversation.js";
@@ -20,6 +20,7 @@ export interface LiveSessionParts {
   readonly decoder: LiveDecoder;
   readonly meter: UsageMeter;
   readonly organizationId: string;
+  readonly origin?: UsageOrigin;
   readonly sink: LiveSink;
   readonly log: Log;
   /** Told once, when the session is over and holds nothing any more. */
@@ -41,12 +42,14 @@ export class LiveSession implements LiveConversation {
   /** What the client did before that, in order. */
   readonly #early: (() => void)[] = [];
   #earlyBytes = 0;
+  /** The decoder has begun: from here on accepted audio is charged. */
+  #isReady = false;
 
   /** @throws {SpeechError} `ENGINE_BUSY` when no worker can take the session */
   constructor(parts: LiveSessionParts) {
     this.#parts = parts;
     this.#actor = new Actor<LiveState, LiveMessage, LiveEffect>({
-      initial: { phase: "listening", acceptedSamples: 0 },
+      initial: { phase: "listening", acceptedSamples: 0, shown: null },
       decide: (state, message) => decideLive(state, message, parts.sampleRateHz),
       perform: (effect) => this.#perform(effect),
       onCrash: (error) => this.#crash(error),
@@ -56,12 +59,17 @@ export class LiveSession implements LiveConversation {
         modelId: parts.modelId,
         endOfUtteranceMs: parts.options.endOfUtteranceMs,
         wantsPartials: parts.options.partials,
+        hotWords: parts.options.hotWords,
       },
       (event) => this.#actor.tell({ type: "event", event }),
     );
     // Nothing is held for a session that found no worker.
     this.#meter = parts.meter.openLive(
-      { id: parts.sessionId, organizationId: parts.organizationId },
+      {
+        id: parts.sessionId,
+        organizationId: parts.organizationId,
+        ...(parts.origin !== undefined && { origin: parts.origin }),
+      },
       parts.sampleRateHz,
       (funds) => this.#onFunds(funds),
     );
@@ -150,6 +158,7 @@ export class LiveSession implements LiveConversation {
         this.#parts.sink.send(effect.message);
         return;
       case "send-event":
+        this.#isReady = true;
         this.#parts.sink.send(this.#toMessage(effect.event));
         return;
       case "finalize":
@@ -161,7 +170,7 @@ export class LiveSession implements LiveConversation {
         this.#stream.finish();
         return;
       case "settle":
-        this.#meter.settle(this.#actor.state.acceptedSamples, (credits) =>
+        this.#meter.settle(this.#billedSamples(), (credits) =>
           this.#actor.tell({ type: "settled", credits }),
         );
         return;
@@ -174,7 +183,7 @@ export class LiveSession implements LiveConversation {
     }
   }
 
-  #toMessage(event: Extract<LiveEvent, { type: "ready" | "partial" | "final" }>): StreamServerMessage {
+  #toMessage(event: Extract<LiveEffect, { type: "send-event" }>["event"]): StreamServerMessage {
     const { sessionId, requestId, modelId, sampleRateHz, options } = this.#parts;
     if (event.type === "ready") {
       return {
@@ -189,7 +198,8 @@ export class LiveSession implements LiveConversation {
     const start = event.startSample / sampleRateHz;
     const end = event.endSample / sampleRateHz;
     const { utterance, text } = event;
-    if (event.type === "partial") return { type: "partial", utterance, text, start, end };
+    if (event.type === "partial")
+      return { type: "partial", utterance, text, start, end, stable: event.stable };
     const final = { type: "final", utterance, text, start, end } as const;
     return options.words ? { ...final, words: event.words } : final;
   }
@@ -201,12 +211,17 @@ export class LiveSession implements LiveConversation {
     this.#parts.sink.close(CLOSE.internal, "internal");
   }
 
+  /** Audio that waited for a model which never came, or not while the client was there, was heard by nobody. */
+  #billedSamples(): number {
+    return this.#isReady ? this.#actor.state.acceptedSamples : 0;
+  }
+
   #end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#idleTimer);
     this.#stream.release();
-    this.#meter.settle(this.#actor.state.acceptedSamples, () => {});
+    this.#meter.settle(this.#billedSamples(), () => {});
     this.#parts.onEnded();
   }
 }

@@ -1,7 +1,6 @@
 import { SpeechError } from "../../src/domain/errors.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
-import { normalizeKazakh } from "../../src/domain/text/kazakh/normalize.js";
-import { splitIntoPieces, splitIntoSentences } from "../../src/domain/text/sentences.js";
+import { type SpokenSentence, spokenSentences } from "../../src/domain/text/spoken-sentences.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import type { CatalogModel } from "./conversation.js";
 import type { PlannedSentence, SynthesisPlan } from "./synthesis.js";
@@ -26,20 +25,22 @@ export function planSynthesis(request: SynthesisRequest, models: readonly Catalo
     const names = model.voices.map((candidate) => candidate.name).join(", ");
     throw new SpeechError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
-  const sentences = planSentences(request, model.sample_rate);
+  const spoken = spokenSentences(request.text, { expand: request.normalize });
+  const sentences = planSentences(request.text, spoken, model.sample_rate);
   if (sentences.length === 0) {
     throw new SpeechError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");
   }
   return {
     sentences,
     billedCharacters: countCodePoints(request.text),
+    droppedCharacters: spoken.reduce((sum, { dropped }) => sum + dropped.length, 0),
     sampleRateHz: model.sample_rate,
     voicing: {
       modelId: model.name,
       voice,
       speed: request.speed,
       nfe: request.nfe,
-      seed: seedOf(request.text),
+      seed: request.seed ?? seedOf(request.text),
     },
   };
 }
@@ -51,18 +52,21 @@ export function countCodePoints(text: string): number {
   return count;
 }
 
-function planSentences(request: SynthesisRequest, sampleRateHz: number): PlannedSentence[] {
+function planSentences(
+  text: string,
+  spoken: readonly SpokenSentence[],
+  sampleRateHz: number,
+): PlannedSentence[] {
   const sentences: PlannedSentence[] = [];
   let charactersThrough = 0;
-  for (const sentence of splitIntoSentences(request.text)) {
-    charactersThrough += countCodePoints(sentence);
-    const { spoken } = normalizeKazakh(sentence, { expand: request.normalize });
+  for (const { start, end, pieces } of spoken) {
+    const written = text.slice(start, end);
+    charactersThrough += countCodePoints(written);
     // Emoji, quotes and the like leave nothing to say; the sentence is dropped, its characters stay billed.
-    const pieces = spoken === "" ? [] : splitIntoPieces(spoken).map(closed);
     if (pieces.length === 0) continue;
-    const pauseMs = /\n\s*$/.test(sentence) ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
+    const pauseMs = /\n\s*$/.test(written) ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
     const pauseSamples = Math.round((pauseMs / 1_000) * sampleRateHz);
-    sentences.push({ pieces, pauseSamples, charactersThrough });
+    sentences.push({ pieces: pieces.map((piece) => closed(piece.text)), pauseSamples, charactersThrough });
   }
   return sentences;
 }

@@ -1,12 +1,17 @@
-import { concatenatePcm } from "../../src/domain/audio/pcm.js";
-import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
-import type { SynthesisJob, SynthesizedPiece, Synthesizer } from "../../src/ports/synthesizer.js";
-import { Actor, type Decision } from "../kernel/actor.js";
+import { asSpeechError, type SpeechError } from "../../src/domain/errors.js";
+import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
+import type { Urgency } from "../../src/domain/synthesis/urgency.js";
+import type { Clock } from "../../src/ports/clock.js";
+import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
+import { Actor } from "../kernel/actor.js";
 import type { UnbilledSynthesis } from "./billed-synthesis.js";
-import type { StopReason } from "./conversation.js";
-
-/** Sentences that may be made before the reader has asked for them. */
-const SENTENCES_AHEAD = 2;
+import type { Delivery, SpeechChunk, StopReason } from "./conversation.js";
+import {
+  decideSynthesis,
+  type SynthesisEffect,
+  type SynthesisMessage,
+  type SynthesisState,
+} from "./synthesis-decision.js";
 
 /** One sentence to be delivered as a whole; its pieces are spoken one after another. */
 export interface PlannedSentence {
@@ -20,101 +25,43 @@ export interface PlannedSentence {
 export interface SynthesisPlan {
   readonly sentences: readonly PlannedSentence[];
   readonly billedCharacters: number;
+  /** Characters (code points) of the text that have no place in speech. They stay billed. */
+  readonly droppedCharacters: number;
   readonly sampleRateHz: number;
   /** Everything of a job but its text. */
   readonly voicing: Omit<SynthesisJob, "spokenText">;
 }
 
-/** How far the work and the reader are; both count sentences. */
-export type SynthesisState =
-  | {
-      readonly phase: "speaking";
-      readonly sentenceCount: number;
-      /** Asked of the synthesizer so far; at most one at a time, so that sentences stay in order. */
-      readonly begun: number;
-      readonly finished: number;
-      readonly delivered: number;
-      /** The reader waits for the sentence after the last delivered one. */
-      readonly isReaderWaiting: boolean;
-    }
-  | { readonly phase: "ended" };
-
-export type SynthesisMessage =
-  | { readonly type: "pull" }
-  | { readonly type: "spoken" }
-  | { readonly type: "failed"; readonly error: SpeechError }
-  | { readonly type: "stop" };
-
-export type SynthesisEffect =
-  | { readonly type: "begin"; readonly sentence: number }
-  | { readonly type: "deliver"; readonly sentence: number }
-  | { readonly type: "end" }
-  | { readonly type: "fail"; readonly error: SpeechError }
-  | { readonly type: "cancel" };
-
-/** Pure: what a synthesis does next. */
-export function decideSynthesis(
-  state: SynthesisState,
-  message: SynthesisMessage,
-): Decision<SynthesisState, SynthesisEffect> {
-  if (state.phase === "ended") return { state, effects: [] };
-  switch (message.type) {
-    case "pull":
-      return advance({ ...state, isReaderWaiting: true });
-    case "spoken":
-      return advance({ ...state, finished: state.finished + 1 });
-    case "failed":
-      return { state: { phase: "ended" }, effects: [{ type: "fail", error: message.error }] };
-    case "stop": {
-      const error = new SpeechError("CANCELLED", "synthesis was cancelled");
-      return { state: { phase: "ended" }, effects: [{ type: "cancel" }, { type: "fail", error }] };
-    }
-  }
-}
-
-function advance(
-  state: Extract<SynthesisState, { phase: "speaking" }>,
-): Decision<SynthesisState, SynthesisEffect> {
-  const effects: SynthesisEffect[] = [];
-  let { begun, delivered, isReaderWaiting } = state;
-  if (isReaderWaiting && state.finished > delivered) {
-    effects.push({ type: "deliver", sentence: delivered });
-    delivered++;
-    isReaderWaiting = false;
-  } else if (isReaderWaiting && delivered === state.sentenceCount) {
-    return { state: { phase: "ended" }, effects: [{ type: "end" }] };
-  }
-  const isIdle = begun === state.finished;
-  // A reader that waits takes one sentence at once, so it does not count as ahead.
-  const wanted = delivered + (isReaderWaiting ? 1 : 0) + SENTENCES_AHEAD;
-  if (isIdle && begun < Math.min(wanted, state.sentenceCount)) {
-    effects.push({ type: "begin", sentence: begun });
-    begun++;
-  }
-  return { state: { ...state, begun, delivered, isReaderWaiting }, effects };
+export interface SynthesisSessionOptions {
+  readonly synthesizer: Synthesizer;
+  readonly delivery: Delivery;
+  readonly clock: Clock;
 }
 
 interface Reader {
-  readonly resolve: (result: IteratorResult<SynthesizedPiece>) => void;
+  readonly resolve: (result: IteratorResult<SpeechChunk>) => void;
   readonly reject: (error: SpeechError) => void;
 }
 
-/** One client's synthesis: owns the sentences between the synthesizer and the reader. */
+/** One client's synthesis: owns the audio between the synthesizer and the reader. */
 export class SynthesisSession implements UnbilledSynthesis {
   readonly billedCharacters: number;
   readonly charactersThrough: readonly number[];
   readonly sampleRateHz: number;
   readonly #plan: SynthesisPlan;
-  readonly #synthesizer: Synthesizer;
+  readonly #options: SynthesisSessionOptions;
   readonly #actor: Actor<SynthesisState, SynthesisMessage, SynthesisEffect>;
   readonly #abort = new AbortController();
-  readonly #finished = new Map<number, SynthesizedPiece>();
+  readonly #made: SpeechChunk[] = [];
+  #samplesMade = 0;
+  /** When the client got something to play. */
+  #heardFromMs: number | null = null;
   #reader: Reader | null = null;
   #failure: SpeechError | null = null;
 
-  constructor(plan: SynthesisPlan, synthesizer: Synthesizer) {
+  constructor(plan: SynthesisPlan, options: SynthesisSessionOptions) {
     this.#plan = plan;
-    this.#synthesizer = synthesizer;
+    this.#options = options;
     this.billedCharacters = plan.billedCharacters;
     this.charactersThrough = plan.sentences.map((sentence) => sentence.charactersThrough);
     this.sampleRateHz = plan.sampleRateHz;
@@ -125,6 +72,8 @@ export class SynthesisSession implements UnbilledSynthesis {
         begun: 0,
         finished: 0,
         delivered: 0,
+        isInsideSentence: false,
+        waitingChunks: [],
         isReaderWaiting: false,
       },
       decide: decideSynthesis,
@@ -133,7 +82,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     });
   }
 
-  sentences(): AsyncIterable<SynthesizedPiece> {
+  chunks(): AsyncIterable<SpeechChunk> {
     return {
       [Symbol.asyncIterator]: () => ({
         next: () => this.#next(),
@@ -149,7 +98,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     this.#actor.tell({ type: "stop" });
   }
 
-  #next(): Promise<IteratorResult<SynthesizedPiece>> {
+  #next(): Promise<IteratorResult<SpeechChunk>> {
     if (this.#failure !== null) return Promise.reject(this.#failure);
     if (this.#actor.state.phase === "ended") return Promise.resolve({ done: true, value: undefined });
     return new Promise((resolve, reject) => {
@@ -163,12 +112,9 @@ export class SynthesisSession implements UnbilledSynthesis {
       case "begin":
         void this.#speakSentence(effect.sentence);
         return;
-      case "deliver": {
-        const piece = this.#finished.get(effect.sentence)!;
-        this.#finished.delete(effect.sentence);
-        this.#takeReader()?.resolve({ done: false, value: piece });
+      case "deliver":
+        this.#deliver(this.#made.shift()!);
         return;
-      }
       case "end":
         this.#takeReader()?.resolve({ done: true, value: undefined });
         return;
@@ -180,28 +126,56 @@ export class SynthesisSession implements UnbilledSynthesis {
     }
   }
 
+  #deliver(chunk: SpeechChunk): void {
+    if (this.#options.delivery === "chunks" || chunk.endsSentence) {
+      this.#heardFromMs ??= this.#options.clock.nowMs();
+    }
+    this.#takeReader()?.resolve({ done: false, value: chunk });
+  }
+
   async #speakSentence(index: number): Promise<void> {
     const { pieces, pauseSamples } = this.#plan.sentences[index]!;
+    const samplesBefore = this.#samplesMade;
     try {
-      const spoken: Int16Array[] = [];
-      for (const spokenText of pieces) {
+      for (const [at, spokenText] of pieces.entries()) {
         const job = { ...this.#plan.voicing, spokenText };
-        spoken.push((await this.#synthesizer.speak(job, this.#abort.signal)).pcm);
+        await this.#options.synthesizer.speak(job, this.#abort.signal, {
+          urgency: this.#urgency(samplesBefore),
+          onPcm: (pcm) => this.#tellMade(pcm),
+        });
+        if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(spokenText));
       }
       const isLast = index === this.#plan.sentences.length - 1;
-      this.#finished.set(index, {
-        pcm: concatenatePcm(spoken, isLast ? 0 : pauseSamples),
-        sampleRateHz: this.sampleRateHz,
-      });
-      this.#actor.tell({ type: "spoken" });
+      this.#tellMade(new Int16Array(isLast ? 0 : pauseSamples), { endsSentence: true });
     } catch (error) {
       this.#actor.tell({ type: "failed", error: asSpeechError(error) });
     }
   }
 
+  #tellMade(pcm: Int16Array, { endsSentence = false } = {}): void {
+    this.#samplesMade += pcm.length;
+    this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence });
+    this.#actor.tell({ type: "made", endsSentence });
+  }
+
+  #pauseAfter(spokenPiece: string): Int16Array {
+    return new Int16Array(Math.round((pauseAfterMs(spokenPiece) / 1_000) * this.sampleRateHz));
+  }
+
+  /** @param sentenceSamples made before the sentence: a listener who gets whole sentences runs dry after them */
+  #urgency(sentenceSamples: number): Urgency {
+    const { delivery, clock } = this.#options;
+    if (delivery === "whole") return { kind: "whole" };
+    const samples = delivery === "chunks" ? this.#samplesMade : sentenceSamples;
+    if (samples === 0) return { kind: "first" };
+    // What is made may be on its way to the reader in this very turn.
+    const heardFromMs = this.#heardFromMs ?? clock.nowMs();
+    return { kind: "heard", runsDryAtMs: heardFromMs + (samples / this.sampleRateHz) * 1_000 };
+  }
+
   #fail(error: SpeechError): void {
     this.#failure = error;
-    this.#finished.clear();
+    this.#made.length = 0;
     this.#abort.abort();
     this.#takeReader()?.reject(error);
   }

@@ -1,3 +1,4 @@
+import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { FileLength, FileTranscript, Transcriber } from "../../src/ports/transcriber.js";
@@ -51,6 +52,7 @@ export class TranscriptionSession {
     transcriber: Transcriber,
     clock: Clock,
     onLength?: (length: FileLength) => Promise<void>,
+    hotWords?: readonly HotWord[],
   ) {
     const abort = new AbortController();
     const startedAtMs = clock.nowMs();
@@ -66,7 +68,7 @@ export class TranscriptionSession {
       },
       onCrash: reject,
     });
-    transcriber.transcribe(path, abort.signal, onLength).then(
+    transcriber.transcribe(path, abort.signal, onLength, hotWords).then(
       (transcript) => this.#actor.tell({ type: "transcribed", transcript }),
       (error: unknown) => this.#actor.tell({ type: "failed", error }),
     );

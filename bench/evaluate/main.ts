@@ -1,21 +1,28 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { readManifest } from "../../native/onnx/model-package.js";
 import { originOf } from "../save-result.js";
+import { evaluateNonSpeech, nonSpeechTable } from "./nonspeech.js";
 import { MODELS } from "./paths.js";
-import { evaluateRecognition, recognitionTable } from "./recognition.js";
-import { evaluateSynthesis, synthesisTable } from "./synthesis.js";
+import { evaluateRecognition, type RecognitionReport, recognitionTable } from "./recognition.js";
+import { evaluateSchedules, scheduleTable } from "./schedules.js";
+import { evaluateSynthesis, type SynthesisReport, synthesisTable } from "./synthesis.js";
+import { addVersion, type EvaluatedPackage, versionsTable, weightsOf } from "./versions.js";
 
-const HELP = `npm run evaluate -- [recognition] [synthesis] [--sets kk-unseen,human] [--limit 20]
+const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [--sets kk-unseen,human] [--limit 20]
 
-Scores the models and prints Markdown tables; both when no part is named. Speech is generated on the first run (needs
-espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md.
+Scores the models and prints Markdown tables; all parts but schedules when none is named. schedules compares ways of taking
+few solver steps and is only printed. Sound is generated on the first run (needs
+espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
+figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
   --limit          utterances per set or voice; a quick look takes 10
+  --nfe            solver steps to speak with, 16,32
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
-const PARTS = ["recognition", "synthesis"];
-/** Between these two lines stands a card's table. */
-const CARD_TABLE = /(<!-- evaluation -->\n)[\s\S]*(<!-- \/evaluation -->)/;
+const PARTS = ["recognition", "nonspeech", "synthesis", "schedules"];
+/** Between two such lines stand a card's tables. */
+const cardPlace = (name: string) => new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*(<!-- /${name} -->)`);
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -24,6 +31,7 @@ const { values, positionals } = parseArgs({
     synthesizer: { type: "string", default: "svc-kk-v1" },
     sets: { type: "string", default: "" },
     limit: { type: "string" },
+    nfe: { type: "string", default: "16,32" },
     help: { type: "boolean", default: false },
   },
 });
@@ -45,30 +53,61 @@ async function evaluate(): Promise<void> {
     const report = await evaluateRecognition({ modelId: values.recognizer, sets, limit });
     await publish(report, recognitionTable(report), isWhole);
   }
+  if (isWanted("nonspeech")) {
+    const result = nonSpeechTable(await evaluateNonSpeech(limit));
+    console.log(`${result}\n`);
+    if (isWhole) await writeIntoCard(values.recognizer, "nonspeech", result);
+  }
   if (isWanted("synthesis")) {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
-    const report = await evaluateSynthesis({ ...ids, limit });
+    const report = await evaluateSynthesis({ ...ids, limit, nfe: values.nfe.split(",").map(Number) });
     await publish(report, synthesisTable(report), isWhole);
+  }
+  if (positionals.includes("schedules")) {
+    const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
+    console.log(scheduleTable(await evaluateSchedules({ ...ids, limit })));
   }
 }
 
-/** Prints a report; a whole one goes into the package: `evaluation.json`, and its table into `CARD.md`. */
-async function publish(report: { readonly modelId: string }, table: string, isWhole: boolean): Promise<void> {
-  console.log(`${table}\n`);
+/** Prints a report; a whole one goes into the package: `evaluation.json`, and its tables into `CARD.md`. */
+async function publish(
+  report: RecognitionReport | SynthesisReport,
+  result: string,
+  isWhole: boolean,
+): Promise<void> {
+  console.log(`${result}\n`);
   if (!isWhole) return;
   const folder = `${MODELS}${report.modelId}/`;
+  const manifest = await readManifest(folder);
+  if (manifest === null) throw new Error(`Cannot publish: ${folder} has no manifest.json`);
+  const origin = originOf("evaluation");
+  const before = await readFile(`${folder}evaluation.json`, "utf8").catch(() => null);
+  const versions = addVersion(before === null ? null : (JSON.parse(before) as EvaluatedPackage), {
+    weights: weightsOf(manifest),
+    date: origin.date,
+    rows: report.rows,
+  });
   await writeFile(
     `${folder}evaluation.json`,
-    `${JSON.stringify({ ...originOf("evaluation"), ...report }, null, 1)}\n`,
+    `${JSON.stringify({ ...origin, ...report, versions }, null, 1)}\n`,
   );
-  const card = await readFile(`${folder}CARD.md`, "utf8").catch(() => null);
-  if (card === null || !CARD_TABLE.test(card)) {
-    console.log(`saved evaluation.json of ${report.modelId}; it has no card with a place for the table`);
+  const comparison = versionsTable(versions);
+  console.log(`${comparison}\n`);
+  await writeIntoCard(report.modelId, "evaluation", result);
+  await writeIntoCard(report.modelId, "versions", comparison);
+}
+
+async function writeIntoCard(modelId: string, place: string, content: string): Promise<void> {
+  const path = `${MODELS}${modelId}/CARD.md`;
+  const card = await readFile(path, "utf8").catch(() => null);
+  const found = cardPlace(place);
+  if (card === null || !found.test(card)) {
+    console.log(`the card of ${modelId} has no place for "${place}"`);
     return;
   }
   await writeFile(
-    `${folder}CARD.md`,
-    card.replace(CARD_TABLE, (_, before: string, after: string) => `${before}${table}\n${after}`),
+    path,
+    card.replace(found, (_, before: string, after: string) => `${before}${content}\n${after}`),
   );
-  console.log(`saved evaluation.json and the table in CARD.md of ${report.modelId}\n`);
+  console.log(`saved "${place}" in the card of ${modelId}\n`);
 }

@@ -6,5 +6,6 @@ export const MODELS = `${ROOT}models/`;
 export const RECIPES = `${MODELS}recipes/`;
 export const EVALUATION_SET = `${RECIPES}.cache/eval/`;
 export const DEV_SET = `${RECIPES}.cache/dev/`;
+export const NONSPEECH_SET = `${RECIPES}.cache/nonspeech/`;
 export const REFERENCE_SPEECH = `${RECIPES}.cache/reference/`;
 export const RECORDINGS = `${ROOT}test/fixtures/speech/`;

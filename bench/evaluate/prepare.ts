@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { DEV_SET, EVALUATION_SET, RECIPES, REFERENCE_SPEECH } from "./paths.js";
+import { DEV_SET, EVALUATION_SET, NONSPEECH_SET, RECIPES, REFERENCE_SPEECH } from "./paths.js";
 
 interface GeneratedSet {
   readonly folder: string;
@@ -21,6 +21,11 @@ export const GENERATED_SETS = {
     folder: DEV_SET,
     script: `${RECIPES}language-model/make_dev_audio.py`,
     packages: SPEAKING_PACKAGES,
+  },
+  nonspeech: {
+    folder: NONSPEECH_SET,
+    script: `${RECIPES}recognizer/make_nonspeech.py`,
+    packages: ["python3-numpy", "python3-scipy", "python3-soundfile"],
   },
   reference: {
     folder: REFERENCE_SPEECH,

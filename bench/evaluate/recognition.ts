@@ -1,4 +1,5 @@
 import { type ErrorRates, errorRates, type ScoredPair } from "../../src/domain/accuracy/error-rate.js";
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
 import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { hear, loadRecognizerParts } from "./acoustics.js";
@@ -46,7 +47,11 @@ export async function evaluateRecognition(options: {
   const recognizer = await loadRecognizerParts(MODELS + options.modelId);
   const { vocabulary } = recognizer.graphs;
   const { decoding } = recognizer.manifest;
-  const search = new PrefixBeamSearch(vocabulary, recognizer.languageModel, decoding);
+  const search = new BeamDecoder(
+    vocabulary,
+    new PrefixBeamSearch(vocabulary, recognizer.languageModel, decoding),
+    decoding.evidencePerCharacter,
+  );
   const all = [...(await readIndex(prepareSet("evaluation"))), ...(await readRecordings())];
   const decoded: Decoded[] = [];
   let fullMs = 0;

@@ -15,6 +15,7 @@ export interface SpokenItem {
 export const HUMAN_SETS = [
   { name: "asterisk-ru-core", note: "heard in training" },
   { name: "asterisk-ru-additional", note: "same voice as in training, other sentences" },
+  { name: "gcompris-ru-words", note: "single words of speakers never heard; not in the repository" },
   { name: "pisets-ru-test", note: "one sentence" },
   { name: "kazakh-speech-commands", note: "one sentence" },
 ] as const;

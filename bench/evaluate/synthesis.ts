@@ -3,6 +3,7 @@ import { FlowMatching } from "../../native/onnx/flow-matching.js";
 import { readManifest, type SynthesizerManifest } from "../../native/onnx/model-package.js";
 import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { resample } from "../../src/domain/audio/resample.js";
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
 import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
@@ -13,7 +14,6 @@ import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";
 import { readWav } from "./wav.js";
 
-const NFE = [16, 32] as const;
 const SEED = 1;
 /** Silence in front of and behind what the recogniser hears, as in its evaluation set. */
 const PADDING_SECONDS = 0.3;
@@ -61,6 +61,8 @@ export async function evaluateSynthesis(options: {
   readonly modelId: string;
   readonly recognizerId: string;
   readonly limit: number;
+  /** Numbers of solver steps to speak with. */
+  readonly nfe: readonly number[];
 }): Promise<SynthesisReport> {
   const folder = MODELS + options.modelId;
   const manifest = (await readManifest(folder)) as SynthesizerManifest;
@@ -73,7 +75,7 @@ export async function evaluateSynthesis(options: {
     const reference: Spoken[] = [];
     for (const { text, pcm } of chosen) reference.push({ text, ...(await listen(pcm)), ...NOTHING_COMPARED });
     rows.push(rowOf(voice, null, reference));
-    for (const nfe of NFE) {
+    for (const nfe of options.nfe) {
       const spoken: Spoken[] = [];
       for (const sentence of chosen) spoken.push(await speakAndListen(model, sentence, nfe, listen));
       rows.push(rowOf(voice, nfe, spoken));
@@ -118,12 +120,22 @@ async function readReference(manifest: SynthesizerManifest): Promise<Sentence[]>
     const { file, voice, text } = JSON.parse(line) as { file: string; voice: string; text: string };
     sentences.push({ voice, text, pcm: await readWav(folder + file, manifest.sampleRateHz) });
   }
+  const missing = manifest.voices.find(({ name }) => !sentences.some(({ voice }) => voice === name));
+  if (missing !== undefined) {
+    throw new Error(
+      `Cannot evaluate: ${folder} has no speech of ${missing.name}; remove it to have it made anew`,
+    );
+  }
   return sentences;
 }
 
 /** What the recogniser writes for speech at the synthesizer's rate, on the service's path. */
-function listenerOf({ graphs, languageModel, manifest }: LoadedRecognizer, fromHz: number): Listener {
-  const search = new PrefixBeamSearch(graphs.vocabulary, languageModel, manifest.decoding);
+export function listenerOf({ graphs, languageModel, manifest }: LoadedRecognizer, fromHz: number): Listener {
+  const search = new BeamDecoder(
+    graphs.vocabulary,
+    new PrefixBeamSearch(graphs.vocabulary, languageModel, manifest.decoding),
+    manifest.decoding.evidencePerCharacter,
+  );
   const padding = Math.round(PADDING_SECONDS * manifest.sampleRateHz);
   return async (pcm) => {
     const heard = resample(pcm, { fromHz, toHz: manifest.sampleRateHz });
@@ -144,11 +156,8 @@ async function speakAndListen(
   const { sampleRateHz, id } = model.manifest;
   const { text, voice } = sentence;
   const before = performance.now();
-  const piece = await model.begin({ modelId: id, voice, spokenText: text, speed: 1, nfe, seed: SEED });
-  while (!(await model.step(piece)));
-  const samples = await model.vocode(piece);
+  const pcm = await model.speakAlone({ modelId: id, voice, spokenText: text, speed: 1, nfe, seed: SEED });
   const computeSeconds = (performance.now() - before) / 1000;
-  const pcm = Float32Array.from(samples, (sample) => sample / 32_768);
   return {
     text,
     ...(await listen(pcm)),

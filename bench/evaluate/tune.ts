@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { type Heard, hear, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { groupBy } from "./group-by.js";
@@ -64,7 +65,11 @@ async function tune(modelId: string, limit: number, start: BeamSearchOptions): P
 
 /** Mean word error rate over the sets, so that no language outweighs the others. Prints what was tried. */
 function score(recognizer: LoadedRecognizer, heard: readonly Heard[], options: BeamSearchOptions): number {
-  const search = new PrefixBeamSearch(recognizer.graphs.vocabulary, recognizer.languageModel, options);
+  const { vocabulary } = recognizer.graphs;
+  const search = new BeamDecoder(
+    vocabulary,
+    new PrefixBeamSearch(vocabulary, recognizer.languageModel, options),
+  );
   const before = performance.now();
   const rates: ErrorRates[] = [];
   const parts: string[] = [];

@@ -5,6 +5,7 @@ import { Bench } from "tinybench";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../src/domain/decoding/lexicon.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { textOf } from "../../src/domain/decoding/words.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const MODEL = new URL("../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);
@@ -25,13 +26,16 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const model = LanguageModel.parse(gunzipSync(readFileSync(MODEL)));
   const logProbs = spokenLogProbs(model.vocabulary);
   const search = new PrefixBeamSearch(model.vocabulary, model, OPTIONS);
-  assert.equal(search.decode(logProbs, FRAMES).text, plainSearch(logProbs, model));
+  assert.equal(
+    textOf(search.search(logProbs, FRAMES, null)[0].tokens, model.vocabulary),
+    plainSearch(logProbs, model),
+  );
   const bench = new Bench({ time: options.smoke ? 20 : 2_000, retainSamples: true });
   bench.add("maps", () => plainSearch(logProbs, model));
-  bench.add("current", () => search.decode(logProbs, FRAMES));
+  bench.add("current", () => search.search(logProbs, FRAMES, null));
   for (const beamWidth of WIDER) {
     const wider = new PrefixBeamSearch(model.vocabulary, model, { ...OPTIONS, beamWidth });
-    bench.add(`current, beam ${beamWidth}`, () => wider.decode(logProbs, FRAMES));
+    bench.add(`current, beam ${beamWidth}`, () => wider.search(logProbs, FRAMES, null));
   }
   await bench.run();
   const figures = taskFigures(bench);

@@ -13,6 +13,7 @@ const READY_WITHIN_MS = 120_000;
 const POLL_MS = 50;
 /** Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
+const PAID_LIMITS = { FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" };
 
 export const TEST_KEY = `sk-svc-${"0123456789abcdef".repeat(3)}`;
 
@@ -34,13 +35,13 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own. */
+/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless `environment` says which. */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
   const dataDir = environment["DATA_DIR"] ?? ownDir;
-  const port = await freePort();
+  const port = Number(environment["PORT"] ?? (await freePort()));
   const startedAtMs = performance.now();
   const child = spawn(process.execPath, [MAIN], {
     env: {
@@ -51,6 +52,8 @@ export async function startServiceProcess(
       DATA_DIR: dataDir,
       DEV_API_KEY: TEST_KEY,
       LOG_LEVEL: "warn",
+      // The development organization lives on its free grant: measurements are not to meet its limits.
+      ...PAID_LIMITS,
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],
@@ -115,14 +118,25 @@ export async function freePort(): Promise<number> {
   });
 }
 
-function cpuSecondsOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+/** CPU seconds of a process and its threads so far. */
+export function cpuSecondsOf(pid: number): number {
+  return cpuSecondsIn(`/proc/${pid}/stat`);
+}
+
+/** CPU seconds of the main thread alone. */
+export function mainThreadCpuSecondsOf(pid: number): number {
+  return cpuSecondsIn(`/proc/${pid}/task/${pid}/stat`);
+}
+
+function cpuSecondsIn(path: string): number {
+  const stat = readFileSync(path, "utf8");
   // Fields are counted after the command's name, which may hold spaces: user time is the 12th, system time the 13th.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-function residentBytesOf(pid: number): number {
+/** Resident memory of a process in bytes. */
+export function residentBytesOf(pid: number): number {
   const match = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"));
   return Number(match?.[1] ?? 0) * 1_024;
 }

@@ -1,7 +1,8 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { SpeechError } from "../../src/domain/errors.js";
 import { type GraphOptions, loadGraph } from "./graph.js";
-import { type ModelPackage, type RecognizerManifest, readPackageFile } from "./model-package.js";
+import { type ModelPackage, type RecognizerManifest, readVocabulary } from "./model-package.js";
+import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 
 const STREAM = {
   file: "stream",
@@ -10,35 +11,19 @@ const STREAM = {
 } as const;
 const FULL = { file: "full", inputs: ["encoded", "mask"], outputs: ["log_probs"] } as const;
 
-/** The buffers of one batch shape of the streaming step, allocated once and reused by every run of that shape. */
-export interface StepBatch {
-  readonly rows: number;
-  readonly frames: number;
-  /** `[rows, frames * frameSamples]`, -1 to 1. */
-  readonly pcm: Float32Array;
-  /** `[rows, stateSize]`; zeros begin a stream. */
-  readonly state: Float32Array;
-  /** `[rows, frames, vocabulary]`, natural log, of the causal head. */
-  readonly logProbs: Float32Array;
-  /** `[rows, frames]`, probability that the frame is speech. */
-  readonly speech: Float32Array;
-  /** `[rows, stateSize]`, to be copied back to each row's owner. */
-  readonly nextState: Float32Array;
-  run(): Promise<void>;
-}
-
 /**
  * The recogniser's graphs: a causal streaming encoder with CTC and speech heads, and a full-context second pass over
  * the encoder's output. Rows of a batch do not depend on each other. Runs are synchronous inside onnxruntime, so
  * this lives in a worker thread only.
  */
-export class CtcTwoPass {
+export class CtcTwoPass implements RecognizerModel {
   readonly manifest: RecognizerManifest;
   readonly vocabulary: readonly string[];
   readonly stateSize: number;
   readonly encodedSize: number;
   readonly #stream: InferenceSession;
   readonly #full: InferenceSession;
+  #runMs = 0;
 
   private constructor(parts: {
     manifest: RecognizerManifest;
@@ -63,37 +48,85 @@ export class CtcTwoPass {
 
   /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(model: ModelPackage<RecognizerManifest>, options: GraphOptions): Promise<CtcTwoPass> {
-    const vocabulary = JSON.parse(
-      new TextDecoder().decode(await readPackageFile(model, "vocabulary")),
-    ) as string[];
+    const vocabulary = await readVocabulary(model);
     const stream = await loadGraph(model, STREAM, options);
     const full = await loadGraph(model, FULL, options);
     return new CtcTwoPass({ manifest: model.manifest, vocabulary, stream, full });
   }
 
-  /** Buffers for batches of this shape. */
-  stepBatch(rows: number, frames: number): StepBatch {
+  /** Milliseconds spent in runs of the graphs so far. */
+  get runMs(): number {
+    return this.#runMs;
+  }
+
+  get outputFrameSamples(): number {
+    return this.manifest.frameSamples;
+  }
+
+  /** One network says both. */
+  speechBatch(rows: number, frames: number): StepBatch {
+    return this.stepBatch(rows, frames);
+  }
+
+  /** Makes batches of any shape that fits, over one set of buffers. */
+  stepBatches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch {
     const { frameSamples } = this.manifest;
     const vocabulary = this.vocabulary.length;
-    const pcm = new Float32Array(rows * frames * frameSamples);
-    const state = new Float32Array(rows * this.stateSize);
-    const logProbs = new Float32Array(rows * frames * vocabulary);
-    const speech = new Float32Array(rows * frames);
-    const nextState = new Float32Array(rows * this.stateSize);
-    const feeds = {
-      pcm: new Tensor("float32", pcm, [rows, frames * frameSamples]),
-      state: new Tensor("float32", state, [rows, this.stateSize]),
+    const pcm = new Float32Array(capacity.frames * frameSamples);
+    const state = new Float32Array(capacity.rows * this.stateSize);
+    const logProbs = new Float32Array(capacity.frames * vocabulary);
+    const speech = new Float32Array(capacity.frames);
+    const encoded = new Float32Array(capacity.frames * this.encodedSize);
+    const nextState = new Float32Array(capacity.rows * this.stateSize);
+    return (rows, frames) => {
+      const count = rows * frames;
+      const view = {
+        pcm: pcm.subarray(0, count * frameSamples),
+        state: state.subarray(0, rows * this.stateSize),
+        logProbs: logProbs.subarray(0, count * vocabulary),
+        speech: speech.subarray(0, count),
+        encoded: encoded.subarray(0, count * this.encodedSize),
+        nextState: nextState.subarray(0, rows * this.stateSize),
+      };
+      const feeds = {
+        pcm: new Tensor("float32", view.pcm, [rows, frames * frameSamples]),
+        state: new Tensor("float32", view.state, [rows, this.stateSize]),
+      };
+      // Outputs are written in place.
+      const fetches = {
+        log_probs: new Tensor("float32", view.logProbs, [rows, frames, vocabulary]),
+        speech: new Tensor("float32", view.speech, [rows, frames]),
+        encoded: new Tensor("float32", view.encoded, [rows, frames, this.encodedSize]),
+        next_state: new Tensor("float32", view.nextState, [rows, this.stateSize]),
+      };
+      const run = async () => {
+        const startedAtMs = performance.now();
+        await this.#stream.run(feeds, fetches);
+        this.#runMs += performance.now() - startedAtMs;
+      };
+      return { rows, frames, ...view, run };
     };
-    // Outputs are written in place; `encoded` is not asked for, so the step does not copy it out.
-    const fetches = {
-      log_probs: new Tensor("float32", logProbs, [rows, frames, vocabulary]),
-      speech: new Tensor("float32", speech, [rows, frames]),
-      next_state: new Tensor("float32", nextState, [rows, this.stateSize]),
-    };
-    const run = async () => {
-      await this.#stream.run(feeds, fetches);
-    };
-    return { rows, frames, pcm, state, logProbs, speech, nextState, run };
+  }
+
+  /** Buffers of its own for batches of this shape. */
+  stepBatch(rows: number, frames: number): StepBatch {
+    return this.stepBatches({ rows, frames: rows * frames })(rows, frames);
+  }
+
+  /**
+   * The second pass over what the streaming encoder gave.
+   *
+   * @param encoded `[frames, encodedSize]`, consecutive frames
+   * @returns `[frames, vocabulary]`, natural log
+   */
+  async refine(encoded: Float32Array, frames: number): Promise<LogProbs> {
+    const startedAtMs = performance.now();
+    const { log_probs } = await this.#full.run({
+      encoded: new Tensor("float32", encoded, [1, frames, this.encodedSize]),
+      mask: new Tensor("float32", new Float32Array(frames).fill(1), [1, frames]),
+    });
+    this.#runMs += performance.now() - startedAtMs;
+    return { logProbs: (log_probs as Tensor).data as Float32Array, frames };
   }
 
   /**
@@ -102,11 +135,12 @@ export class CtcTwoPass {
    * @param pcm mono, `[samples]`, -1 to 1, at the manifest's rate; silence to flush the tail is added here
    * @returns `[frames * vocabulary]`, natural log, and the frame count (flush frames included)
    */
-  async decodeUtterance(pcm: Float32Array): Promise<{ logProbs: Float32Array; frames: number }> {
+  async decodeUtterance(pcm: Float32Array): Promise<LogProbs> {
     const { frameSamples, flushSamples } = this.manifest;
     const frames = Math.ceil((pcm.length + flushSamples) / frameSamples);
     const padded = new Float32Array(frames * frameSamples);
     padded.set(pcm);
+    const startedAtMs = performance.now();
     const { encoded } = await this.#stream.run(
       {
         pcm: new Tensor("float32", padded, [1, padded.length]),
@@ -114,11 +148,8 @@ export class CtcTwoPass {
       },
       ["encoded"],
     );
-    const { log_probs } = await this.#full.run({
-      encoded: encoded as Tensor,
-      mask: new Tensor("float32", new Float32Array(frames).fill(1), [1, frames]),
-    });
-    return { logProbs: (log_probs as Tensor).data as Float32Array, frames };
+    this.#runMs += performance.now() - startedAtMs;
+    return this.refine((encoded as Tensor).data as Float32Array, frames);
   }
 
   /** Frees the graphs' memory; nothing may be run afterwards. */

@@ -1,13 +1,17 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { fadeEnds } from "../../src/domain/audio/fade.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import { alignFrames } from "../../src/domain/synthesis/alignment.js";
 import { pulseTrain } from "../../src/domain/synthesis/excitation.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
+import { type PieceTrim, trimSilence } from "../../src/domain/synthesis/silence.js";
+import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
+import { type VocoderWindow, vocoderWindow } from "../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { type GraphContract, type GraphOptions, loadGraph } from "./graph.js";
 import { type ModelPackage, readPackageFile, type SynthesizerManifest } from "./model-package.js";
+import { PATCH_FRAMES, padRows, type SolverPiece, stepFeeds } from "./solver-piece.js";
 
 const ENCODER = {
   file: "encoder",
@@ -30,10 +34,9 @@ const VOCODER = {
   outputs: ["pcm"],
 } as const satisfies GraphContract;
 
-/** Frames that one row of the decoder holds. */
-const PATCH_FRAMES = 2;
 /** Tells the noise of the vocoder from the noise the flow starts with. */
 const VOCODER_SEED = 0x5bd1e995;
+const FADE_SECONDS = 0.005;
 
 interface Graphs {
   readonly encoder: InferenceSession;
@@ -45,27 +48,22 @@ interface Graphs {
 interface SynthesisParameters {
   readonly sway: number;
   readonly noiseTemperature: number;
+  /** Frames on each side that the vocoder's samples depend on. */
+  readonly vocoderReach: number;
+  /** A frame whose normalised log-mel has a lower mean is silent. */
+  readonly silenceBelow: number;
 }
 
-/** A piece between two solver steps. */
-export interface SolverPiece {
-  readonly job: SynthesisJob;
-  readonly frames: number;
-  readonly voice: Tensor;
-  readonly condition: Tensor;
-  readonly mask: Tensor;
-  readonly f0: Float32Array;
-  readonly voicing: Float32Array;
-  /** `nfe + 1` times from 0 to 1. */
-  readonly schedule: Float64Array;
-  /** `[frames / 2, 2 * melBins]`, noise at first, log-mel when all steps are done. */
-  x: Float32Array;
-  stepsDone: number;
+/** One window of a piece that is solved. */
+export interface WindowOfPiece {
+  readonly piece: SolverPiece;
+  readonly window: VocoderWindow;
 }
 
 /**
  * The synthesizer's graphs: text encoder with durations, frame condition with pitch, one solver step with a timestep
- * of its own per row, and the vocoder. Runs are synchronous inside onnxruntime: worker threads only.
+ * of its own per row, and the vocoder. Runs are synchronous inside onnxruntime: worker threads only. Rows of a batch do
+ * not see each other, so a piece sounds the same alone and in any company.
  *
  * @see Lipman et al., "Flow Matching for Generative Modeling", 2023
  */
@@ -74,6 +72,7 @@ export class FlowMatching {
   readonly #graphs: Graphs;
   readonly #tokenOf: ReadonlyMap<string, number>;
   readonly #parameters: SynthesisParameters;
+  #busyMs = 0;
 
   private constructor(parts: {
     manifest: SynthesizerManifest;
@@ -93,6 +92,8 @@ export class FlowMatching {
     const settings = (await readJson(model, "synthesis")) as {
       solver: { sway: number };
       noise_temperature: number;
+      vocoder_context_frames: number;
+      silence: { mel_mean_below: number };
     };
     const graphs = {
       encoder: await loadGraph(model, ENCODER, options),
@@ -100,23 +101,37 @@ export class FlowMatching {
       step: await loadGraph(model, STEP, options),
       vocoder: await loadGraph(model, VOCODER, options),
     };
-    const parameters = { sway: settings.solver.sway, noiseTemperature: settings.noise_temperature };
+    const parameters = {
+      sway: settings.solver.sway,
+      noiseTemperature: settings.noise_temperature,
+      vocoderReach: settings.vocoder_context_frames,
+      silenceBelow: settings.silence.mel_mean_below,
+    };
     return new FlowMatching({ manifest: model.manifest, graphs, symbols, parameters });
   }
 
-  /** Encodes the text, lays it out in time and draws the noise that the solver starts from. */
-  async begin(job: SynthesisJob): Promise<SolverPiece> {
+  /** Milliseconds spent inside the runtime so far. */
+  get busyMs(): number {
+    return this.#busyMs;
+  }
+
+  /**
+   * Encodes the text, lays it out in time and draws the noise that the solver starts from.
+   * @param schedule times of the solver's steps, `nfe + 1` of them; the package's own when absent
+   * @throws {SpeechError} `UNKNOWN_VOICE`, `INTERNAL` for a text that holds no model symbols alone
+   */
+  async begin(job: SynthesisJob, schedule?: Float64Array): Promise<SolverPiece> {
     const tokens = this.#tokenize(job.spokenText);
     const voiceIndex = this.manifest.voices.find((voice) => voice.name === job.voice)?.index;
     if (voiceIndex === undefined) throw new SpeechError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
     const voice = new Tensor("int64", [BigInt(voiceIndex)], [1]);
-    const encoded = await this.#graphs.encoder.run({
+    const encoded = await this.#run("encoder", {
       tokens: new Tensor("int64", tokens, [1, tokens.length]),
       voice,
       log_speed: new Tensor("float32", [Math.log(job.speed)], [1]),
     });
     const { frames, frameToToken, position } = alignFrames(encoded["log_duration"]!.data as Float32Array);
-    const conditioned = await this.#graphs.condition.run({
+    const conditioned = await this.#run("condition", {
       hidden: encoded["hidden"]!,
       frame_to_token: new Tensor("int64", frameToToken, [1, frames]),
       position: new Tensor("float32", position, [1, frames, 3]),
@@ -124,57 +139,151 @@ export class FlowMatching {
       mask: new Tensor("float32", new Float32Array(frames).fill(1), [1, frames]),
     });
     const patches = frames / PATCH_FRAMES;
-    const x = gaussianNoise(frames * this.manifest.melBins, job.seed);
-    for (let i = 0; i < x.length; i++) x[i] = x[i]! * this.#parameters.noiseTemperature;
+    const noise = gaussianNoise(frames * this.manifest.melBins, job.seed);
+    for (let i = 0; i < noise.length; i++) noise[i] = noise[i]! * this.#parameters.noiseTemperature;
+    const condition = conditioned["condition"] as Tensor;
     return {
       job,
+      voiceIndex: BigInt(voiceIndex),
       frames,
-      voice,
-      condition: conditioned["condition"]! as Tensor,
-      mask: new Tensor("float32", new Float32Array(patches).fill(1), [1, patches, 1]),
+      patches,
+      condition: padRows(condition.data as Float32Array, patches, condition.dims[2]!),
       f0: conditioned["f0"]!.data as Float32Array,
       voicing: conditioned["voicing"]!.data as Float32Array,
-      schedule: swaySchedule(job.nfe, this.#parameters.sway),
-      x,
+      schedule: schedule ?? swaySchedule(job.nfe, this.#parameters.sway),
+      x: padRows(noise, patches, PATCH_FRAMES * this.manifest.melBins),
       stepsDone: 0,
+      trim: null,
+      sources: null,
     };
   }
 
-  /** One Euler step of the flow; true when it was the last. */
-  async step(piece: SolverPiece): Promise<boolean> {
-    const patches = piece.frames / PATCH_FRAMES;
-    const t = piece.schedule[piece.stepsDone]!;
-    const { x_next } = await this.#graphs.step.run({
-      x: new Tensor("float32", piece.x, [1, patches, PATCH_FRAMES * this.manifest.melBins]),
-      condition: piece.condition,
-      t: new Tensor("float32", [t], [1]),
-      dt: new Tensor("float32", [piece.schedule[piece.stepsDone + 1]! - t], [1]),
-      voice: piece.voice,
-      mask: piece.mask,
-    });
-    piece.x = x_next!.data as Float32Array;
-    piece.stepsDone++;
-    return piece.stepsDone === piece.job.nfe;
+  /** One Euler step of each piece, each at a time of its own, all padded to `patches`. */
+  async step(pieces: readonly SolverPiece[], patches: number): Promise<void> {
+    const x = PATCH_FRAMES * this.manifest.melBins;
+    const condition = pieces[0]!.condition.length / paddedPatches(pieces[0]!.patches);
+    const { x_next } = await this.#run("step", stepFeeds(pieces, patches, { x, condition }));
+    const solved = x_next!.data as Float32Array;
+    for (const [row, piece] of pieces.entries()) {
+      piece.x = solved.subarray(row * patches * x, (row + 1) * patches * x);
+      piece.stepsDone++;
+    }
   }
 
-  /** Samples of a solved piece, 16-bit. */
-  async vocode(piece: SolverPiece): Promise<Int16Array> {
-    const { hopSamples, melBins, sampleRateHz } = this.manifest;
+  /** Whether nothing is left for the solver. */
+  isSolved(piece: SolverPiece): boolean {
+    return piece.stepsDone === piece.schedule.length - 1;
+  }
+
+  /** Which frames of a solved piece are sent. */
+  trimOf(piece: SolverPiece): PieceTrim {
+    const { melBins } = this.manifest;
+    const mel = piece.x.subarray(0, piece.frames * melBins);
+    piece.trim ??= trimSilence(mel, melBins, this.#parameters.silenceBelow);
+    return piece.trim;
+  }
+
+  /** The window of a solved piece that begins at frame `start`; see `vocoderWindow`. */
+  windowOf(piece: SolverPiece, start: number, isAwaited: boolean): VocoderWindow {
+    const { stop } = this.trimOf(piece);
     const { frames } = piece;
-    const samples = frames * hopSamples;
-    const { pcm } = await this.#graphs.vocoder.run({
-      mel: new Tensor("float32", piece.x, [1, frames, melBins]),
-      f0: new Tensor("float32", piece.f0, [1, frames]),
-      voicing: new Tensor("float32", piece.voicing, [1, frames]),
-      excitation: new Tensor("float32", pulseTrain(piece.f0, hopSamples, sampleRateHz), [1, samples]),
-      noise: new Tensor("float32", gaussianNoise(samples, piece.job.seed ^ VOCODER_SEED), [1, samples]),
+    return vocoderWindow({ frames, start, stop, reach: this.#parameters.vocoderReach, isAwaited });
+  }
+
+  /**
+   * Samples of windows that are all given the same number of frames, faded where they are an end of their piece.
+   * @returns `[(end - start) * hopSamples]` for each, about -1 to 1
+   */
+  async vocode(windows: readonly WindowOfPiece[]): Promise<Float32Array[]> {
+    const { hopSamples, melBins, sampleRateHz } = this.manifest;
+    const frames = windows[0]!.window.contextEnd - windows[0]!.window.contextStart;
+    const rows = windows.length;
+    const stack = (width: number, valuesOf: (piece: SolverPiece) => Float32Array) => {
+      const stacked = new Float32Array(rows * frames * width);
+      for (const [row, { piece, window }] of windows.entries()) {
+        const context = valuesOf(piece).subarray(window.contextStart * width, window.contextEnd * width);
+        stacked.set(context, row * frames * width);
+      }
+      return stacked;
+    };
+    const { pcm } = await this.#run("vocoder", {
+      mel: new Tensor(
+        "float32",
+        stack(melBins, (piece) => piece.x),
+        [rows, frames, melBins],
+      ),
+      f0: new Tensor(
+        "float32",
+        stack(1, (piece) => piece.f0),
+        [rows, frames],
+      ),
+      voicing: new Tensor(
+        "float32",
+        stack(1, (piece) => piece.voicing),
+        [rows, frames],
+      ),
+      excitation: new Tensor(
+        "float32",
+        stack(hopSamples, (piece) => this.#sourcesOf(piece).excitation),
+        [rows, frames * hopSamples],
+      ),
+      noise: new Tensor(
+        "float32",
+        stack(hopSamples, (piece) => this.#sourcesOf(piece).noise),
+        [rows, frames * hopSamples],
+      ),
     });
-    return toInt16(pcm!.data as Float32Array);
+    const samples = pcm!.data as Float32Array;
+    return windows.map(({ piece, window }, row) => {
+      const from = (row * frames + window.start - window.contextStart) * hopSamples;
+      const part = samples.subarray(from, from + (window.end - window.start) * hopSamples);
+      const { start, stop } = this.trimOf(piece);
+      fadeEnds(part, {
+        offset: (window.start - start) * hopSamples,
+        pieceSamples: (stop - start) * hopSamples,
+        samples: Math.round(FADE_SECONDS * sampleRateHz),
+      });
+      return part;
+    });
+  }
+
+  /** Speaks a piece from begin to end with nothing beside it: the bare model. */
+  async speakAlone(job: SynthesisJob, schedule?: Float64Array): Promise<Float32Array> {
+    const piece = await this.begin(job, schedule);
+    while (!this.isSolved(piece)) await this.step([piece], paddedPatches(piece.patches));
+    const { hopSamples } = this.manifest;
+    const trim = this.trimOf(piece);
+    const frames = trim.silentFramesBefore + trim.stop - trim.start + trim.silentFramesAfter;
+    const samples = new Float32Array(frames * hopSamples);
+    for (let start = trim.start; start < trim.stop; ) {
+      const window = this.windowOf(piece, start, false);
+      const [part] = await this.vocode([{ piece, window }]);
+      samples.set(part!, (trim.silentFramesBefore + start - trim.start) * hopSamples);
+      start = window.end;
+    }
+    return samples;
   }
 
   /** Frees the graphs' memory; nothing may be run afterwards. */
   async release(): Promise<void> {
     for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
+  }
+
+  async #run(graph: keyof Graphs, feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType> {
+    const startedAtMs = performance.now();
+    const results = await this.#graphs[graph].run(feeds);
+    this.#busyMs += performance.now() - startedAtMs;
+    return results;
+  }
+
+  /** The pulse train is summed from the piece's first sample, so all of it is drawn at once. */
+  #sourcesOf(piece: SolverPiece): NonNullable<SolverPiece["sources"]> {
+    const { hopSamples, sampleRateHz } = this.manifest;
+    piece.sources ??= {
+      excitation: pulseTrain(piece.f0, hopSamples, sampleRateHz),
+      noise: gaussianNoise(piece.frames * hopSamples, piece.job.seed ^ VOCODER_SEED),
+    };
+    return piece.sources;
   }
 
   #tokenize(spokenText: string): BigInt64Array {

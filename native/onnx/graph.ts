@@ -58,3 +58,35 @@ function requireTensors(
     `Cannot load ${name}: ${kind} must contain ${missing.join(", ")}, found ${found.join(", ")}`,
   );
 }
+
+/**
+ * The dimensions a graph declares for a tensor: numbers where fixed, names where not; null when there is no such tensor.
+ */
+export function dimensionsOf(graph: InferenceSession, tensor: string): readonly (number | string)[] | null {
+  const values = [...graph.inputMetadata, ...graph.outputMetadata];
+  const found = values.find((value) => value.name === tensor);
+  return found?.isTensor ? found.shape : null;
+}
+
+/**
+ * Checks a dimension that the graph declares as fixed; one that it leaves open passes.
+ * @throws {SpeechError} `MODEL_BROKEN` naming file and tensor
+ */
+export function requireDimension(
+  graph: InferenceSession,
+  name: string,
+  tensor: string,
+  { axis, expected }: { readonly axis: number; readonly expected: number },
+): void {
+  const found = dimensionsOf(graph, tensor)?.at(axis);
+  if (typeof found !== "number" || found < 0 || found === expected) return;
+  throw new SpeechError(
+    "MODEL_BROKEN",
+    `Cannot load ${name}: dimension ${axis} of ${tensor} must be ${expected}, found ${found}`,
+  );
+}
+
+/** A package's file as errors name it. */
+export function fileNameOf(model: ModelPackage, file: string): string {
+  return `${model.manifest.id}/${model.manifest.files[file]?.path}`;
+}

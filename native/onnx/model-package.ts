@@ -2,6 +2,15 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SpeechError } from "../../src/domain/errors.js";
+import {
+  EXTERNAL_RECOGNIZERS,
+  type ExternalRecognizerFamily,
+  isExternalRecognizer,
+  parseExternalRecognizer,
+} from "./external-manifest.js";
+import { parseF5 } from "./f5-manifest.js";
+import { requireNumber, requireString } from "./manifest-fields.js";
+import { parseMatcha } from "./matcha-manifest.js";
 
 /** A file of a package and the hash it must have. */
 export interface PackageFile {
@@ -27,10 +36,11 @@ interface ManifestBase {
   readonly files: Readonly<Record<string, PackageFile>>;
 }
 
-/** A recogniser: streaming encoder with CTC and speech outputs, and a full-context second pass. */
+/** A recogniser. What is said of a streaming encoder has defaults in families of public weights. */
 export interface RecognizerManifest extends ManifestBase {
   readonly task: "transcription";
-  readonly family: "ctc-two-pass";
+  /** `ctc-two-pass`: a streaming encoder with CTC and speech outputs, and a full-context second pass. */
+  readonly family: "ctc-two-pass" | ExternalRecognizerFamily;
   readonly frameSamples: number;
   /** Left context of the streaming encoder: after this many frames its output forgets where it began. */
   readonly contextFrames: number;
@@ -44,12 +54,14 @@ export interface DecodingParameters {
   readonly languageModelWeight: number;
   readonly characterBonus: number;
   readonly wordBonus: number;
+  /** See `BeamDecoder`; without it every text is taken. */
+  readonly evidencePerCharacter?: number;
 }
 
-/** A flow-matching synthesizer: text encoder, condition, solver step, vocoder. */
+/** A synthesizer. `flow-matching`: text encoder, condition, solver step, vocoder; `matcha`, `f5`: public weights. */
 export interface SynthesizerManifest extends ManifestBase {
   readonly task: "synthesis";
-  readonly family: "flow-matching";
+  readonly family: "flow-matching" | "matcha" | "f5";
   readonly hopSamples: number;
   readonly melBins: number;
   readonly voices: readonly ManifestVoice[];
@@ -58,7 +70,10 @@ export interface SynthesizerManifest extends ManifestBase {
 
 const TASK_OF_FAMILY: ReadonlyMap<string, ModelManifest["task"]> = new Map([
   ["ctc-two-pass", "transcription"],
+  ...EXTERNAL_RECOGNIZERS.map((family) => [family, "transcription"] as const),
   ["flow-matching", "synthesis"],
+  ["matcha", "synthesis"],
+  ["f5", "synthesis"],
 ]);
 
 export type ModelManifest = RecognizerManifest | SynthesizerManifest;
@@ -146,6 +161,11 @@ export async function readPackageFile(model: ModelPackage, name: string): Promis
   return bytes;
 }
 
+/** Outputs of a recogniser: characters, after the blank. @throws {SpeechError} `MODEL_BROKEN` */
+export async function readVocabulary(model: ModelPackage<RecognizerManifest>): Promise<readonly string[]> {
+  return JSON.parse(new TextDecoder().decode(await readPackageFile(model, "vocabulary"))) as string[];
+}
+
 function parseManifest(value: unknown): ModelManifest {
   const manifest = value as Record<string, unknown>;
   requireString(manifest, "id");
@@ -170,12 +190,14 @@ function parseManifest(value: unknown): ModelManifest {
     );
   }
   if (manifest["task"] !== task) throw new Error(`task must be ${task}, found ${String(manifest["task"])}`);
+  if (isExternalRecognizer(family)) return parseExternalRecognizer(manifest, family);
   if (family === "ctc-two-pass") {
     for (const field of ["frameSamples", "contextFrames", "flushSamples"]) requireNumber(manifest, field);
     const decoding = (manifest["decoding"] ?? {}) as Record<string, unknown>;
     for (const field of ["beamWidth", "languageModelWeight", "characterBonus", "wordBonus"]) {
       requireNumber(decoding, field);
     }
+    if (decoding["evidencePerCharacter"] !== undefined) requireNumber(decoding, "evidencePerCharacter");
     return value as RecognizerManifest;
   }
   for (const field of ["hopSamples", "melBins"]) requireNumber(manifest, field);
@@ -191,20 +213,7 @@ function parseManifest(value: unknown): ModelManifest {
   if (!voices.some((voice: ManifestVoice) => voice.name === defaultVoice)) {
     throw new Error(`defaultVoice must be one of the voices, found ${defaultVoice}`);
   }
-  return value as SynthesizerManifest;
-}
-
-function requireString(record: Record<string, unknown>, field: string): string {
-  const value = record[field];
-  if (typeof value !== "string" || value === "")
-    throw new Error(`${field} must be a string, found ${String(value)}`);
-  return value;
-}
-
-function requireNumber(record: Record<string, unknown>, field: string): number {
-  const value = record[field];
-  if (typeof value !== "number" || !Number.isFinite(value)) {
-    throw new Error(`${field} must be a number, found ${String(value)}`);
-  }
-  return value;
+  const synthesizer = value as SynthesizerManifest;
+  if (family === "f5") return parseF5(synthesizer);
+  return family === "matcha" ? parseMatcha(synthesizer) : synthesizer;
 }

@@ -41,6 +41,29 @@ export class PcmRing {
     return new PcmRing(buffer);
   }
 
+  /**
+   * A ring of another size that holds what is not released here, at the same positions; called by the writer, who
+   * goes on in the new one. Its cursor is the reader's last, until the reader sets it there.
+   */
+  moveTo(capacitySamples: number): PcmRing {
+    const { usedSamples, released, written } = this;
+    if (capacitySamples < usedSamples) {
+      throw new RangeError(
+        `Cannot move a PCM ring: capacity must be at least ${usedSamples}, received ${capacitySamples}`,
+      );
+    }
+    const moved = PcmRing.create(capacitySamples);
+    Atomics.store(moved.#indices, RELEASED, released | 0);
+    Atomics.store(moved.#indices, WRITTEN, released | 0);
+    Atomics.store(moved.#indices, CURSOR, this.cursor | 0);
+    const start = released & this.#mask;
+    const firstRun = Math.min(usedSamples, this.capacitySamples - start);
+    moved.write(this.#storage.subarray(start, start + firstRun));
+    moved.write(this.#storage.subarray(0, usedSamples - firstRun));
+    if (moved.written !== written) throw new Error("the writer of a ring must be the one who moves it");
+    return moved;
+  }
+
   /** Samples ever written, modulo 2^32. */
   get written(): number {
     return Atomics.load(this.#indices, WRITTEN) >>> 0;

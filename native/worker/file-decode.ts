@@ -1,5 +1,6 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { toFloat } from "../../src/domain/audio/pcm.js";
+import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Recognizer } from "./load-recognizer.js";
 import type { DecodedPiece, FilePiece, FileTask } from "./protocol.js";
@@ -11,13 +12,18 @@ export async function decodePieces(
 ): Promise<DecodedPiece[]> {
   const cancel = new Int32Array(task.cancel);
   const { sampleRateHz } = recognizer.model.manifest;
+  const hotWords = HotWords.compile(task.hotWords, recognizer.model.vocabulary);
   const file = await open(task.pcmPath, "r");
   try {
     const decoded: DecodedPiece[] = [];
     for (const piece of task.pieces) {
       if (Atomics.load(cancel, 0) !== 0) throw new SpeechError("CANCELLED", "transcription was cancelled");
       const pcm = await readPiece(file, piece);
-      const { text, words } = await recognizer.utterances.decode(pcm, piece.startSample / sampleRateHz);
+      const { text, words } = await recognizer.utterances.decode(
+        pcm,
+        piece.startSample / sampleRateHz,
+        hotWords,
+      );
       decoded.push({ text, words });
     }
     return decoded;

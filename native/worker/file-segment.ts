@@ -7,7 +7,7 @@ import { audioTooLong } from "../../src/domain/audio/too-long.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import { SpeechError } from "../../src/domain/errors.js";
-import type { CtcTwoPass, StepBatch } from "../onnx/ctc-two-pass.js";
+import type { RecognizerModel, StepBatch } from "../onnx/recognizer.js";
 import type { FilePiece, FileTask, SegmentResult } from "./protocol.js";
 
 /** Silence that separates two pieces of a file: longer than live, since nobody waits for the first words. */
@@ -26,7 +26,7 @@ const READ_BYTES = 1 << 18;
  */
 export async function segmentFile(
   task: Extract<FileTask, { type: "segment" }>,
-  model: CtcTwoPass,
+  model: RecognizerModel,
 ): Promise<SegmentResult> {
   const cancel = new Int32Array(task.cancel);
   const { size } = await stat(task.wavPath);
@@ -90,9 +90,9 @@ class PieceFinder {
   #filledSamples = 0;
   #totalSamples = 0;
 
-  constructor(model: CtcTwoPass) {
+  constructor(model: RecognizerModel) {
     const pauseFrames = pauseFramesFor(PAUSE_MS);
-    this.#batch = model.stepBatch(1, CHUNK_FRAMES);
+    this.#batch = model.speechBatch(1, CHUNK_FRAMES);
     this.#frameSamples = model.manifest.frameSamples;
     this.#endpointer = new Endpointer({ pauseFrames });
     this.#tailFrames = Math.ceil(pauseFrames / 2);

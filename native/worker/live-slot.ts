@@ -1,16 +1,24 @@
-import { GreedyDecoder } from "../../src/domain/decoding/greedy.js";
-import { Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
+import { bestToken, GreedyDecoder } from "../../src/domain/decoding/greedy.js";
+import { HotWords } from "../../src/domain/decoding/hot-words.js";
+import { ENDPOINTER_DEFAULTS, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
-import type { ToLiveWorker } from "./protocol.js";
-import type { DecodedUtterance } from "./utterance-decoder.js";
+import { FrameRows } from "./frame-rows.js";
+import type { ResumePoint, ToLiveWorker } from "./protocol.js";
+import type { SecondPass } from "./second-pass.js";
+import type { StatePool } from "./state-pool.js";
 
 /** Frames of silence fed after the last audio, so that speech right before the end is still seen as speech. */
 const FINISH_FRAMES = 8;
-/** Log-prob rows kept while nobody speaks: a new utterance begins some frames before it is noticed. */
-const ONSET_ROWS = 12;
+/** An utterance begins before it is noticed: by its lead, or at a cut as far back as one is looked for. */
+const REMEMBERED_FRAMES =
+  ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
 
 export interface SlotModel {
-  readonly stateSize: number;
+  /** Rows of the encoder's state. */
+  readonly states: StatePool;
+  /** Blocks of the encoder's output. */
+  readonly encodedBlocks: StatePool;
+  readonly encodedSize: number;
   readonly vocabulary: readonly string[];
   readonly frameSamples: number;
   readonly contextFrames: number;
@@ -22,23 +30,31 @@ export class LiveSlot {
   readonly epoch: number;
   readonly wantsPartials: boolean;
   readonly pauseFrames: number;
+  readonly hotWords: HotWords | null;
   readonly state: Float32Array;
   readonly endpointer: Endpointer;
   readonly greedy: GreedyDecoder;
   /** Number of the next utterance that the client hears of. */
   nextUtterance: number;
-  /** Text of the second pass that waits for the threshold. */
-  waitingFinal: DecodedUtterance | null = null;
-  /** The last partial sent of the open utterance. */
+  /** The encoder's output, as far back as an utterance that is open or may open needs it. */
+  readonly encoded: FrameRows;
+  /** Second pass whose text waits for the threshold. */
+  pass: SecondPass | null = null;
+  /** The last partial sent of the open utterance, and how many tokens had been looked at then. */
   sentPartial = "";
-  /** Where a replay would begin, in samples of the session. */
-  resumeSample: number;
+  sentTokens = 0;
+  /** Where a replay would begin. */
+  resume: ResumePoint;
   isFinished = false;
-  readonly #ring: PcmRing;
+  /** The session is over; a batch may still hold it. */
+  isClosed = false;
+  #ring: PcmRing;
+  readonly #states: StatePool;
   readonly #frameSamples: number;
   /** First frame whose output counts; those before it only fill the encoder's left context. */
   readonly #baseFrame: number;
-  readonly #rows: Float32Array[];
+  readonly #bestTokens = new Uint16Array(REMEMBERED_FRAMES);
+  readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
   #nextFrame: number;
   #finalizeMarks: number[] = [];
   #finishSample: number | null = null;
@@ -48,16 +64,18 @@ export class LiveSlot {
     this.epoch = open.epoch;
     this.wantsPartials = open.wantsPartials;
     this.nextUtterance = open.nextUtterance;
-    this.resumeSample = open.resumeSample;
+    this.resume = open.from;
     this.pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
-    this.state = new Float32Array(model.stateSize);
-    this.endpointer = new Endpointer({ pauseFrames: this.pauseFrames });
+    this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
+    this.#states = model.states;
+    this.state = model.states.acquire();
+    this.endpointer = new Endpointer({ pauseFrames: this.pauseFrames }, open.from.isMidSpeech);
     this.greedy = new GreedyDecoder(model.vocabulary);
     this.#ring = PcmRing.attach(open.ring);
     this.#frameSamples = model.frameSamples;
-    this.#baseFrame = open.resumeSample / model.frameSamples;
+    this.#baseFrame = open.from.sample / model.frameSamples;
+    this.encoded = new FrameRows(model.encodedBlocks, model.encodedSize, this.#baseFrame);
     this.#nextFrame = Math.max(0, this.#baseFrame - model.contextFrames);
-    this.#rows = Array.from({ length: ONSET_ROWS }, () => new Float32Array(model.vocabulary.length));
     this.#ring.cursor = this.#nextFrame * model.frameSamples;
   }
 
@@ -91,11 +109,18 @@ export class LiveSlot {
   }
 
   markFinalize(atSample: number): void {
-    if (atSample > this.resumeSample) this.#finalizeMarks.push(atSample);
+    if (atSample > this.resume.sample) this.#finalizeMarks.push(atSample);
   }
 
   markFinish(atSample: number): void {
     this.#finishSample = atSample;
+  }
+
+  /** Goes on in another ring that holds the same audio at the same positions. */
+  useRing(buffer: SharedArrayBuffer): void {
+    const { cursor } = this.#ring;
+    this.#ring = PcmRing.attach(buffer);
+    this.#ring.cursor = cursor;
   }
 
   /** Copies the next frames into a row of the batch and moves on; silence where no audio is. */
@@ -108,8 +133,10 @@ export class LiveSlot {
   /** Copies samples of the session from `startSample` on; silence beyond what was written. */
   readPcm(startSample: number, target: Float32Array): void {
     const inRing = Math.max(0, Math.min(target.length, this.#writtenSamples - startSample));
-    this.#ring.copyOutFloat(startSample, target.subarray(0, inRing));
-    target.fill(0, inRing);
+    // The usual case makes no view.
+    const heard = inRing === target.length ? target : target.subarray(0, inRing);
+    this.#ring.copyOutFloat(startSample, heard);
+    if (inRing < target.length) target.fill(0, inRing);
   }
 
   /** The session's frame number of the `index`-th of the `frames` frames taken last. */
@@ -127,17 +154,33 @@ export class LiveSlot {
     return endpointerFrame + this.#baseFrame;
   }
 
-  /** Keeps the row, for an utterance that may turn out to have begun with it. */
-  rememberRow(frame: number, row: Float32Array): void {
-    this.#rows[frame % ONSET_ROWS]!.set(row);
+  /** Takes the outputs of the next frame that counts: the row at `offset` of each. */
+  take(frame: number, logProbs: Float32Array, logProbOffset: number, width: number): void {
+    const best = bestToken(logProbs, logProbOffset, width);
+    const logProb = logProbs[logProbOffset + best]!;
+    this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
+    this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
+    if (this.endpointer.isOpen) this.greedy.take(best, logProb);
   }
 
-  /** Begins the greedy hypothesis anew with the frames from `startFrame` to `frame`, as far as they are kept. */
+  /** Begins the greedy hypothesis anew with the frames from `startFrame` to `frame`. */
   restartHypothesis(startFrame: number, frame: number): void {
     this.greedy.reset();
+    this.sentTokens = 0;
     this.sentPartial = "";
-    const first = Math.max(startFrame, frame - ONSET_ROWS + 1, this.#baseFrame);
-    for (let kept = first; kept <= frame; kept++) this.greedy.push(this.#rows[kept % ONSET_ROWS]!, 1);
+    const first = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
+    for (let kept = first; kept <= frame; kept++) {
+      const index = kept % REMEMBERED_FRAMES;
+      this.greedy.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
+    }
+  }
+
+  /** Gives its memory back to the pools. */
+  release(): void {
+    this.pass?.drop();
+    this.pass = null;
+    this.encoded.release();
+    this.#states.release(this.state);
   }
 
   get #writtenSamples(): number {

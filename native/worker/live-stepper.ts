@@ -1,181 +1,227 @@
-import type { TimedWord } from "../../src/domain/decoding/words.js";
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import type { CtcTwoPass, StepBatch } from "../onnx/ctc-two-pass.js";
-import { LiveSlot } from "./live-slot.js";
+import type { RecognizerModel } from "../onnx/recognizer.js";
+import { BLOCK_FRAMES } from "./frame-rows.js";
+import { LiveFinals } from "./live-finals.js";
+import { LiveSlot, type SlotModel } from "./live-slot.js";
 import type { FromLiveWorker, ToLiveWorker } from "./protocol.js";
-import type { DecodedUtterance, UtteranceDecoder } from "./utterance-decoder.js";
+import { StatePool } from "./state-pool.js";
+import {
+  BatchShapes,
+  CHUNK_FRAMES,
+  FRESH_FRAMES,
+  type RowedBatch,
+  STEP_CAPACITY,
+  StepGroup,
+} from "./step-groups.js";
+import type { UtteranceDecoder } from "./utterance-decoder.js";
 
-/** Frames a row may take in one step. Long chunks only help sessions that lag; paced ones take one or two. */
-const CHUNK_FRAMES = [16, 8, 4, 2, 1] as const;
-/** Rows of a batch; a few fixed shapes, so that buffers are allocated once. */
-const BATCH_ROWS = [1, 2, 4, 8, 16, 32] as const;
-const MAX_ROWS = BATCH_ROWS.at(-1)!;
 /** Silence goes back to the ring this often: 2 s. */
 const IDLE_REPORT_FRAMES = 50;
+const NO_PCM = new Float32Array(0);
 
-/** Steps all sessions of a live worker: gather what is ready, run one batch, hand each session its frames. */
+export interface LiveStepperParts {
+  readonly model: RecognizerModel;
+  readonly utterances: UtteranceDecoder;
+  readonly post: (message: FromLiveWorker) => void;
+  /** Told how long each batched step took. */
+  readonly onStep: (stepMs: number) => void;
+}
+
+/**
+ * Steps all sessions of a live worker: gather what is ready, run batches of fixed shapes, hand each session its frames.
+ * A steady round allocates nothing here: groups, batches, states and rows are kept, and text is made when it changes.
+ */
 export class LiveStepper {
-  readonly #model: CtcTwoPass;
-  readonly #utterances: UtteranceDecoder;
+  readonly #model: RecognizerModel;
   readonly #post: (message: FromLiveWorker) => void;
+  readonly #onStep: (stepMs: number) => void;
+  readonly #slotModel: SlotModel;
+  readonly #finals: LiveFinals;
+  readonly #shapes: BatchShapes;
+  readonly #groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames));
   readonly #slots = new Map<number, LiveSlot>();
-  readonly #batches = new Map<string, StepBatch>();
+  /** The same sessions, for loops. */
+  readonly #active: LiveSlot[] = [];
+  /** Sessions that have ended while a batch may still be working on them. */
+  readonly #closed: LiveSlot[] = [];
+  /** Where the next round begins to gather, so that those who lag take turns. */
+  #firstIndex = 0;
 
-  constructor(model: CtcTwoPass, utterances: UtteranceDecoder, post: (message: FromLiveWorker) => void) {
+  constructor({ model, utterances, post, onStep }: LiveStepperParts) {
+    const states = new StatePool(model.stateSize);
     this.#model = model;
-    this.#utterances = utterances;
     this.#post = post;
-  }
-
-  get sessionCount(): number {
-    return this.#slots.size;
+    this.#onStep = onStep;
+    this.#slotModel = {
+      states,
+      encodedBlocks: new StatePool(BLOCK_FRAMES * model.encodedSize),
+      encodedSize: model.encodedSize,
+      vocabulary: model.vocabulary,
+      frameSamples: model.manifest.frameSamples,
+      contextFrames: model.manifest.contextFrames,
+    };
+    this.#finals = new LiveFinals(model, utterances, { states, longestChunk: CHUNK_FRAMES.at(-1)!, post });
+    this.#shapes = new BatchShapes(model.stepBatches(STEP_CAPACITY));
   }
 
   onMessage(message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void {
     if (message.type === "open") {
-      this.#slots.set(
-        message.session,
-        new LiveSlot(message, {
-          stateSize: this.#model.stateSize,
-          vocabulary: this.#model.vocabulary,
-          frameSamples: this.#model.manifest.frameSamples,
-          contextFrames: this.#model.manifest.contextFrames,
-        }),
-      );
+      const opened = new LiveSlot(message, this.#slotModel);
+      this.#slots.set(message.session, opened);
+      this.#active.push(opened);
       return;
     }
     const slot = this.#slots.get(message.session);
     if (slot === undefined) return;
     if (message.type === "finalize") slot.markFinalize(message.atSample);
     else if (message.type === "finish") slot.markFinish(message.atSample);
-    else this.#slots.delete(message.session);
+    else if (message.type === "ring") slot.useRing(message.ring);
+    else this.#close(slot);
   }
 
-  /** Runs the largest kernels once, so that the first session does not pay for their setup. */
+  /** Runs the usual shapes once, so that the first session does not pay for their setup. */
   async warmUp(): Promise<void> {
-    for (const rows of [1, 2, 4, 8]) for (const frames of [1, 2, 4]) await this.#batch(rows, frames).run();
-    await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), 0);
+    for (const rows of [1, 2, 4, 8])
+      for (const frames of [1, 2, 4]) await this.#shapes.forRows(rows, frames).run();
+    await this.#finals.warmUp();
   }
 
   /** One round over all sessions; false when none had anything to do. */
   async step(): Promise<boolean> {
+    this.#releaseClosed();
     let hasWorked = await this.#settleMarks();
-    for (const [frames, slots] of this.#gather()) {
-      for (let first = 0; first < slots.length; first += MAX_ROWS) {
-        await this.#runBatch(slots.slice(first, first + MAX_ROWS), frames);
+    this.#gather();
+    for (let index = 0; index < this.#groups.length; index++) {
+      const group = this.#groups[index]!;
+      // Of those who lag one batch a round: whoever keeps up comes again before the rest of them.
+      const end = group.frames <= FRESH_FRAMES ? group.count : Math.min(group.count, group.maxRows);
+      for (let first = 0; first < end; first += group.maxRows) {
+        await this.#runBatch(group, first, Math.min(end, first + group.maxRows));
         hasWorked = true;
       }
+      group.clear();
     }
-    return hasWorked;
+    if (!this.#finals.hasWaiting) return hasWorked;
+    await this.#finals.runWaiting();
+    return true;
   }
 
-  #gather(): Map<number, LiveSlot[]> {
-    const groups = new Map<number, LiveSlot[]>();
-    for (const slot of this.#slots.values()) {
+  #close(slot: LiveSlot): void {
+    slot.isClosed = true;
+    this.#slots.delete(slot.session);
+    this.#active.splice(this.#active.indexOf(slot), 1);
+    this.#closed.push(slot);
+  }
+
+  #releaseClosed(): void {
+    while (this.#closed.length > 0) this.#closed.pop()!.release();
+  }
+
+  #gather(): void {
+    const count = this.#active.length;
+    for (let step = 0; step < count; step++) {
+      const slot = this.#active[(this.#firstIndex + step) % count]!;
       const available = slot.availableFrames;
       if (available === 0) continue;
-      const frames = CHUNK_FRAMES.find((size) => size <= available)!;
-      const group = groups.get(frames);
-      if (group === undefined) groups.set(frames, [slot]);
-      else group.push(slot);
+      let size = this.#groups.length - 1;
+      while (this.#groups[size]!.frames > available) size--;
+      this.#groups[size]!.add(slot);
     }
-    return groups;
+    this.#firstIndex = count === 0 ? 0 : (this.#firstIndex + 1) % count;
   }
 
-  async #runBatch(slots: readonly LiveSlot[], frames: number): Promise<void> {
-    const rows = BATCH_ROWS.find((size) => size >= slots.length)!;
-    const batch = this.#batch(rows, frames);
-    const { stateSize } = this.#model;
-    const pcmSize = frames * this.#model.manifest.frameSamples;
-    for (const [row, slot] of slots.entries()) {
-      slot.takeFrames(frames, batch.pcm.subarray(row * pcmSize, (row + 1) * pcmSize));
-      batch.state.set(slot.state, row * stateSize);
+  async #runBatch(group: StepGroup, first: number, end: number): Promise<void> {
+    const startedAtMs = performance.now();
+    const { frames } = group;
+    const batch = this.#shapes.forRows(end - first, frames);
+    for (let row = 0; row < end - first; row++) {
+      const slot = group.at(first + row);
+      slot.takeFrames(frames, batch.pcmRows[row]!);
+      batch.stateRows[row]!.set(slot.state);
     }
     await batch.run();
-    const rowSize = frames * this.#model.vocabulary.length;
-    for (const [row, slot] of slots.entries()) {
-      slot.state.set(batch.nextState.subarray(row * stateSize, (row + 1) * stateSize));
-      const logProbs = batch.logProbs.subarray(row * rowSize, (row + 1) * rowSize);
-      const speech = batch.speech.subarray(row * frames, (row + 1) * frames);
-      await this.#onFrames(slot, frames, logProbs, speech);
+    let hasEndings = false;
+    for (let row = 0; row < end - first; row++) {
+      const slot = group.at(first + row);
+      if (slot.isClosed) continue;
+      slot.state.set(batch.nextStateRows[row]!);
+      if (this.#takeRow(slot, batch, row)) hasEndings = true;
+      else this.#report(slot);
     }
+    if (hasEndings) {
+      await this.#finals.publishEndings();
+      for (let row = 0; row < end - first; row++) this.#report(group.at(first + row));
+    }
+    this.#onStep(performance.now() - startedAtMs);
   }
 
-  async #onFrames(
-    slot: LiveSlot,
-    frames: number,
-    logProbs: Float32Array,
-    speech: Float32Array,
-  ): Promise<void> {
-    const vocabulary = this.#model.vocabulary.length;
+  /** Hands a session its frames; true when an utterance has ended in them. */
+  #takeRow(slot: LiveSlot, batch: RowedBatch, row: number): boolean {
+    const { frames } = batch;
+    const width = this.#model.vocabulary.length;
+    const { encodedSize } = this.#model;
+    let hasEnded = false;
     for (let index = 0; index < frames; index++) {
       const frame = slot.frameOf(index, frames);
       if (!slot.counts(frame)) continue;
-      const row = logProbs.subarray(index * vocabulary, (index + 1) * vocabulary);
-      slot.rememberRow(frame, row);
-      const wasOpen = slot.endpointer.isOpen;
-      const events = slot.endpointer.push(speech[index]!);
-      if (wasOpen) slot.greedy.push(row, 1);
-      for (const event of events) await this.#onEndpoint(slot, event, frame);
+      const at = row * frames + index;
+      slot.encoded.push(batch.encoded, at * encodedSize);
+      slot.take(frame, batch.logProbs, at * width, width);
+      const events = slot.endpointer.push(batch.speech[at]!);
+      for (let nth = 0; nth < events.length; nth++) {
+        const event = events[nth]!;
+        if (event.type === "ended") hasEnded = true;
+        this.#onEndpoint(slot, event, { batch, row, index, frame });
+      }
     }
-    this.#reportPartial(slot, slot.frameOf(frames, frames));
-    this.#reportIdle(slot);
+    return hasEnded;
   }
 
-  async #onEndpoint(slot: LiveSlot, event: EndpointEvent, frame: number): Promise<void> {
+  #onEndpoint(
+    slot: LiveSlot,
+    event: EndpointEvent,
+    at: { readonly batch: RowedBatch; readonly row: number; readonly index: number; readonly frame: number },
+  ): void {
     const startFrame = slot.toSessionFrame(event.startFrame);
     switch (event.type) {
       case "started":
-        slot.restartHypothesis(startFrame, frame);
+        slot.restartHypothesis(startFrame, at.frame);
         return;
-      case "halfway":
-        slot.waitingFinal = await this.#decode(slot, startFrame, event.endFrame, null);
+      case "halfway": {
+        const { batch, row, index, frame } = at;
+        const isLast = index === batch.frames - 1;
+        // Within a chunk the state behind this frame is not known: the flush takes the chunk's frames up to it again.
+        const replayedFrames = isLast ? 0 : index + 1;
+        this.#finals.prepare({
+          slot,
+          startFrame,
+          endFrame: frame + 1,
+          state: isLast ? slot.state : batch.stateRows[row]!,
+          pcm: isLast ? NO_PCM : batch.pcmRows[row]!.slice(0, replayedFrames * this.#slotModel.frameSamples),
+          replayedFrames,
+        });
         return;
-      case "resumed":
-        slot.waitingFinal = null;
-        return;
-      case "ended": {
-        const waiting = slot.waitingFinal;
-        slot.waitingFinal = null;
-        const isPause = event.reason === "pause";
-        const decoded =
-          isPause && waiting !== null
-            ? waiting
-            : await this.#decode(slot, startFrame, event.endFrame, isPause ? null : event.reason);
-        this.#publish(slot, startFrame, slot.toSessionFrame(event.endFrame), decoded);
       }
+      case "resumed":
+        slot.pass?.drop();
+        slot.pass = null;
+        return;
+      case "ended":
+        this.#finals.end(slot, event);
     }
-  }
-
-  /** Second pass over the utterance's audio, from the ring: the same whatever the chunks of the first pass were. */
-  async #decode(
-    slot: LiveSlot,
-    startFrame: number,
-    endpointerEnd: number,
-    cut: "too-long" | "finalize" | null,
-    markSample = Number.POSITIVE_INFINITY,
-  ): Promise<DecodedUtterance> {
-    const { frameSamples, sampleRateHz } = this.#model.manifest;
-    const tailFrames = cut === "too-long" ? 0 : Math.ceil(slot.pauseFrames / 2);
-    const endSample = (slot.toSessionFrame(endpointerEnd) + tailFrames) * frameSamples;
-    const startSample = startFrame * frameSamples;
-    // The silence after the last audio is ours: nothing may be said to have been spoken in it.
-    const audioEnd = slot.finishSample ?? Number.POSITIVE_INFINITY;
-    const pcm = new Float32Array(Math.max(0, Math.min(endSample, markSample, audioEnd) - startSample));
-    slot.readPcm(startSample, pcm);
-    return this.#utterances.decode(pcm, startSample / sampleRateHz);
   }
 
   /** Ends utterances at marks that decoding has reached, and sessions whose audio is all decoded. */
   async #settleMarks(): Promise<boolean> {
     let hasWorked = false;
-    for (const slot of this.#slots.values()) {
+    for (let index = 0; index < this.#active.length; index++) {
+      const slot = this.#active[index]!;
       for (let mark = slot.takeReachedMark(); mark !== null; mark = slot.takeReachedMark()) {
-        await this.#finalizeAt(slot, mark);
+        await this.#finals.finalizeAt(slot, mark);
         hasWorked = true;
       }
-      if (!slot.hasReachedFinish) continue;
-      await this.#finalizeAt(slot, slot.finishSample!);
+      if (slot.isClosed || slot.finishSample === null || !slot.hasReachedFinish) continue;
+      await this.#finals.finalizeAt(slot, slot.finishSample);
       slot.isFinished = true;
       this.#post({ type: "finished", session: slot.session, epoch: slot.epoch });
       hasWorked = true;
@@ -183,47 +229,20 @@ export class LiveStepper {
     return hasWorked;
   }
 
-  async #finalizeAt(slot: LiveSlot, markSample: number): Promise<void> {
-    slot.waitingFinal = null;
-    for (const event of slot.endpointer.finalizeNow()) {
-      if (event.type !== "ended") continue;
-      const startFrame = slot.toSessionFrame(event.startFrame);
-      const decoded = await this.#decode(slot, startFrame, event.endFrame, "finalize", markSample);
-      this.#publish(slot, startFrame, slot.toSessionFrame(event.endFrame), decoded);
-    }
+  #report(slot: LiveSlot): void {
+    if (slot.isClosed) return;
+    slot.encoded.forget(slot.toSessionFrame(slot.endpointer.earliestNeededFrame));
+    if (slot.endpointer.isOpen) this.#reportPartial(slot);
+    else this.#reportIdle(slot);
   }
 
-  #publish(slot: LiveSlot, startFrame: number, endFrame: number, decoded: DecodedUtterance): void {
-    const { frameSamples, sampleRateHz } = this.#model.manifest;
-    const words: readonly TimedWord[] = decoded.words;
-    // A client that has seen a partial must see how it ended, be it with nothing.
-    const isHeard = decoded.text !== "" || slot.sentPartial !== "";
-    slot.resumeSample = endFrame * frameSamples;
-    this.#post({
-      type: "final",
-      session: slot.session,
-      epoch: slot.epoch,
-      utterance: slot.nextUtterance,
-      text: isHeard ? decoded.text : null,
-      startSample: Math.round((words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz) * sampleRateHz),
-      endSample: Math.min(
-        Math.round((words.at(-1)?.end ?? (endFrame * frameSamples) / sampleRateHz) * sampleRateHz),
-        slot.finishSample ?? Number.POSITIVE_INFINITY,
-      ),
-      words,
-      resumeSample: slot.resumeSample,
-    });
-    if (isHeard) slot.nextUtterance++;
-    slot.sentPartial = "";
-    if (!slot.endpointer.isOpen) slot.greedy.reset();
-  }
-
-  #reportPartial(slot: LiveSlot, nextFrame: number): void {
-    if (!slot.wantsPartials || !slot.endpointer.isOpen) return;
-    const text = slot.greedy.text;
+  #reportPartial(slot: LiveSlot): void {
+    if (!slot.wantsPartials || slot.greedy.tokenCount === slot.sentTokens) return;
+    slot.sentTokens = slot.greedy.tokenCount;
+    const { text } = slot.greedy;
     if (text === "" || text === slot.sentPartial) return;
     slot.sentPartial = text;
-    const { frameSamples } = this.#model.manifest;
+    const { frameSamples } = this.#slotModel;
     this.#post({
       type: "partial",
       session: slot.session,
@@ -231,26 +250,18 @@ export class LiveStepper {
       utterance: slot.nextUtterance,
       text,
       startSample: slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples,
-      endSample: Math.min(nextFrame * frameSamples, slot.finishSample ?? Number.POSITIVE_INFINITY),
+      endSample: Math.min(
+        slot.encoded.endFrame * frameSamples,
+        slot.finishSample ?? Number.POSITIVE_INFINITY,
+      ),
     });
   }
 
   #reportIdle(slot: LiveSlot): void {
-    if (slot.endpointer.isOpen) return;
-    const { frameSamples } = this.#model.manifest;
-    const neededSample = slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples;
-    if (neededSample - slot.resumeSample < IDLE_REPORT_FRAMES * frameSamples) return;
-    slot.resumeSample = neededSample;
-    this.#post({ type: "idle", session: slot.session, epoch: slot.epoch, resumeSample: neededSample });
-  }
-
-  #batch(rows: number, frames: number): StepBatch {
-    const key = `${rows}x${frames}`;
-    let batch = this.#batches.get(key);
-    if (batch === undefined) {
-      batch = this.#model.stepBatch(rows, frames);
-      this.#batches.set(key, batch);
-    }
-    return batch;
+    const { frameSamples } = this.#slotModel;
+    const sample = slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples;
+    if (sample - slot.resume.sample < IDLE_REPORT_FRAMES * frameSamples) return;
+    slot.resume = { sample, isMidSpeech: false };
+    this.#post({ type: "idle", session: slot.session, epoch: slot.epoch, resume: slot.resume });
   }
 }

@@ -2,6 +2,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { asSpeechError } from "../../src/domain/errors.js";
 import { LiveStepper } from "./live-stepper.js";
 import { loadRecognizer } from "./load-recognizer.js";
+import { PaceMeter } from "./pace-meter.js";
 import {
   type FromLiveWorker,
   LIVE_CELL,
@@ -14,9 +15,10 @@ const port = parentPort!;
 const data = workerData as WorkerData;
 const cells = new Int32Array(data.cells);
 let isStopping = false;
-let isFaultDue = false;
+let fault: "step" | "result" | null = null;
 
 function post(message: FromLiveWorker): void {
+  if (fault === "result" && message.type !== "pace") throw new Error("fault injected by a test");
   port.postMessage(message);
 }
 
@@ -26,23 +28,29 @@ function ring(): void {
   Atomics.notify(cells, LIVE_CELL.bell);
 }
 
-async function start(): Promise<LiveStepper> {
+async function start(): Promise<{ readonly stepper: LiveStepper; readonly pace: PaceMeter }> {
   const startedAtMs = performance.now();
   const { model, utterances } = await loadRecognizer(data);
-  const stepper = new LiveStepper(model, utterances, post);
+  const pace = new PaceMeter(() => model.runMs, post);
+  const stepper = new LiveStepper({ model, utterances, post, onStep: (stepMs) => pace.step(stepMs) });
   await stepper.warmUp();
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
-  return stepper;
+  return { stepper, pace };
 }
 
 /** Keeps its own pace: works while there is audio, sleeps on the bell when there is none. */
-async function serve(stepper: LiveStepper): Promise<void> {
+async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Promise<void> {
   while (!isStopping) {
     const rung = Atomics.load(cells, LIVE_CELL.bell);
+    pace.wake();
     const hasWorked = await stepper.step();
-    if (isFaultDue && hasWorked) throw new Error("fault injected by a test");
-    if (hasWorked) await new Promise((resolve) => setImmediate(resolve));
-    else await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;
+    if (fault === "step" && hasWorked) throw new Error("fault injected by a test");
+    if (hasWorked) {
+      await new Promise((resolve) => setImmediate(resolve));
+      continue;
+    }
+    pace.sleep();
+    await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;
   }
   port.close();
 }
@@ -55,17 +63,17 @@ let deliver = (message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void
 
 port.on("message", (message: ToLiveWorker) => {
   if (message.type === "stop") isStopping = true;
-  else if (message.type === "fault") isFaultDue = data.allowFaults;
+  else if (message.type === "fault") fault = data.allowFaults ? message.at : null;
   else deliver(message);
   ring();
 });
 
 start().then(
-  (stepper) => {
-    deliver = (message) => stepper.onMessage(message);
+  (started) => {
+    deliver = (message) => started.stepper.onMessage(message);
     for (const message of early.splice(0)) deliver(message);
     // A throw here is not caught: the thread ends with it and its owner replays the sessions on another.
-    return serve(stepper);
+    return serve(started);
   },
   (error: unknown) => {
     const { code, message } = asSpeechError(error);

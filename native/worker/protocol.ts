@@ -1,4 +1,5 @@
-import type { TimedWord } from "../../src/domain/decoding/words.js";
+import type { HotWord } from "../../src/domain/decoding/hot-words.js";
+import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 
@@ -16,18 +17,31 @@ export interface WorkerData {
   readonly pcm: SharedArrayBuffer | null;
   /** Lets the engine's tests make the worker fail; never set by the service. */
   readonly allowFaults: boolean;
+  /** Pieces that may share a run, for workers that speak. */
+  readonly rows: number;
 }
 
 /** Int32 cells of a live worker: a bell rung after each write into any of its rings. */
 export const LIVE_CELL = { bell: 0, count: 1 } as const;
 
-/** Int32 cells of a synthesis worker: the job to give up, or -1. */
-export const SYNTHESIS_CELL = { cancelledJob: 0, count: 1 } as const;
+/**
+ * Int32 cells of a synthesis worker, counted by it modulo 2^32: model runs begun, pieces in them, and microseconds spent
+ * inside them.
+ */
+export const SYNTHESIS_CELL = { runs: 0, rows: 1, busyMicros: 2, count: 3 } as const;
 
 /** What every worker may say about itself. */
 export type WorkerStatus =
   | { readonly type: "ready"; readonly protocolVersion: number; readonly warmupMs: number }
   | { readonly type: "failed"; readonly code: ErrorCode; readonly message: string };
+
+/** Where a session can go on from its audio alone: everything before it is final or silence. */
+export interface ResumePoint {
+  /** A multiple of the frame. */
+  readonly sample: number;
+  /** What was before it ended in the middle of speech; see `Endpointer`. */
+  readonly isMidSpeech: boolean;
+}
 
 export type ToLiveWorker =
   | {
@@ -36,16 +50,19 @@ export type ToLiveWorker =
       /** Rises with each attachment; answers of an older one are dropped. */
       readonly epoch: number;
       readonly ring: SharedArrayBuffer;
-      /** Where listening goes on: everything before it is final. A multiple of the frame. */
-      readonly resumeSample: number;
+      readonly from: ResumePoint;
       readonly nextUtterance: number;
       readonly endOfUtteranceMs: number;
       readonly wantsPartials: boolean;
+      readonly hotWords: readonly HotWord[];
     }
   | { readonly type: "finalize"; readonly session: number; readonly atSample: number }
   | { readonly type: "finish"; readonly session: number; readonly atSample: number }
+  /** The session's audio lies in another ring from now on, at the same positions. */
+  | { readonly type: "ring"; readonly session: number; readonly ring: SharedArrayBuffer }
   | { readonly type: "close"; readonly session: number }
-  | { readonly type: "fault" }
+  /** Fail: after a step, or in the middle of one, before a result is said. */
+  | { readonly type: "fault"; readonly at: "step" | "result" }
   | { readonly type: "stop" };
 
 export type FromLiveWorker =
@@ -68,16 +85,39 @@ export type FromLiveWorker =
       readonly text: string | null;
       readonly startSample: number;
       readonly endSample: number;
-      readonly words: readonly TimedWord[];
-      /** A replay may begin here: nothing before it is needed for what comes. A multiple of the frame. */
-      readonly resumeSample: number;
+      readonly words: readonly ScoredWord[];
+      /** A replay may begin here: nothing before it is needed for what comes. */
+      readonly resume: ResumePoint;
     }
-  /** No utterance is open and audio before `resumeSample` is silence that nobody needs any more. */
-  | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resumeSample: number }
-  | { readonly type: "finished"; readonly session: number; readonly epoch: number };
+  /** No utterance is open and audio before `resume` is silence that nobody needs any more. */
+  | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resume: ResumePoint }
+  | { readonly type: "finished"; readonly session: number; readonly epoch: number }
+  | LivePace;
+
+/** How a live worker has spent its time since it last said so, about every second of work. */
+export interface LivePace {
+  readonly type: "pace";
+  /** Duration of each batched step, in milliseconds. */
+  readonly stepsMs: Float32Array;
+  /** Awake, inside runs of the graphs or not. */
+  readonly busyMs: number;
+  /** Inside runs of the graphs: steps and second passes. */
+  readonly runMs: number;
+}
 
 export type ToSynthesisWorker =
-  | { readonly type: "speak"; readonly jobId: number; readonly job: SynthesisJob }
+  | {
+      readonly type: "speak";
+      /** Rises from job to job. */
+      readonly jobId: number;
+      readonly job: SynthesisJob;
+      /** Milliseconds from now until it should be done; see `dueAtMs`. */
+      readonly dueInMs: number;
+      /** Somebody waits for its first sound. */
+      readonly isAwaited: boolean;
+    }
+  /** Seen before the next run; answered with `gave-up` if the job is still there. */
+  | { readonly type: "cancel"; readonly jobId: number }
   | { readonly type: "fault" }
   | { readonly type: "stop" };
 
@@ -103,6 +143,7 @@ export type FileTask =
       readonly type: "decode";
       readonly pcmPath: string;
       readonly pieces: readonly FilePiece[];
+      readonly hotWords: readonly HotWord[];
       readonly cancel: SharedArrayBuffer;
     }
   | { readonly type: "warm-up" };

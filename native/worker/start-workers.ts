@@ -21,6 +21,11 @@ export interface WorkerSettings {
   readonly allowFaults: boolean;
 }
 
+export interface SynthesisWorkerSettings extends WorkerSettings {
+  /** Pieces that may share a run. */
+  readonly rows: number;
+}
+
 export function startLiveWorker(
   settings: WorkerSettings,
   cells: SharedArrayBuffer,
@@ -29,7 +34,7 @@ export function startLiveWorker(
   return WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
     name: "live-worker",
     entry: new URL("./live-worker.js", import.meta.url),
-    data: { protocolVersion: PROTOCOL_VERSION, ...settings, cells, pcm: null },
+    data: { protocolVersion: PROTOCOL_VERSION, ...settings, cells, pcm: null, rows: 1 },
     readyWithinMs: READY_WITHIN_MS,
     stopWithinMs: STOP_WITHIN_MS,
     onMessage,
@@ -37,7 +42,7 @@ export function startLiveWorker(
 }
 
 export function startSynthesisWorker(
-  settings: WorkerSettings,
+  settings: SynthesisWorkerSettings,
   shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
   onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
 ): Promise<WorkerHandle<ToSynthesisWorker>> {

@@ -1,25 +1,25 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
-import { FlowMatching } from "../onnx/flow-matching.js";
+import { asSpeechError } from "../../src/domain/errors.js";
 import { readPackage, type SynthesizerManifest } from "../onnx/model-package.js";
 import { PcmRing } from "../ring/pcm-ring.js";
+import { loadSpeaker, type PieceSpeaker } from "./load-speaker.js";
 import {
   type FromSynthesisWorker,
   PROTOCOL_VERSION,
-  SYNTHESIS_CELL,
   type ToSynthesisWorker,
   type WorkerData,
 } from "./protocol.js";
 
+/** How often a worker whose ring is full looks again; the engine empties it at each message. */
+const ROOM_POLL_MS = 2;
+
 const port = parentPort!;
 const data = workerData as WorkerData;
-const cells = new Int32Array(data.cells);
 const ring = PcmRing.attach(data.pcm!);
 
-let model: FlowMatching;
-let isFaultDue = false;
-/** Jobs are made one after another; the engine sends the next when this one is spoken. */
-let working: Promise<void> = Promise.resolve();
+/** Null while the model is loaded. */
+let speaker: PieceSpeaker | null = null;
 
 function post(message: FromSynthesisWorker): void {
   port.postMessage(message);
@@ -28,56 +28,47 @@ function post(message: FromSynthesisWorker): void {
 async function start(): Promise<void> {
   const startedAtMs = performance.now();
   const modelPackage = await readPackage<SynthesizerManifest>(data.modelFolder, "synthesis");
-  const { manifest } = modelPackage;
-  model = await FlowMatching.load(modelPackage, { intraOpThreads: data.intraOpThreads });
-  const piece = await model.begin({
-    modelId: manifest.id,
-    voice: manifest.defaultVoice,
-    spokenText: "сәлем.",
-    speed: 1,
-    nfe: 2,
-    seed: 0,
+  speaker = await loadSpeaker(modelPackage, {
+    intraOpThreads: data.intraOpThreads,
+    rows: data.rows,
+    cells: new Int32Array(data.cells),
+    sink: {
+      pcm: sendPcm,
+      spoken: (jobId) => post({ type: "spoken", jobId }),
+      gaveUp: (jobId, { code, message }) => post({ type: "gave-up", jobId, code, message }),
+    },
   });
-  while (!(await model.step(piece)));
-  await model.vocode(piece);
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
 }
 
-async function speak({ jobId, job }: Extract<ToSynthesisWorker, { type: "speak" }>): Promise<void> {
-  try {
-    const piece = await model.begin(job);
-    for (let isLast = false; !isLast; ) {
-      if (Atomics.load(cells, SYNTHESIS_CELL.cancelledJob) === jobId) {
-        throw new SpeechError("CANCELLED", "synthesis was cancelled");
-      }
-      isLast = await model.step(piece);
-      if (isFaultDue) throwOutside(new Error("fault injected by a test"));
-    }
-    const pcm = await model.vocode(piece);
-    if (ring.write(pcm) < pcm.length) {
-      throw new SpeechError("INTERNAL", "a piece does not fit the ring of its worker");
-    }
-    post({ type: "pcm", jobId, sampleCount: pcm.length });
-    post({ type: "spoken", jobId });
-  } catch (error) {
-    const { code, message } = asSpeechError(error);
-    post({ type: "gave-up", jobId, code, message });
-  }
-}
-
-/** Fails the thread, not the job: an error that no code of ours would catch. */
-function throwOutside(error: Error): void {
-  isFaultDue = false;
-  setImmediate(() => {
-    throw error;
-  });
+async function sendPcm(jobId: number, samples: Int16Array): Promise<void> {
+  while (ring.capacitySamples - ring.usedSamples < samples.length) await delay(ROOM_POLL_MS);
+  ring.write(samples);
+  post({ type: "pcm", jobId, sampleCount: samples.length });
 }
 
 port.on("message", (message: ToSynthesisWorker) => {
-  if (message.type === "speak") working = working.then(() => speak(message));
-  else if (message.type === "fault") isFaultDue = data.allowFaults;
-  else void working.then(() => port.close());
+  switch (message.type) {
+    case "speak": {
+      const { jobId, job, dueInMs, isAwaited } = message;
+      speaker?.speak({ jobId, job, dueAtMs: performance.now() + dueInMs, isAwaited });
+      return;
+    }
+    case "cancel":
+      speaker?.cancel(message.jobId);
+      return;
+    case "fault":
+      // Fails the thread, not a job: an error that no code of ours would catch, in the middle of the work.
+      if (data.allowFaults) speaker?.afterNextRun(() => setImmediate(throwFault));
+      return;
+    case "stop":
+      void Promise.resolve(speaker?.idle()).then(() => port.close());
+  }
 });
+
+function throwFault(): void {
+  throw new Error("fault injected by a test");
+}
 
 start().catch((error: unknown) => {
   const { code, message } = asSpeechError(error);

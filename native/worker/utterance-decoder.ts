@@ -1,11 +1,12 @@
-import type { LanguageModel } from "../../src/domain/decoding/language-model.js";
-import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
-import type { TimedWord } from "../../src/domain/decoding/words.js";
-import type { CtcTwoPass } from "../onnx/ctc-two-pass.js";
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
+import type { HotWords } from "../../src/domain/decoding/hot-words.js";
+import type { TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import type { ScoredWord } from "../../src/domain/decoding/words.js";
+import type { RecognizerModel } from "../onnx/recognizer.js";
 
 export interface DecodedUtterance {
   readonly text: string;
-  readonly words: readonly TimedWord[];
+  readonly words: readonly ScoredWord[];
 }
 
 /**
@@ -13,31 +14,52 @@ export interface DecodedUtterance {
  * One at a time: the search keeps its workspace between calls.
  */
 export class UtteranceDecoder {
-  readonly #model: CtcTwoPass;
-  readonly #search: PrefixBeamSearch;
+  readonly #model: RecognizerModel;
+  readonly #decoder: BeamDecoder;
 
-  constructor(model: CtcTwoPass, languageModel: LanguageModel, options: BeamSearchOptions) {
+  constructor(model: RecognizerModel, search: TokenSearch) {
     this.#model = model;
-    this.#search = new PrefixBeamSearch(model.vocabulary, languageModel, options);
+    this.#decoder = new BeamDecoder(model.vocabulary, search, model.manifest.decoding.evidencePerCharacter);
   }
 
   /**
    * @param pcm mono, -1 to 1, at the model's rate
    * @param offsetSeconds time of its first sample, added to the words' times
    */
-  async decode(pcm: Float32Array, offsetSeconds: number): Promise<DecodedUtterance> {
+  async decode(
+    pcm: Float32Array,
+    offsetSeconds: number,
+    hotWords: HotWords | null,
+  ): Promise<DecodedUtterance> {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
-    const { frameSamples, sampleRateHz } = this.#model.manifest;
-    const { text, words } = this.#search.decode(logProbs, frames, {
-      frameSeconds: frameSamples / sampleRateHz,
-      offsetSeconds,
-    });
+    const endSeconds = offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
+    return this.search(logProbs, frames, { offsetSeconds, endSeconds, hotWords });
+  }
+
+  /**
+   * The search alone, over log-probs of the full-context head.
+   *
+   * @param logProbs `[frames, vocabulary]`, natural log
+   * @param options times of the first frame, and of the end of the audio, in the session or file; `hotWords` as compiled
+   */
+  search(
+    logProbs: Float32Array,
+    frames: number,
+    options: {
+      readonly offsetSeconds: number;
+      readonly endSeconds: number;
+      readonly hotWords: HotWords | null;
+    },
+  ): DecodedUtterance {
+    const { offsetSeconds, endSeconds, hotWords } = options;
+    const { sampleRateHz } = this.#model.manifest;
+    const timing = { frameSeconds: this.#model.outputFrameSamples / sampleRateHz, offsetSeconds };
+    const { text, words } = this.#decoder.decode(logProbs, frames, { timing, hotWords });
     // Letters that come out in the silence of the flush were spoken at the end of the audio.
-    const audioEnd = offsetSeconds + pcm.length / sampleRateHz;
-    return { text, words: words.map((timed) => endedBy(timed, audioEnd)) };
+    return { text, words: words.map((timed) => endedBy(timed, endSeconds)) };
   }
 }
 
-function endedBy({ word, start, end }: TimedWord, lastSecond: number): TimedWord {
-  return { word, start: Math.min(start, lastSecond), end: Math.min(end, lastSecond) };
+function endedBy(word: ScoredWord, lastSecond: number): ScoredWord {
+  return { ...word, start: Math.min(word.start, lastSecond), end: Math.min(word.end, lastSecond) };
 }

@@ -14,9 +14,11 @@ import { keysCommand } from "./keys.js";
 import { ledgerCommand } from "./ledger.js";
 import { listenCommand } from "./listen.js";
 import { organizationsCommand } from "./organizations.js";
+import { withAdvice } from "./service-client.js";
 import { speakCommand } from "./speak.js";
 import { transcribeCommand } from "./transcribe.js";
 import { usageCommand } from "./usage.js";
+import { vouchersCommand } from "./vouchers.js";
 
 const COMMANDS: Readonly<Record<string, Command>> = {
   speak: speakCommand,
@@ -26,6 +28,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   orgs: organizationsCommand,
   ledger: ledgerCommand,
   usage: usageCommand,
+  vouchers: vouchersCommand,
 };
 
 const OK = 0;
@@ -51,7 +54,8 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   try {
     await command.run(parse(command, rest, environment));
     return OK;
-  } catch (error) {
+  } catch (thrown) {
+    const error = withAdvice(thrown);
     printNote(`dauys: ${error instanceof Error ? error.message : String(error)}`);
     if (!(error instanceof UsageError) && !(error instanceof ConfigError)) return FAILED;
     if (error instanceof UsageError) printNote(`usage: dauys ${command.usage}`);

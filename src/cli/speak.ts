@@ -1,7 +1,5 @@
-import { createWriteStream } from "node:fs";
-import { open, rm } from "node:fs/promises";
-import type { IncomingMessage } from "node:http";
-import { pipeline } from "node:stream/promises";
+import { open, rm, writeFile } from "node:fs/promises";
+import type { SpeechFrame, SpeechRequest, SpeechUsage } from "../client/types.js";
 import {
   type Command,
   CommandError,
@@ -11,8 +9,8 @@ import {
   printNote,
   UsageError,
 } from "./command.js";
-import { readAll, SERVICE_OPTION_HELP, SERVICE_OPTIONS, ServiceClient } from "./service-client.js";
-import { FrameReader, openWavHeader, wavHeader } from "./wav-frames.js";
+import { openService, readStandardInput, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
+import { openWavHeader, pcmOf, wavHeader } from "./wav-frames.js";
 
 export const speakCommand: Command = {
   usage: 'speak "TEXT" -o FILE.wav',
@@ -55,34 +53,45 @@ async function speak(input: CommandInput): Promise<void> {
   if (output === "-" && options.isSet("json"))
     throw new UsageError("--json and -o - both want standard output");
   const argument = onlyArgument(input, "TEXT");
-  const body = requestBody(input, argument === "-" ? await readStandardInput() : argument);
-  const client = await ServiceClient.open(input);
+  const request = speechRequest(input, argument === "-" ? await readText() : argument);
+  const client = await openService(input);
   const askedAtMs = performance.now();
-  const response = await client.post({
-    path: options.isSet("stream") ? "v1/tts/stream" : "v1/tts",
-    headers: { "content-type": "application/json", "content-length": body.length },
-    body,
-  });
   let firstAudioMs = Number.NaN;
-  response.once("data", () => {
-    firstAudioMs = Math.round(performance.now() - askedAtMs);
-  });
-  // The listener above starts the flow; the reader below starts it again.
-  response.pause();
-  await (options.isSet("stream") ? writeFrames(response, output) : writeWhole(response, output));
+  let usage: SpeechUsage | null = null;
+  const firstHeard = (told: SpeechUsage) => {
+    if (usage === null) firstAudioMs = Math.round(performance.now() - askedAtMs);
+    usage = told;
+  };
+  if (options.isSet("stream")) {
+    await writeFrames(client.speakStream(request), output, firstHeard);
+  } else {
+    const speech = await client.speak(request);
+    firstHeard(speech.usage);
+    await writeWhole(speech.wav, output);
+  }
+  report(input, output, firstAudioMs, usage);
+}
+
+function report(
+  { options }: CommandInput,
+  output: string,
+  firstAudioMs: number,
+  usage: SpeechUsage | null,
+): void {
+  const characters = usage?.characters ?? null;
   const spoken: Spoken = {
     file: output,
-    characters: numberHeader(response, "x-svc-chars"),
-    credits: numberHeader(response, "x-svc-credits"),
+    characters,
+    credits: usage?.creditsCharged ?? null,
     first_audio_ms: firstAudioMs,
   };
   if (options.isSet("json")) printLine(JSON.stringify(spoken));
   else if (output !== "-")
-    printNote(`${output}: ${spoken.characters ?? "?"} characters, first audio after ${firstAudioMs} ms`);
+    printNote(`${output}: ${characters ?? "?"} characters, first audio after ${firstAudioMs} ms`);
 }
 
-function requestBody({ options }: CommandInput, text: string): Buffer {
-  const body = {
+function speechRequest({ options }: CommandInput, text: string): SpeechRequest {
+  return {
     text,
     model: options.text("model") ?? undefined,
     voice: options.text("voice") ?? undefined,
@@ -90,22 +99,25 @@ function requestBody({ options }: CommandInput, text: string): Buffer {
     nfe: options.number("nfe") ?? undefined,
     normalize: options.isSet("no-normalize") ? false : undefined,
   };
-  return Buffer.from(JSON.stringify(body));
 }
 
-async function readStandardInput(): Promise<string> {
-  return (await readAll(process.stdin)).toString("utf8").trim();
+async function readText(): Promise<string> {
+  return (await readStandardInput()).toString("utf8").trim();
 }
 
-async function writeWhole(response: IncomingMessage, output: string): Promise<void> {
-  if (output === "-") return await pipeline(response, process.stdout, { end: false });
-  await removedOnFailure(output, () => pipeline(response, createWriteStream(output)));
+async function writeWhole(wav: Uint8Array, output: string): Promise<void> {
+  if (output === "-") await writeOut(wav);
+  else await removedOnFailure(output, () => writeFile(output, wav));
 }
 
 /** Joins the sentences into one WAV as they come. */
-async function writeFrames(response: IncomingMessage, output: string): Promise<void> {
+async function writeFrames(
+  frames: AsyncIterable<SpeechFrame>,
+  output: string,
+  onFrame: (usage: SpeechUsage) => void,
+): Promise<void> {
   if (output === "-") {
-    for await (const part of joinedPcm(response, openWavHeader)) process.stdout.write(part);
+    for await (const part of joinedPcm(frames, openWavHeader, onFrame)) await writeOut(part);
     return;
   }
   await removedOnFailure(output, async () => {
@@ -117,7 +129,7 @@ async function writeFrames(response: IncomingMessage, output: string): Promise<v
         sampleRateHz = rateHz;
         return wavHeader(rateHz, 0);
       };
-      for await (const part of joinedPcm(response, provisionalHeader)) {
+      for await (const part of joinedPcm(frames, provisionalHeader, onFrame)) {
         await file.write(part, 0, part.length, bytes);
         bytes += part.length;
       }
@@ -131,20 +143,21 @@ async function writeFrames(response: IncomingMessage, output: string): Promise<v
 
 /** One header, then the samples of every frame. */
 async function* joinedPcm(
-  response: IncomingMessage,
+  frames: AsyncIterable<SpeechFrame>,
   makeHeader: (sampleRateHz: number) => Uint8Array,
+  onFrame: (usage: SpeechUsage) => void,
 ): AsyncGenerator<Uint8Array> {
-  const reader = new FrameReader();
-  let hasHeader = false;
-  for await (const bytes of response as AsyncIterable<Buffer>) {
-    for (const frame of reader.push(bytes)) {
-      if (!hasHeader) yield makeHeader(frame.sampleRateHz);
-      hasHeader = true;
-      yield frame.pcm;
-    }
+  for await (const { sequence, sampleRateHz, wav, usage } of frames) {
+    onFrame(usage);
+    if (sequence === 0) yield makeHeader(sampleRateHz);
+    yield pcmOf(wav);
   }
-  if (!hasHeader || reader.isInsideFrame)
-    throw new CommandError("the sound ended in the middle of a sentence");
+}
+
+async function writeOut(bytes: Uint8Array): Promise<void> {
+  await new Promise<void>((settle, fail) => {
+    process.stdout.write(bytes, (error) => (error == null ? settle() : fail(error)));
+  });
 }
 
 /** Half a file looks like a whole one: better none. */
@@ -157,9 +170,4 @@ async function removedOnFailure(path: string, write: () => Promise<void>): Promi
       cause: error,
     });
   }
-}
-
-function numberHeader(response: IncomingMessage, name: string): number | null {
-  const value = response.headers[name];
-  return typeof value === "string" && value !== "" && Number.isFinite(Number(value)) ? Number(value) : null;
 }

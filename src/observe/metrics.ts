@@ -5,6 +5,9 @@ const MS_BUCKETS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120,
 /** Compute time / audio time: below 1 keeps up. */
 const RTF_BUCKETS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
+/** From a model in the page cache to one that comes over a network. */
+const LOAD_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120];
+
 /** Everything that is counted and timed. Labels are our own words only: no key, text or organization is among them. */
 export class Metrics {
   readonly #registry = new Registry();
@@ -31,7 +34,7 @@ export class Metrics {
   });
   readonly ttsFirstAudioMs = new Histogram({
     name: "tts_first_audio_ms",
-    help: "From the start of a synthesis to its first finished sentence",
+    help: "From the start of a synthesis to its first audio",
     buckets: MS_BUCKETS,
     ...this.#own,
   });
@@ -43,6 +46,40 @@ export class Metrics {
   readonly ttsAudioSeconds = new Counter({
     name: "tts_audio_seconds_total",
     help: "Synthesized audio",
+    ...this.#own,
+  });
+  readonly ttsPieces = new Gauge({
+    name: "tts_pieces",
+    help: "Pieces of text that wait for a synthesis worker or are being made",
+    ...this.#own,
+  });
+  readonly ttsModelRuns = new Counter({
+    name: "tts_model_runs_total",
+    help: "Model runs of the synthesis workers: a begin, a solver step or a vocoder window",
+    ...this.#own,
+  });
+  readonly ttsModelRows = new Counter({
+    name: "tts_model_rows_total",
+    help: "Pieces in those runs",
+    ...this.#own,
+  });
+  readonly ttsModelBusySeconds = new Counter({
+    name: "tts_model_busy_seconds_total",
+    help: "Time that synthesis workers spent inside the model's runtime",
+    ...this.#own,
+  });
+  /** What the synthesis engine tells. */
+  readonly observeSynthesis = {
+    ran: (runs: number, rows: number, busyMs: number) => {
+      this.ttsModelRuns.inc(runs);
+      this.ttsModelRows.inc(rows);
+      this.ttsModelBusySeconds.inc(busyMs / 1_000);
+    },
+    pieces: (count: number) => this.ttsPieces.set(count),
+  };
+  readonly textDroppedCharacters = new Counter({
+    name: "text_dropped_characters_total",
+    help: "Characters of texts to speak that have no reading and were dropped",
     ...this.#own,
   });
   readonly asrFileRtf = new Histogram({
@@ -66,10 +103,56 @@ export class Metrics {
     help: "Samples that live clients sent",
     ...this.#own,
   });
+  readonly asrStepMs = new Histogram({
+    name: "asr_step_ms",
+    help: "One batched step of a live worker: audio gathered, run, and handed out",
+    buckets: MS_BUCKETS,
+    ...this.#own,
+  });
+  readonly liveWorkerBusySeconds = new Counter({
+    name: "live_worker_busy_seconds_total",
+    help: "Time that live workers were awake",
+    ...this.#own,
+  });
+  readonly liveWorkerRunSeconds = new Counter({
+    name: "live_worker_run_seconds_total",
+    help: "Time that live workers spent inside runs of their graphs",
+    ...this.#own,
+  });
+  readonly ringFull = new Counter({
+    name: "ring_full_total",
+    help: "Writes of live audio that did not fit into the session's backlog",
+    ...this.#own,
+  });
   readonly liveMessages = new Counter({
     name: "live_messages_total",
     help: "Messages to live clients by type",
     labelNames: ["type"] as const,
+    ...this.#own,
+  });
+  readonly beamSearchNative = new Gauge({
+    name: "beam_search_native",
+    help: "1 when the second pass searches natively, 0 when it does in TypeScript",
+    ...this.#own,
+  });
+
+  readonly modelLoads = new Counter({
+    name: "model_loads_total",
+    help: "Loads of an engine's models by outcome, loaded or failed",
+    labelNames: ["engine", "outcome"] as const,
+    ...this.#own,
+  });
+  readonly modelLoadSeconds = new Histogram({
+    name: "model_load_seconds",
+    help: "From the start of an engine's workers until all of them are warmed up",
+    labelNames: ["engine"] as const,
+    buckets: LOAD_BUCKETS,
+    ...this.#own,
+  });
+  readonly modelLoaded = new Gauge({
+    name: "model_loaded",
+    help: "1 while an engine's models are loaded, else 0",
+    labelNames: ["engine"] as const,
     ...this.#own,
   });
 
@@ -80,6 +163,20 @@ export class Metrics {
 
   get contentType(): string {
     return this.#registry.contentType;
+  }
+
+  /** Counts the loads of one engine's models. */
+  observeModel(engine: string): { loaded(loadMs: number): void; loadFailed(): void; released(): void } {
+    this.modelLoaded.set({ engine }, 0);
+    return {
+      loaded: (loadMs) => {
+        this.modelLoads.inc({ engine, outcome: "loaded" });
+        this.modelLoadSeconds.observe({ engine }, loadMs / 1_000);
+        this.modelLoaded.set({ engine }, 1);
+      },
+      loadFailed: () => this.modelLoads.inc({ engine, outcome: "failed" }),
+      released: () => this.modelLoaded.set({ engine }, 0),
+    };
   }
 
   /** Everything in Prometheus' text format. */

@@ -21,9 +21,14 @@ export interface FrontRequest {
    * @throws {SpeechError} `CANCELLED` when the client leaves or stalls before the body is complete
    */
   readonly body: AsyncIterable<Uint8Array>;
-  /** Aborted when the client goes away before its answer is complete. */
+  /**
+   * Aborted when the client goes away before its answer is complete; with a `SpeechError` `WORKER_LOST` as the reason
+   * when it was cut off by us.
+   */
   readonly signal: AbortSignal;
-  /** Case does not matter; repeated headers are joined with commas. */
+  /** By their names in lower case; repeated headers are joined with commas. */
+  readonly headers: ReadonlyMap<string, string>;
+  /** One of them; case does not matter. */
   header(name: string): string | undefined;
 }
 

@@ -1,7 +1,11 @@
+import type { OrganizationTier } from "../domain/usage/concurrency.js";
+
 /** Who a key belongs to. */
 export interface KeyIdentity {
   readonly keyId: string;
   readonly organizationId: string;
+  /** As it was when the key was looked up. */
+  readonly tier: OrganizationTier;
 }
 
 /** Look-up of API keys. Implementations never see or keep the raw key beyond the call. */

@@ -1,4 +1,6 @@
-import type { TimedWord } from "../domain/decoding/words.js";
+import type { HotWord } from "../domain/decoding/hot-words.js";
+import type { ScoredWord } from "../domain/decoding/words.js";
+import type { SpeechError } from "../domain/errors.js";
 
 /** What the decoder says about a live session. Times are samples of accepted audio since the session began. */
 export type LiveEvent =
@@ -16,11 +18,13 @@ export type LiveEvent =
       readonly text: string;
       readonly startSample: number;
       readonly endSample: number;
-      readonly words: readonly TimedWord[];
+      readonly words: readonly ScoredWord[];
     }
   /** All audio accepted before `finish()` has been decoded and its finals were delivered. */
   | { readonly type: "finished" }
-  | { readonly type: "failed"; readonly message: string };
+  | { readonly type: "failed"; readonly message: string }
+  /** Instead of `ready`: the models could not be loaded in time. */
+  | { readonly type: "unavailable"; readonly error: SpeechError };
 
 /** One session's hold on the decoder. */
 export interface LiveStream {
@@ -38,6 +42,7 @@ export interface LiveOptions {
   readonly modelId: string;
   readonly endOfUtteranceMs: number;
   readonly wantsPartials: boolean;
+  readonly hotWords: readonly HotWord[];
 }
 
 export interface LiveDecoder {

@@ -1,3 +1,5 @@
+import type { Urgency } from "../domain/synthesis/urgency.js";
+
 /** One sentence-sized piece of text to be spoken. */
 export interface SynthesisJob {
   readonly modelId: string;
@@ -18,10 +20,19 @@ export interface SynthesizedPiece {
   readonly sampleRateHz: number;
 }
 
+/** Who waits for a piece, and how. */
+export interface SpeakOptions {
+  /** `whole` when absent. */
+  readonly urgency?: Urgency;
+  /** Told each part of the piece in order, as soon as it is made, each once; together they are the piece. */
+  readonly onPcm?: (pcm: Int16Array) => void;
+}
+
 export interface Synthesizer {
   /**
-   * Speaks one piece. Aborting `signal` ends the work within one solver step.
+   * Speaks one piece, faded at both ends, with silence of a set length before and after the speech. Aborting `signal`
+   * ends the work within one solver step.
    * @throws {SpeechError} `CANCELLED`, `WORKER_LOST`, `ENGINE_BUSY`, `MODEL_BROKEN`
    */
-  speak(job: SynthesisJob, signal: AbortSignal): Promise<SynthesizedPiece>;
+  speak(job: SynthesisJob, signal: AbortSignal, options?: SpeakOptions): Promise<SynthesizedPiece>;
 }

@@ -6,10 +6,15 @@ export interface UsageReference {
   /** Request or session id; never used twice. */
   readonly id: string;
   readonly organizationId: string;
+  readonly origin?: UsageOrigin;
 }
 
-/** `begun` can be taken back as long as the answer is not complete; `whole` is final. */
-export type Delivery = "begun" | "whole";
+/** Where a piece of work came in: what usage is told apart by. */
+export interface UsageOrigin {
+  readonly keyId: string;
+  /** Path of the interface, such as `/v1/tts`. */
+  readonly endpoint: string;
+}
 
 /**
  * Credits set aside for one piece of work. It is charged or released, once; whatever comes after that does nothing.
@@ -18,11 +23,13 @@ export type Delivery = "begun" | "whole";
 export interface Hold {
   /** What the whole work costs. */
   readonly credits: number;
-  /** Charges the whole work. */
-  charge(delivery: Delivery): Promise<void>;
-  /** After `charge("begun")`: the answer is complete, the charge is final. */
+  /** Charges the whole work; until it is complete this can be taken back. */
+  charge(): Promise<void>;
+  /** After `charge`: this much has gone out to the client, so that a crash from here on charges for it and no more. Cheap. */
+  delivered(units: number): void;
+  /** After `charge`: all has gone out, the charge is final. What it promises is kept from its call on, also by a crash. */
   complete(): Promise<void>;
-  /** After `charge("begun")`: we failed; all but what was delivered is given back. */
+  /** After `charge`: we failed; all but what was delivered is given back. */
   refund(deliveredUnits: number): Promise<void>;
   /** Nothing was delivered: nothing is charged. */
   release(): Promise<void>;
@@ -36,7 +43,7 @@ export interface LiveFunds {
 
 /** One live session's meter: credits are held ahead of the audio and charged once for all of it. */
 export interface LiveMeter {
-  /** Samples accepted so far, in all. Cheap: called for every message, journaled at most every second. */
+  /** Samples accepted so far, in all. Cheap: called for every message. */
   accepted(totalSamples: number): void;
   /**
    * Charges the session once, for all samples it accepted; later calls do nothing. `onCharged` is told the credits, at

@@ -13,6 +13,9 @@ import {
   VOICES_QUERY,
 } from "./catalog-schemas.js";
 import { flag } from "./fields.js";
+import { hotWords } from "./hot-words.js";
+import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
+import { LISTEN_QUERY } from "./listen-query.js";
 import { SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
@@ -49,6 +52,8 @@ export const COMPONENTS = {
   StreamToken: STREAM_TOKEN,
   StreamClientMessage: STREAM_CLIENT_MESSAGE,
   StreamServerMessage: STREAM_SERVER_MESSAGE,
+  ListenClientMessage: LISTEN_CLIENT_MESSAGE,
+  ListenServerMessage: LISTEN_SERVER_MESSAGE,
   Error: ERROR,
 } as const satisfies Record<string, z.ZodType>;
 
@@ -61,12 +66,37 @@ export const ANSWER_HEADERS = {
   "X-Svc-Audio-Seconds": { type: "number", description: "Billed duration" },
   "X-Svc-Credits": { type: "integer", description: "Credits charged" },
   "X-Svc-Model": { type: "string", description: "Model used" },
+  "X-Svc-Cold-Start-Ms": {
+    type: "integer",
+    description: "Only when the request waited over 1 s for its model: how long, in milliseconds",
+  },
   "X-Sample-Rate": { type: "integer", description: "Only with `pcm`: 24000" },
   "X-Channels": { type: "integer", description: "Only with `pcm`: 1" },
   "X-Bit-Depth": { type: "integer", description: "Only with `pcm`: 16" },
 } as const;
 
 export type AnswerHeader = keyof typeof ANSWER_HEADERS;
+
+/** What a billed endpoint has besides its own: a key in the request, and what it does to the answer. */
+export const IDEMPOTENCY = {
+  header: "Idempotency-Key",
+  rule: { minLength: 1, maxLength: 255, pattern: "^[ -~]+$" },
+  description:
+    "Makes a repetition safe: within 24 hours the same request with the same key is charged once and gets the same " +
+    "answer. A key that is still at work answers 409, one of another request 422. After an error the key takes the same " +
+    "request again. Keys are your organization's own; a random UUID is a good one.",
+  answerHeaders: {
+    "Idempotent-Replayed": {
+      type: "string",
+      description: "`true` when this request was not charged: its answer had been paid for",
+    },
+    "Original-Request": {
+      type: "string",
+      description: "`x-request-id` of the request that was charged for this answer, when it was another one",
+    },
+  },
+  errors: [409, 422],
+} as const;
 
 /** What a body holds: a component by its name, one of several, or text or bytes as they are. */
 export type Content = Readonly<Record<string, ComponentName | readonly ComponentName[] | "text" | "bytes">>;
@@ -80,6 +110,8 @@ export interface Endpoint {
   readonly description?: string;
   /** Needs no key. */
   readonly isOpen?: boolean;
+  /** Costs credits, and takes an `Idempotency-Key`. */
+  readonly isBilled?: boolean;
   readonly query?: z.ZodObject;
   readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly request?: Content | "form";
@@ -90,6 +122,7 @@ export interface Endpoint {
 }
 
 const TRANSCRIBE_QUERY = z.object({
+  hotwords: hotWords("hotwords"),
   timestamps: flag("timestamps", false).meta({ description: "Adds `words` and `segments`" }),
   url: z
     .string()
@@ -97,7 +130,7 @@ const TRANSCRIBE_QUERY = z.object({
     .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
 });
 
-const AUDIO_BILLING = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model"] as const;
+const AUDIO_HEADERS = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model", "X-Svc-Cold-Start-Ms"] as const;
 
 /** Every endpoint of the public interface. */
 export const ENDPOINTS: readonly Endpoint[] = [
@@ -110,7 +143,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "audio/wav": "bytes" },
-    answerHeaders: ["X-Svc-Chars"],
+    answerHeaders: ["X-Svc-Chars", "X-Svc-Cold-Start-Ms"],
+    isBilled: true,
     errors: [400, 401, 404, 413, 429, 503],
   },
   {
@@ -124,7 +158,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "application/octet-stream": "bytes" },
-    answerHeaders: ["X-Svc-Chars", "X-Svc-Stream"],
+    answerHeaders: ["X-Svc-Chars", "X-Svc-Stream", "X-Svc-Cold-Start-Ms"],
+    isBilled: true,
     errors: [400, 401, 404, 413, 429, 503],
   },
   {
@@ -135,7 +170,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SpeechRequest" },
     status: 200,
     answer: { "audio/wav": "bytes", "audio/pcm": "bytes" },
-    answerHeaders: ["X-Svc-Chars", "X-Sample-Rate", "X-Channels", "X-Bit-Depth"],
+    answerHeaders: ["X-Svc-Chars", "X-Sample-Rate", "X-Channels", "X-Bit-Depth", "X-Svc-Cold-Start-Ms"],
+    isBilled: true,
     errors: [400, 401, 413, 429, 503],
   },
   {
@@ -151,7 +187,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/octet-stream": "bytes", "multipart/form-data": "bytes" },
     status: 200,
     answer: { "application/json": "Transcription" },
-    answerHeaders: AUDIO_BILLING,
+    answerHeaders: AUDIO_HEADERS,
+    isBilled: true,
     errors: [400, 401, 413, 429, 503],
   },
   {
@@ -168,7 +205,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
       "application/x-subrip": "text",
       "text/vtt": "text",
     },
-    answerHeaders: AUDIO_BILLING,
+    answerHeaders: AUDIO_HEADERS,
+    isBilled: true,
     errors: [400, 401, 413, 429, 503],
   },
   {
@@ -181,8 +219,26 @@ export const ENDPOINTS: readonly Endpoint[] = [
       "(`StreamClientMessage`); receive `StreamServerMessage`. The key comes as `Authorization: Bearer`, as the second " +
       'of the subprotocols `["svc-bearer", KEY]`, or as a token in the query. With a header a refusal is an HTTP answer; ' +
       "else the socket opens, sends `error`, and closes with 4000 + the HTTP status. Other close codes: 1000 done, 1011 " +
-      "internal, 1012 going away, 1013 no capacity, 4408 idle for 60 s, 4413 over 4 hours.",
+      "internal, 1012 going away, 1013 no capacity, 4408 idle for 60 s, 4413 over 4 hours. While the model is cold the " +
+      "socket opens all the same: audio may be sent at once, `ready` comes when the model is there.",
     query: STREAM_QUERY,
+    status: 101,
+    answer: {},
+    errors: [400, 401, 429, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/listen",
+    group: "Live",
+    summary: "Live transcription over WebSocket for clients of Deepgram",
+    description:
+      "The same sessions in the messages of Deepgram's live transcription (`ListenServerMessage`, `ListenClientMessage`): " +
+      "`Results`, `SpeechStarted`, `UtteranceEnd`, `Metadata`, `Error`; `KeepAlive`, `Finalize`, `CloseStream`. The key comes as " +
+      "`Authorization: Token KEY` or `Bearer KEY`, or as the second of the subprotocols `token, KEY`; a stream token in the same " +
+      "places. Raw samples of one channel only. Punctuation and formatting options are ignored; what would change the meaning " +
+      "of an answer (diarize, multichannel, redact, search, replace, callback, dictation, detect_entities) is refused. Close " +
+      "codes are those of `/v1/stream`.",
+    query: LISTEN_QUERY,
     status: 101,
     answer: {},
     errors: [400, 401, 429, 503],
@@ -205,7 +261,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
   open("/v1/audio/models", "Models, as chat front ends ask for them", "AudioModels"),
   open("/v1/audio/voices", "Voices, as chat front ends ask for them", "AudioVoices"),
   open("/health", "Whether the service is up", "Health"),
-  { ...open("/ready", "Whether the service can take work", "Readiness"), errors: [503] },
+  {
+    ...open(
+      "/ready",
+      "Whether the service can take work; a model that is cold is loaded when it is needed",
+      "Readiness",
+    ),
+    errors: [503],
+  },
 ];
 
 function open(path: string, summary: string, answer: ComponentName): Endpoint {

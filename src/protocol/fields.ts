@@ -73,6 +73,12 @@ export function integer(name: string, { min, max, otherwise }: NumberRule) {
   return given(z.int({ error }).min(min, { error }).max(max, { error }).default(otherwise));
 }
 
+/** An integer, or null when it is not given. */
+export function optionalInteger(name: string, { min, max }: Pick<NumberRule, "min" | "max">) {
+  const error = rangeRule(name, "an integer", `an integer from ${min} to ${max}`);
+  return given(z.int({ error }).min(min, { error }).max(max, { error }).nullable().default(null));
+}
+
 export function boolean(name: string, otherwise: boolean) {
   return given(z.boolean({ error: typeRule(name, "true or false") }).default(otherwise));
 }

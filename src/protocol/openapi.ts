@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { ANSWER_HEADERS, COMPONENTS, type Content, ENDPOINTS, type Endpoint } from "./endpoints.js";
+import {
+  ANSWER_HEADERS,
+  COMPONENTS,
+  type Content,
+  ENDPOINTS,
+  type Endpoint,
+  IDEMPOTENCY,
+} from "./endpoints.js";
 
 const VERSION = "1.0.0";
 const BYTES = { type: "string", format: "binary" };
@@ -10,9 +17,11 @@ const ERRORS: Readonly<Record<number, string>> = {
   400: "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio",
   401: "Missing or invalid API key",
   404: "Unknown model or voice",
+  409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`",
   413: "Too long: a body beyond its limit, or audio of more than two hours",
+  422: "This `Idempotency-Key` belongs to another request",
   429: "`out_of_credits`, where a retry cannot help, or `too_many_requests` at once, with `Retry-After`",
-  503: "Overloaded, or the key store is away; try again after `Retry-After`",
+  503: "Overloaded, the key store is away, or the model could not be loaded in time; try again after `Retry-After`",
 };
 
 type Json = Readonly<Record<string, unknown>>;
@@ -52,18 +61,17 @@ export function openApiDocument(): Json {
 
 function operation(endpoint: Endpoint): Json {
   const { group, summary, description, request, answerHeaders = [], status, answer } = endpoint;
-  const headers = Object.fromEntries(
-    answerHeaders.map((name) => {
-      const { description: what, ...schema } = ANSWER_HEADERS[name];
-      return [name, { description: what, schema }];
-    }),
-  );
+  const headers = {
+    ...Object.fromEntries(answerHeaders.map((name) => [name, headerOf(ANSWER_HEADERS[name])])),
+    ...(endpoint.isBilled === true && idempotencyHeaders()),
+  };
   const success = {
     description: status === 101 ? "The socket is open" : "OK",
     ...(answerHeaders.length > 0 && { headers }),
     ...(Object.keys(answer).length > 0 && { content: contents(answer) }),
   };
-  const errors = endpoint.errors.map((code) => [code, { $ref: `#/components/responses/Error${code}` }]);
+  const statuses = endpoint.isBilled === true ? [...endpoint.errors, ...IDEMPOTENCY.errors] : endpoint.errors;
+  const errors = statuses.map((code) => [code, { $ref: `#/components/responses/Error${code}` }]);
   return {
     tags: [group],
     summary,
@@ -76,12 +84,21 @@ function operation(endpoint: Endpoint): Json {
   };
 }
 
+function headerOf({ description, ...schema }: { readonly description: string }): Json {
+  return { description, schema };
+}
+
+function idempotencyHeaders(): Json {
+  const headers = Object.entries(IDEMPOTENCY.answerHeaders);
+  return Object.fromEntries(headers.map(([name, header]) => [name, headerOf(header)]));
+}
+
 function operationId({ method, path }: Endpoint): string {
   const words = path.replace(/^\/(v1\/)?/, "").split("/");
   return [method.toLowerCase(), ...words].join("-");
 }
 
-function parameters({ query, requestHeaders = {} }: Endpoint): readonly Json[] {
+function parameters({ query, requestHeaders = {}, isBilled = false }: Endpoint): readonly Json[] {
   const schemas = query === undefined ? {} : (jsonSchema(query)["properties"] as Record<string, Json>);
   const inQuery = Object.entries(schemas).map(([name, { description, ...schema }]) => {
     return { name, in: "query", required: false, ...(description !== undefined && { description }), schema };
@@ -89,7 +106,9 @@ function parameters({ query, requestHeaders = {} }: Endpoint): readonly Json[] {
   const inHeader = Object.entries(requestHeaders).map(([name, description]) => {
     return { name, in: "header", required: false, description, schema: { type: "string" } };
   });
-  return [...inQuery, ...inHeader];
+  const { header: name, description, rule } = IDEMPOTENCY;
+  const key = { name, in: "header", required: false, description, schema: { type: "string", ...rule } };
+  return [...inQuery, ...inHeader, ...(isBilled ? [key] : [])];
 }
 
 function requestBody(request: Content | "form"): Json {

@@ -2,6 +2,7 @@ import { body, defaultString, oneOf, parseWith } from "./fields.js";
 import {
   DEFAULT_SYNTHESIS_MODEL,
   NFE_RULE,
+  SEED,
   SPEED,
   type SynthesisRequest,
   textField,
@@ -24,6 +25,7 @@ export const SPEECH_REQUEST = body({
     code: "UNSUPPORTED_FORMAT",
   }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is made" }),
   speed: SPEED,
+  seed: SEED,
 });
 
 /** A parsed `/v1/audio/speech` body: what to say and how to deliver it. */
@@ -35,7 +37,8 @@ export interface SpeechRequest {
 /** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST` */
 export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));
-  const { input: text, voice, speed, response_format: format } = request;
+  const { input: text, voice, speed, seed, response_format: format } = request;
   const model = ALIASES.includes(request.model) ? DEFAULT_SYNTHESIS_MODEL : request.model;
-  return { synthesis: { text, model, voice, speed, nfe: NFE_RULE.otherwise, normalize: true }, format };
+  const synthesis = { text, model, voice, speed, nfe: NFE_RULE.otherwise, normalize: true, seed };
+  return { synthesis, format };
 }

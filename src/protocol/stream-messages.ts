@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { HotWord } from "../domain/decoding/hot-words.js";
+import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
 import { TIMED_WORD } from "./transcription-schemas.js";
 
@@ -7,6 +9,7 @@ export interface StreamOptions {
   readonly endOfUtteranceMs: number;
   readonly partials: boolean;
   readonly words: boolean;
+  readonly hotWords: readonly HotWord[];
 }
 
 /** Text messages from the client. */
@@ -23,6 +26,10 @@ const UTTERANCE = {
   end: z.number(),
 };
 
+const SCORED_WORD = TIMED_WORD.extend({
+  confidence: z.number().min(0).max(1).meta({ description: "How sure the word is; an extension" }),
+});
+
 /** Messages to the client, exactly as they go on the wire. Times are seconds of accepted audio. */
 export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
   z.object({
@@ -33,9 +40,22 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
     sample_rate: z.int(),
     eou_ms: z.int(),
   }),
-  z.object({ type: z.literal("partial"), ...UTTERANCE }).meta({ description: "May be replaced" }),
   z
-    .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(TIMED_WORD).optional() })
+    .object({
+      type: z.literal("partial"),
+      ...UTTERANCE,
+      stable: z
+        .int()
+        .min(0)
+        .meta({
+          description:
+            "Unicode code points at the beginning of `text` that no later partial of this utterance changes; the final comes " +
+            "from a second pass and may differ. An extension",
+        }),
+    })
+    .meta({ description: "May be replaced" }),
+  z
+    .object({ type: z.literal("final"), ...UTTERANCE, words: z.array(SCORED_WORD).optional() })
     .meta({ description: "Never revised" }),
   z.object({ type: z.literal("going_away"), deadline_s: z.number() }),
   z.object({
@@ -52,20 +72,9 @@ export const STREAM_SERVER_MESSAGE = z.discriminatedUnion("type", [
 ]);
 
 export type StreamServerMessage = DeepReadonly<z.output<typeof STREAM_SERVER_MESSAGE>>;
-/** Unknown types are ignored. */
-export type StreamClientMessage =
-  | DeepReadonly<z.output<typeof STREAM_CLIENT_MESSAGE>>
-  | { readonly type: "ignored" };
+export type StreamClientMessage = ClientMessage<typeof STREAM_CLIENT_MESSAGE>;
 
 /** Reads a text message of the client; null when it is not JSON. */
 export function parseStreamClientMessage(text: string): StreamClientMessage | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The caller answers with `bad_message`.
-    return null;
-  }
-  const result = STREAM_CLIENT_MESSAGE.safeParse(value);
-  return result.success ? result.data : { type: "ignored" };
+  return parseClientMessage(STREAM_CLIENT_MESSAGE, text);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { flag, oneOf, parseQuery, queryInteger } from "./fields.js";
+import { hotWords, requireAlphabet } from "./hot-words.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
 
@@ -8,17 +9,24 @@ export const STREAM_QUERY = z.object({
     description: "Silence in milliseconds that ends an utterance",
   }),
   partials: flag("partials", true).meta({ description: "Send partial results" }),
-  words: flag("words", false).meta({ description: "Finals carry the times of their words" }),
+  words: flag("words", false).meta({ description: "Finals carry the times and confidences of their words" }),
+  hotwords: hotWords("hotwords"),
   encoding: oneOf("encoding", STREAM_ENCODINGS, { otherwise: "json", code: "INVALID_REQUEST" }).meta({
     description: "`msgpack`: every server message is one binary MessagePack map with the same members",
   }),
   token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
 });
 
-/** Options of `/v1/stream` from its query; names that are not known are ignored. @throws {SpeechError} `INVALID_REQUEST` */
-export function parseStreamQuery(query: URLSearchParams): StreamOptions {
-  const { eou_ms, partials, words } = parseQuery(STREAM_QUERY, query);
-  return { endOfUtteranceMs: eou_ms, partials, words };
+/**
+ * Options of `/v1/stream` from its query; names that are not known are ignored.
+ *
+ * @param alphabet characters that the model writes
+ * @throws {SpeechError} `INVALID_REQUEST`
+ */
+export function parseStreamQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): StreamOptions {
+  const { eou_ms, partials, words, hotwords } = parseQuery(STREAM_QUERY, query);
+  requireAlphabet("hotwords", hotwords, alphabet);
+  return { endOfUtteranceMs: eou_ms, partials, words, hotWords: hotwords };
 }
 
 /** The encoding a client asks for, or JSON: even a client whose other options are wrong is told in its own language. */

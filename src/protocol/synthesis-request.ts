@@ -7,6 +7,7 @@ import {
   defaultString,
   integer,
   number,
+  optionalInteger,
   optionalString,
   parseWith,
 } from "./fields.js";
@@ -23,6 +24,11 @@ export const VOICE = optionalString("voice").meta({
   examples: ["aigul"],
 });
 
+export const SEED = optionalInteger("seed", { min: 0, max: 0xffff_ffff }).meta({
+  description:
+    "Seeds the noise that speech is made from: another one gives another take. From the text when absent",
+});
+
 export const SYNTHESIS_REQUEST = body({
   text: textField("text"),
   model: defaultString("model", DEFAULT_SYNTHESIS_MODEL).meta({ description: "Model id" }),
@@ -32,6 +38,7 @@ export const SYNTHESIS_REQUEST = body({
   normalize: boolean("normalize", true).meta({
     description: "Expands numbers, currency and dates into spoken Kazakh",
   }),
+  seed: SEED,
 });
 
 /** A validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */

@@ -61,12 +61,20 @@ export class ApiKeys {
     return row ?? null;
   }
 
-  /** Who an active key belongs to, by the hash of its raw form. */
+  /**
+   * Who an active key belongs to, by the hash of its raw form. Whoever has paid once is no longer on the free grant; of
+   * the credits an organization was given there are few, so this reads a handful of rows through `transfers_by_credit`.
+   */
   async findActive(hash: Buffer): Promise<KeyIdentity | null> {
     const [row] = await this.#sql<KeyIdentity[]>`
-      select id as "keyId", organization_id as "organizationId" from api_keys
-      where hash = ${hash} and revoked_at is null`;
-    return row === undefined ? null : { keyId: row.keyId, organizationId: row.organizationId };
+      select id as "keyId", organization_id as "organizationId",
+        case when exists (
+          select 1 from transfers where credit_account = api_keys.organization_id and kind = 'topup'
+        ) then 'paid' else 'free' end as tier
+      from api_keys where hash = ${hash} and revoked_at is null`;
+    if (row === undefined) return null;
+    const { keyId, organizationId, tier } = row;
+    return { keyId, organizationId, tier };
   }
 
   /** Notes that a key was used now. */

@@ -1,5 +1,6 @@
 import type { ISql, Sql } from "postgres";
 import { creditsFor, type Quantity, type Tariff, type UsageKind } from "../domain/usage/tariff.js";
+import type { UsageOrigin } from "../ports/usage-meter.js";
 
 /** A hold that is to be opened. */
 export interface NewHold {
@@ -9,6 +10,7 @@ export interface NewHold {
   readonly kind: UsageKind;
   readonly quantity: Quantity;
   readonly tariff: Tariff;
+  readonly origin?: UsageOrigin;
 }
 
 /** A hold that a service left behind. */
@@ -222,13 +224,14 @@ export class Holds {
   #columns() {
     return this
       .#sql`(id, organization_id, service_id, kind, units_per_second, tariff_credits, tariff_per_units,
-      state, units, held, closed_at)`;
+      key_id, endpoint, state, units, held, closed_at)`;
   }
 
   /** Everything of a row that never changes; the types are spelt out where no column gives them. */
-  #values(sql: ISql, { id, organizationId, serviceId, kind, quantity, tariff }: NewHold) {
+  #values(sql: ISql, { id, organizationId, serviceId, kind, quantity, tariff, origin }: NewHold) {
     return sql`${id}::text, ${organizationId}::text, ${serviceId}::text, ${kind}::text,
-      ${quantity.unitsPerSecond}::bigint, ${tariff.credits}::bigint, ${tariff.perUnits}::bigint`;
+      ${quantity.unitsPerSecond}::bigint, ${tariff.credits}::bigint, ${tariff.perUnits}::bigint,
+      ${origin?.keyId ?? null}::text, ${origin?.endpoint ?? null}::text`;
   }
 }
 

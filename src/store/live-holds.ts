@@ -2,6 +2,7 @@ import type { SpeechError } from "../domain/errors.js";
 import { creditsFor, type Tariff } from "../domain/usage/tariff.js";
 import type { Log } from "../observe/log.js";
 import type { LiveFunds, LiveMeter } from "../ports/usage-meter.js";
+import type { HoldJournal } from "./hold-journal.js";
 import type { Cover, Holds, NewHold } from "./holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
 import type { Settlements } from "./settlements.js";
@@ -26,12 +27,16 @@ export function leastLiveCredits(tariff: Tariff): number {
 export interface LiveHoldsParts {
   readonly holds: Holds;
   readonly settlements: Settlements;
+  readonly journal: HoldJournal;
   readonly log: Log;
   readonly journalMs: number;
   readonly answerMs: number;
 }
 
-/** The open live holds of this service, and their journal: one statement for all of them. */
+/**
+ * The open live holds of this service. What they accept is journaled twice: message by message in the service's own
+ * file, for its next start, and every second in the database, one statement for all, for other services.
+ */
 export class LiveHolds {
   readonly #parts: LiveHoldsParts;
   readonly #open = new Set<LiveHold>();
@@ -113,6 +118,7 @@ export class LiveHold implements LiveMeter {
 
   accepted(totalSamples: number): void {
     this.acceptedSamples = totalSamples;
+    this.#parts.journal.noteSoon(this.id, totalSamples);
     if (this.#coveredSamples === null || this.#isAsking || this.#isSettled) return;
     const leftSamples = this.#coveredSamples - totalSamples;
     if (leftSamples >= this.#samples(EXTEND_BELOW_SECONDS) || performance.now() < this.#askAgainAtMs) return;
@@ -145,7 +151,13 @@ export class LiveHold implements LiveMeter {
   }
 
   async #settle(totalSamples: number, price: number): Promise<number | null> {
-    const { holds } = this.#parts;
+    const { holds, journal } = this.#parts;
+    const charged = await this.#charge(holds, totalSamples, price);
+    journal.forget(this.id);
+    return charged;
+  }
+
+  async #charge(holds: Holds, totalSamples: number, price: number): Promise<number> {
     if (totalSamples === 0 || this.#coveredSamples === null) {
       await holds.void(this.#hold);
       return 0;

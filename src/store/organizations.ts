@@ -20,14 +20,7 @@ export class Organizations {
 
   /** Makes an organization with its account and its free credits. */
   async create(name: string): Promise<Organization> {
-    const id = `org_${randomBytes(12).toString("hex")}`;
-    return await this.#sql.begin(async (transaction) => {
-      const [row] = await transaction<Organization[]>`
-        insert into organizations (id, name) values (${id}, ${name})
-        returning id, name, created_at as "createdAt"`;
-      await openAccount(transaction, id);
-      return row!;
-    });
+    return await this.#sql.begin((transaction) => insertOrganization(transaction, name));
   }
 
   /** Makes the organization with this fixed id unless it is there; its name stays as it is. */
@@ -49,6 +42,16 @@ export class Organizations {
     return await this.#sql<Organization[]>`
       select id, name, created_at as "createdAt" from organizations order by created_at, id`;
   }
+}
+
+/** The same within a transaction of the caller's. */
+export async function insertOrganization(transaction: ISql, name: string): Promise<Organization> {
+  const id = `org_${randomBytes(12).toString("hex")}`;
+  const [row] = await transaction<[Organization]>`
+    insert into organizations (id, name) values (${id}, ${name})
+    returning id, name, created_at as "createdAt"`;
+  await openAccount(transaction, id);
+  return row;
 }
 
 async function openAccount(transaction: ISql, organizationId: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
@@ -7,13 +7,19 @@ import type { Config } from "../config.js";
 import type { Tariffs } from "../domain/usage/tariff.js";
 import type { Log } from "../observe/log.js";
 import { type Clock, systemClock } from "../ports/clock.js";
+import type { ConsoleStore } from "../ports/console-store.js";
+import type { Idempotency } from "../ports/idempotency.js";
 import type { KeyStore } from "../ports/key-store.js";
 import { Accounts } from "./accounts.js";
 import { ApiKeys } from "./api-keys.js";
 import { connect, untilReachable } from "./connect.js";
+import { makeConsoleStore } from "./console-store.js";
 import { CONNECTION_FILE, EmbeddedPostgres, type PostgresConnection } from "./embedded-postgres.js";
-import { FolderInUse, type LockPurpose } from "./folder-lock.js";
+import { FolderInUse, type LockPurpose, lockFolder } from "./folder-lock.js";
+import { HoldJournal } from "./hold-journal.js";
 import { Holds } from "./holds.js";
+import { PostgresIdempotency } from "./idempotency.js";
+import { IdempotencyKeys } from "./idempotency-keys.js";
 import { KeyCache } from "./key-cache.js";
 import { isWellFormedKey, newRawKey } from "./key-secret.js";
 import { migrate } from "./migrate.js";
@@ -23,6 +29,7 @@ import { readIfPresent, rememberedSecret, writeSecret } from "./secret-files.js"
 import { ServiceInstances } from "./service-instances.js";
 import { Transfers } from "./transfers.js";
 import { type MeterRules, newServiceId, PostgresUsageMeter } from "./usage-meter.js";
+import { Vouchers } from "./vouchers.js";
 
 export type StoreConfig = Pick<Config, "dataDir" | "databaseUrl" | "devApiKey" | "keyPepper">;
 
@@ -40,11 +47,15 @@ export interface Store {
   readonly accounts: Accounts;
   readonly transfers: Transfers;
   readonly holds: Holds;
+  readonly vouchers: Vouchers;
+  readonly console: ConsoleStore;
   /**
    * Starts metering for a running service, and settles what an earlier one left behind. May be called once; `close`
    * ends it.
    */
   startMeter(tariffs: Tariffs, rules?: Partial<MeterRules>): Promise<PostgresUsageMeter>;
+  /** Idempotency keys for the running service whose meter was started. May be called once; `close` ends it. */
+  startIdempotency(serviceId: string): Idempotency;
   /** Settles with the reason when the private database has died too often and is given up. */
   readonly lost: Promise<Error>;
   /** Whether the database answers now. */
@@ -57,6 +68,9 @@ export interface Store {
 
 /** The file in the data folder that holds the id of the service that works there, or did. */
 const SERVICE_ID_FILE = "service-id";
+
+/** The file in the data folder that says what the service there has delivered and accepted lately. */
+const JOURNAL_FILE = "usage-journal";
 
 /** The file in the data folder that holds the raw development key. */
 export const DEVELOPMENT_KEY_FILE = "dev-key";
@@ -71,6 +85,7 @@ interface Database {
   readonly target: PostgresConnection | string;
   /** Null when the server belongs to somebody else. */
   readonly server: EmbeddedPostgres | null;
+  release(): Promise<void>;
 }
 
 /**
@@ -83,10 +98,12 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
   const database = await openDatabase(config, log, options.purpose ?? "service");
   const sql = connect(database.target, log);
   let meter: PostgresUsageMeter | null = null;
+  let idempotency: PostgresIdempotency | null = null;
   const close = once(async () => {
+    await idempotency?.close();
     await meter?.close();
     await sql.end({ timeout: CLOSE_WITHIN_S });
-    await database.server?.stop();
+    await database.release();
   });
   try {
     await untilReachable(sql, REACHABLE_WITHIN_MS);
@@ -98,6 +115,9 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
     const onMeter = (started: PostgresUsageMeter) => {
       meter = started;
     };
+    const onIdempotency = (started: PostgresIdempotency) => {
+      idempotency = started;
+    };
     return assemble({
       config,
       log,
@@ -106,6 +126,7 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
       database,
       close,
       onMeter,
+      onIdempotency,
       clock: options.clock ?? systemClock,
     });
   } catch (error) {
@@ -123,13 +144,16 @@ interface StoreParts {
   readonly clock: Clock;
   readonly close: () => Promise<void>;
   readonly onMeter: (meter: PostgresUsageMeter) => void;
+  readonly onIdempotency: (idempotency: PostgresIdempotency) => void;
 }
 
-function assemble({ config, log, sql, pepper, database, clock, close, onMeter }: StoreParts): Store {
+function assemble(parts: StoreParts): Store {
+  const { config, log, sql, pepper, database, clock, close, onMeter, onIdempotency } = parts;
   const organizations = new Organizations(sql);
   const apiKeys = new ApiKeys(sql, pepper);
   const accounts = new Accounts(sql);
   const holds = new Holds(sql);
+  const idempotencyKeys = new IdempotencyKeys(sql);
   const keys = new KeyCache({
     findActive: (hash) => apiKeys.findActive(hash),
     touch: (keyId) => apiKeys.touch(keyId),
@@ -144,18 +168,27 @@ function assemble({ config, log, sql, pepper, database, clock, close, onMeter }:
     accounts,
     transfers: new Transfers(sql),
     holds,
+    vouchers: new Vouchers(sql, pepper),
+    console: makeConsoleStore(sql, apiKeys),
     startMeter: async (tariffs, rules = {}) => {
       const instances = new ServiceInstances(sql);
+      await mkdir(config.dataDir, { recursive: true });
+      const { journal, left } = HoldJournal.open(join(config.dataDir, JOURNAL_FILE), log);
       const meter = new PostgresUsageMeter(
-        { accounts, holds, instances, tariffs, log, rules },
+        { accounts, holds, idempotencyKeys, instances, tariffs, journal, log, rules },
         newServiceId(),
       );
       onMeter(meter);
       // Two services never share a data folder: the one that wrote this file is gone.
       const path = join(config.dataDir, SERVICE_ID_FILE);
-      await meter.start(await readIfPresent(path));
+      await meter.start(await readIfPresent(path), left);
       await writeSecret(path, meter.serviceId);
       return meter;
+    },
+    startIdempotency: (serviceId) => {
+      const idempotency = new PostgresIdempotency(idempotencyKeys, serviceId, log);
+      onIdempotency(idempotency);
+      return idempotency;
     },
     lost: database.server?.lost ?? new Promise(() => {}),
     isReachable: () =>
@@ -169,23 +202,30 @@ function assemble({ config, log, sql, pepper, database, clock, close, onMeter }:
 }
 
 async function openDatabase(config: StoreConfig, log: Log, purpose: LockPurpose): Promise<Database> {
-  if (config.databaseUrl !== null) return { target: config.databaseUrl, server: null };
+  if (config.databaseUrl !== null) return await openExternal(config.databaseUrl, config.dataDir, purpose);
   const deadlineMs = performance.now() + JOIN_WITHIN_MS;
   while (true) {
     try {
       const server = await EmbeddedPostgres.start({ dataDir: config.dataDir, purpose, log });
-      return { target: server.connection, server };
+      return { target: server.connection, server, release: () => server.stop() };
     } catch (error) {
       if (!(error instanceof FolderInUse) || performance.now() > deadlineMs) throw error;
       // A command ends soon, whoever waits for it. A service goes on: a command joins it, another service cannot.
       if (error.holder.purpose === "service") {
         if (purpose === "service") throw error;
         const target = await readConnection(config.dataDir);
-        if (target !== null) return { target, server: null };
+        if (target !== null) return { target, server: null, release: async () => {} };
       }
       await sleep(JOIN_POLL_MS);
     }
   }
+}
+
+/** Services may share a database; the data folder, with its journal and spooled audio, belongs to one. */
+async function openExternal(target: string, dataDir: string, purpose: LockPurpose): Promise<Database> {
+  if (purpose === "command") return { target, server: null, release: async () => {} };
+  const lock = await lockFolder(dataDir, purpose);
+  return { target, server: null, release: () => lock.release() };
 }
 
 async function readConnection(dataDir: string): Promise<PostgresConnection | null> {

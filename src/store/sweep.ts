@@ -1,25 +1,35 @@
 import type { Holds } from "./holds.js";
 
 /**
- * Settles holds of services that are gone. Live sessions are charged for the audio that was journaled. Other work that
- * was not charged had delivered nothing; a charge whose answer did not become complete is given back.
+ * Settles holds of services that are gone. Live sessions are charged for the audio that was journaled, other work for
+ * what had reached its client: of that the database knows nothing, only the journal of the service that did the work.
+ * Where that is not at hand an answer that did not become complete is not paid for.
  *
  * Safe beside other sweeps: each step asks for the state it starts from.
  *
+ * @param journaled units by hold, from the journal of the service that is gone
  * @returns how many holds there were
  */
-export async function sweep(holds: Holds): Promise<number> {
+export async function sweep(
+  holds: Holds,
+  journaled: ReadonlyMap<string, number> = new Map(),
+): Promise<number> {
   const left = await holds.listLeft();
   for (const { id, kind, state, units } of left) {
-    if (state === "posted") await holds.refund(id, 0);
-    else if (kind !== "live" || units === 0) await holds.voidLeft(id);
-    else {
-      // Audio may have run ahead of the hold by the time that an extension takes.
-      const price = await holds.priceOf(id, units);
-      if (price === null) continue;
-      await holds.extend(id, price);
-      await holds.post(id, units, "settled");
-    }
+    const delivered = journaled.get(id) ?? 0;
+    if (state === "posted") await holds.refund(id, delivered);
+    else if (kind === "live") await settleLive(holds, id, Math.max(units, delivered));
+    else if (delivered > 0) await holds.post(id, delivered, "settled");
+    else await holds.voidLeft(id);
   }
   return left.length;
+}
+
+async function settleLive(holds: Holds, id: string, units: number): Promise<void> {
+  if (units === 0) return await holds.voidLeft(id);
+  // Audio may have run ahead of the hold by the time that an extension takes.
+  const price = await holds.priceOf(id, units);
+  if (price === null) return;
+  await holds.extend(id, price);
+  await holds.post(id, units, "settled");
 }

@@ -1,16 +1,11 @@
 import { randomBytes } from "node:crypto";
 import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../domain/usage/tariff.js";
 import type { Log } from "../observe/log.js";
-import type {
-  Delivery,
-  Hold,
-  LiveFunds,
-  LiveMeter,
-  UsageMeter,
-  UsageReference,
-} from "../ports/usage-meter.js";
+import type { Hold, LiveFunds, LiveMeter, UsageMeter, UsageReference } from "../ports/usage-meter.js";
 import type { Accounts } from "./accounts.js";
+import type { HoldJournal } from "./hold-journal.js";
 import type { Holds, NewHold } from "./holds.js";
+import type { IdempotencyKeys } from "./idempotency-keys.js";
 import { LiveHolds, leastLiveCredits } from "./live-holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
 import type { ServiceInstances } from "./service-instances.js";
@@ -41,8 +36,11 @@ export const DEFAULT_METER_RULES: MeterRules = {
 export interface MeterParts {
   readonly accounts: Accounts;
   readonly holds: Holds;
+  readonly idempotencyKeys: IdempotencyKeys;
   readonly instances: ServiceInstances;
   readonly tariffs: Tariffs;
+  /** Of this service alone; closed with the meter. */
+  readonly journal: HoldJournal;
   readonly log: Log;
   readonly rules?: Partial<MeterRules>;
 }
@@ -72,20 +70,25 @@ export class PostgresUsageMeter implements UsageMeter {
     this.#liveHolds = new LiveHolds({
       holds: parts.holds,
       settlements: this.#settlements,
+      journal: parts.journal,
       log: parts.log,
       journalMs: this.#rules.journalMs,
       answerMs: this.#rules.answerMs,
     });
   }
 
-  /** Enters the service and settles what services left behind that are gone: `predecessorId` is known to be. */
-  async start(predecessorId: string | null): Promise<void> {
-    const { instances, log } = this.#parts;
+  /**
+   * Enters the service and settles what services left behind that are gone: `predecessorId` is known to be, and
+   * `journaled` is what its journal says.
+   */
+  async start(predecessorId: string | null, journaled?: ReadonlyMap<string, number>): Promise<void> {
+    const { instances, holds, journal, log } = this.#parts;
     await instances.beat(this.serviceId);
     this.#heardSinceMs = performance.now();
     if (predecessorId !== null) await instances.remove(predecessorId);
-    const settled = await sweep(this.#parts.holds);
+    const settled = await sweep(holds, journaled);
     if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+    journal.clear();
     this.#heartbeat = setInterval(() => {
       this.#beating = this.#beat();
     }, this.#rules.heartbeatMs).unref();
@@ -99,6 +102,7 @@ export class PostgresUsageMeter implements UsageMeter {
     await this.#beating;
     await this.#liveHolds.close();
     await this.#settlements.close(this.#rules.closeMs);
+    this.#parts.journal.close();
     await within(this.#rules.answerMs, this.#parts.instances.remove(this.serviceId)).catch((error) => {
       // The sweep of another service, or our next start, comes to the same end a little later.
       this.#parts.log.warn({ err: error }, "service not signed off");
@@ -145,7 +149,7 @@ export class PostgresUsageMeter implements UsageMeter {
 
   /** Steps of one hold follow one another, so that a late charge cannot overtake the release after it. */
   #held(hold: NewHold, credits: number): Hold {
-    const { holds } = this.#parts;
+    const { holds, journal } = this.#parts;
     const { units } = hold.quantity;
     let last: Promise<unknown> = Promise.resolve();
     const then = async (work: () => Promise<unknown>): Promise<void> => {
@@ -154,18 +158,29 @@ export class PostgresUsageMeter implements UsageMeter {
       // Whoever waits for a settlement has work of its own to go on with: a database that is away must not stop it.
       await within(this.#rules.answerMs, done).catch(() => {});
     };
+    const finish = (work: () => Promise<unknown>) =>
+      then(async () => {
+        await work();
+        journal.forget(hold.id);
+      });
     return {
       credits,
-      charge: (delivery: Delivery) =>
-        then(() => holds.post(hold.id, units, delivery === "whole" ? "settled" : "posted")),
-      complete: () => then(() => holds.complete(hold.id)),
-      refund: (deliveredUnits) => then(() => holds.refund(hold.id, deliveredUnits)),
+      charge: () => then(() => holds.post(hold.id, units, "posted")),
+      delivered: (deliveredUnits) => journal.note(hold.id, deliveredUnits),
+      complete: () => {
+        journal.note(hold.id, units);
+        return finish(() => holds.complete(hold.id));
+      },
+      refund: (deliveredUnits) => {
+        journal.note(hold.id, deliveredUnits);
+        return finish(() => holds.refund(hold.id, deliveredUnits));
+      },
       release: () => then(() => holds.void(hold)),
     };
   }
 
   async #beat(): Promise<void> {
-    const { instances, holds, log } = this.#parts;
+    const { instances, holds, idempotencyKeys, log } = this.#parts;
     try {
       await instances.beat(this.serviceId);
       const nowMs = performance.now();
@@ -175,6 +190,7 @@ export class PostgresUsageMeter implements UsageMeter {
         await instances.removeSilent(this.#rules.silentMs);
       const settled = await sweep(holds);
       if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+      await idempotencyKeys.removeExpired();
     } catch (error) {
       this.#heardSinceMs = null;
       log.warn({ err: error }, "sign of life not written");

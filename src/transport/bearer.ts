@@ -5,11 +5,13 @@ import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
 /** The first subprotocol of a client that sends its key as the second. */
 export const BEARER_PROTOCOL = "svc-bearer";
+const LISTEN_PROTOCOLS = ["token", "bearer"];
 
 /** How a client shows its key on the live socket. */
 export type StreamCredential =
   | { readonly type: "header"; readonly key: string | null }
-  | { readonly type: "protocol"; readonly key: string | null }
+  /** The subprotocol `name`, which is the one to answer with, and the key as the one after it. */
+  | { readonly type: "protocol"; readonly name: string; readonly key: string | null }
   | { readonly type: "token"; readonly token: string }
   | { readonly type: "key-in-query" };
 
@@ -21,13 +23,28 @@ export function bearerKey(request: FrontRequest): string | null {
 
 /** Finds out how a live client authenticates. The header wins over the subprotocol, and that over a token in the query. */
 export function streamCredential(request: FrontRequest): StreamCredential {
+  return credentialOf(request, [BEARER_PROTOCOL], bearerKey(request));
+}
+
+/** The same on `/v1/listen`, whose clients say `Token` and `token` for keys, and `Bearer` and `bearer` for tokens. */
+export function listenCredential(request: FrontRequest): StreamCredential {
+  const match = /^(?:token|bearer) +(\S+) *$/i.exec(request.header("authorization") ?? "");
+  return credentialOf(request, LISTEN_PROTOCOLS, match?.[1] ?? null);
+}
+
+function credentialOf(
+  request: FrontRequest,
+  protocolNames: readonly string[],
+  headerKey: string | null,
+): StreamCredential {
   for (const value of request.query.values()) {
     // A URL ends up in logs and histories: a key that came in one is refused, and never looked up.
     if (value.includes("sk-svc-")) return { type: "key-in-query" };
   }
-  if (request.header("authorization") !== undefined) return { type: "header", key: bearerKey(request) };
+  if (request.header("authorization") !== undefined) return { type: "header", key: headerKey };
   const protocols = (request.header("sec-websocket-protocol") ?? "").split(",").map((name) => name.trim());
-  if (protocols[0] === BEARER_PROTOCOL) return { type: "protocol", key: protocols[1] ?? null };
+  const [name = "", key = null] = protocols;
+  if (protocolNames.includes(name)) return { type: "protocol", name, key };
   const token = request.query.get("token");
   return token === null ? { type: "header", key: null } : { type: "token", token };
 }

@@ -15,7 +15,9 @@ export async function admit(exchange: Exchange, deps: RouteDeps, kind: WorkKind 
   if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
   const identity = await authenticate(bearerKey(exchange.request), deps.keys);
   if (kind !== null) exchange.onEnd(deps.slots.take(identity, kind));
-  return { requestId: exchange.requestId, identity };
+  const onModelWait = (waitedMs: number) => exchange.waitedForModel(waitedMs);
+  const endpoint = exchange.route ?? exchange.request.path;
+  return { requestId: exchange.requestId, identity, endpoint, onModelWait };
 }
 
 /**
@@ -29,17 +31,22 @@ export async function converse(
   answer: () => Promise<void>,
 ): Promise<void> {
   const { signal } = exchange.request;
-  const onGone = () => conversation.stop("client-left");
+  const onGone = () => conversation.stop(stopReason(signal.reason));
   const over = deps.running.add({ goingAway: () => {}, stop: () => conversation.stop("service-stops") });
   signal.addEventListener("abort", onGone, { once: true });
   try {
     if (signal.aborted) throw new SpeechError("CANCELLED", "the client is gone");
     await answer();
   } catch (thrown) {
-    conversation.stop("client-left");
+    conversation.stop(stopReason(thrown));
     throw thrown;
   } finally {
     signal.removeEventListener("abort", onGone);
     over();
   }
+}
+
+/** A connection that was lost by our own thread is not the client's doing, and what did not go out is given back. */
+function stopReason(reason: unknown): StopReason {
+  return reason instanceof SpeechError && reason.code === "WORKER_LOST" ? "service-stops" : "client-left";
 }

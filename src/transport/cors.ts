@@ -11,6 +11,8 @@ const EXPOSED = [
   "X-Sample-Rate",
   "X-Channels",
   "X-Bit-Depth",
+  "Idempotent-Replayed",
+  "Original-Request",
   "x-request-id",
   "x-should-retry",
   "Retry-After",
@@ -30,7 +32,8 @@ export function preflightHeaders(request: FrontRequest, methods: readonly string
   return {
     allow: methods.join(", "),
     "access-control-allow-methods": methods.join(", "),
-    "access-control-allow-headers": names.length > 0 ? names.join(", ") : "authorization, content-type",
+    "access-control-allow-headers":
+      names.length > 0 ? names.join(", ") : "authorization, content-type, idempotency-key",
     "access-control-max-age": "86400",
     vary: "access-control-request-headers",
   };

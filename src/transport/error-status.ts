@@ -21,6 +21,8 @@ export const HTTP_STATUS = {
   TOO_FAST: 429,
   NOT_FOUND: 404,
   METHOD_NOT_ALLOWED: 405,
+  IDEMPOTENCY_KEY_IN_USE: 409,
+  IDEMPOTENCY_KEY_REUSED: 422,
   AUTH_UNAVAILABLE: 503,
   ENGINE_BUSY: 503,
   WORKER_LOST: 503,
@@ -51,6 +53,8 @@ export const CLOSE_CODE = {
   TOO_FAST: 4400,
   NOT_FOUND: 4400,
   METHOD_NOT_ALLOWED: 4400,
+  IDEMPOTENCY_KEY_IN_USE: 4400,
+  IDEMPOTENCY_KEY_REUSED: 4400,
   AUTH_UNAVAILABLE: 4503,
   ENGINE_BUSY: 1013,
   WORKER_LOST: 1011,
@@ -63,6 +67,7 @@ export const CLOSE_CODE = {
 /** Seconds after which a client may try again; failures that are not named here do not heal by themselves. */
 const RETRY_AFTER_S: Partial<Record<ErrorCode, number>> = {
   TOO_MANY_REQUESTS: 1,
+  IDEMPOTENCY_KEY_IN_USE: 2,
   AUTH_UNAVAILABLE: 2,
   ENGINE_BUSY: 2,
   WORKER_LOST: 1,

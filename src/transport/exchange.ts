@@ -4,6 +4,17 @@ import type { FrontRequest, FrontResponse, Headers } from "../ports/front.js";
 import { CORS_HEADERS } from "./cors.js";
 import { errorHeaders, errorName, HTTP_STATUS, publicDetail } from "./error-status.js";
 
+/** A shorter wait for a model is no cold start that a client would notice. */
+const COLD_START_FROM_MS = 1_000;
+
+/** Takes a copy of an answer as it leaves. What goes wrong with the copy is its own affair: none of these fail. */
+export interface AnswerListener {
+  started(status: number, headers: Headers): void;
+  written(chunk: Uint8Array): Promise<void>;
+  /** The answer is known to its end; its last bytes leave when this settles. */
+  completed(): Promise<void>;
+}
+
 /** One request and its answer, with what every answer carries. */
 export class Exchange {
   readonly request: FrontRequest;
@@ -14,8 +25,14 @@ export class Exchange {
   route: string | null = null;
   /** Name of the failure that the client was told. */
   errorName: string | null = null;
+  /** Whoever keeps a copy of the answer. */
+  listener: AnswerListener | null = null;
+  /** Whether pages of other origins may read the answer. */
+  isSameOrigin = false;
+  #extraHeaders: Headers = {};
   readonly #releases: (() => void)[] = [];
   #status: number | null = null;
+  #modelWaitMs = 0;
 
   constructor(request: FrontRequest, response: FrontResponse, requestId: string, log: Log) {
     this.request = request;
@@ -38,22 +55,42 @@ export class Exchange {
     this.#releases.push(release);
   }
 
+  /** The answer says so when the request has waited long for its models; it counts until the answer starts. */
+  waitedForModel(waitedMs: number): void {
+    this.#modelWaitMs += waitedMs;
+  }
+
   /** The handler is through. */
   ended(): void {
     for (const release of this.#releases.splice(0)) release();
   }
 
+  /** Headers that this answer has besides its own; an error has them not. */
+  addHeaders(headers: Headers): void {
+    this.#extraHeaders = { ...this.#extraHeaders, ...headers };
+  }
+
   start(status: number, headers: Headers = {}): void {
-    this.#response.start(status, { "x-request-id": this.requestId, ...CORS_HEADERS, ...headers });
+    const always = {
+      "x-request-id": this.requestId,
+      ...(!this.isSameOrigin && CORS_HEADERS),
+      ...this.#coldStartHeader(),
+    };
+    this.#response.start(status, { ...always, ...(status < 300 && this.#extraHeaders), ...headers });
     this.#status = status;
+    this.listener?.started(status, headers);
   }
 
-  write(chunk: Uint8Array): Promise<void> {
-    return this.#response.write(chunk);
+  async write(chunk: Uint8Array): Promise<void> {
+    const copied = this.listener?.written(chunk);
+    await this.#response.write(chunk);
+    await copied;
   }
 
-  end(chunk?: Uint8Array): Promise<void> {
-    return this.#response.end(chunk);
+  async end(chunk?: Uint8Array): Promise<void> {
+    if (chunk !== undefined) await this.listener?.written(chunk);
+    await this.listener?.completed();
+    await this.#response.end(chunk);
   }
 
   async json(status: number, body: object, headers: Headers = {}): Promise<void> {
@@ -73,5 +110,10 @@ export class Exchange {
       { detail: publicDetail(error) },
       { ...errorHeaders(error.code), ...headers },
     );
+  }
+
+  #coldStartHeader(): Headers {
+    if (this.#modelWaitMs <= COLD_START_FROM_MS) return {};
+    return { "x-svc-cold-start-ms": String(Math.round(this.#modelWaitMs)) };
   }
 }

@@ -2,12 +2,12 @@ import type {
   Conversations,
   LiveConversation,
   LiveSink,
+  SpeechChunk,
   SynthesisConversation,
   TranscriptionConversation,
 } from "../../actors/session/conversation.js";
 import type { Metrics } from "../observe/metrics.js";
 import type { Clock } from "../ports/clock.js";
-import type { SynthesizedPiece } from "../ports/synthesizer.js";
 
 /** The same conversations, with what happens in them counted and timed. */
 export function measureConversations(
@@ -17,9 +17,10 @@ export function measureConversations(
 ): Conversations {
   return {
     models: conversations.models,
-    synthesis: (caller, request) =>
-      measureSynthesis(conversations.synthesis(caller, request), metrics, clock),
-    transcription: (caller, path) => measureTranscription(conversations.transcription(caller, path), metrics),
+    alphabet: conversations.alphabet,
+    synthesis: (caller, request, delivery) =>
+      measureSynthesis(conversations.synthesis(caller, request, delivery), metrics, clock),
+    transcription: (...work) => measureTranscription(conversations.transcription(...work), metrics),
     live: (caller, options, sink) =>
       measureLive(conversations.live(caller, options, measureSink(sink, metrics)), metrics),
     requireCredit: (caller, kind) => conversations.requireCredit(caller, kind),
@@ -33,23 +34,23 @@ function measureSynthesis(
 ): SynthesisConversation {
   const startedAtMs = clock.nowMs();
   const { billedCharacters, sampleRateHz } = conversation;
-  async function* sentences(): AsyncGenerator<SynthesizedPiece, void, undefined> {
+  async function* chunks(): AsyncGenerator<SpeechChunk, void, undefined> {
     let isFirst = true;
-    for await (const piece of conversation.sentences()) {
+    for await (const chunk of conversation.chunks()) {
       if (isFirst) {
         metrics.ttsFirstAudioMs.observe(clock.nowMs() - startedAtMs);
         metrics.ttsCharacters.inc(billedCharacters);
       }
       isFirst = false;
-      metrics.ttsAudioSeconds.inc(piece.pcm.length / piece.sampleRateHz);
-      yield piece;
+      metrics.ttsAudioSeconds.inc(chunk.pcm.length / chunk.sampleRateHz);
+      yield chunk;
     }
   }
   return {
     billedCharacters,
     sampleRateHz,
-    sentences,
-    charge: (delivery) => conversation.charge(delivery),
+    chunks,
+    charge: () => conversation.charge(),
     complete: () => conversation.complete(),
     stop: (reason) => conversation.stop(reason),
   };
@@ -69,7 +70,11 @@ function measureTranscription(
   const transcript = observe();
   // A client may leave before anybody waits for it.
   transcript.catch(() => {});
-  return { transcript, stop: (reason) => conversation.stop(reason) };
+  return {
+    transcript,
+    complete: () => conversation.complete(),
+    stop: (reason) => conversation.stop(reason),
+  };
 }
 
 function measureSink(sink: LiveSink, metrics: Metrics): LiveSink {

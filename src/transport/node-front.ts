@@ -145,9 +145,13 @@ export class NodeFront implements Front {
 
 function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal): FrontRequest {
   const target = parseTarget(req.url ?? "/");
-  const { headers } = req;
-  const lengths = headers["content-length"] === undefined ? [] : [headers["content-length"]];
-  const length = parseContentLength(lengths, headers["transfer-encoding"] !== undefined);
+  const headers = new Map<string, string>();
+  for (const [name, value] of Object.entries(req.headers)) {
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(", ") : value);
+  }
+  const givenLength = headers.get("content-length");
+  const lengths = givenLength === undefined ? [] : [givenLength];
+  const length = parseContentLength(lengths, headers.has("transfer-encoding"));
   return {
     method: req.method ?? "GET",
     path: target.path,
@@ -157,10 +161,8 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
     malformed: typeof length === "string" ? length : target.problem,
     body,
     signal,
-    header: (name) => {
-      const value = headers[name.toLowerCase()];
-      return Array.isArray(value) ? value.join(", ") : value;
-    },
+    headers,
+    header: (name) => headers.get(name.toLowerCase()),
   };
 }
 

@@ -7,6 +7,8 @@ export interface RouteMatch {
   readonly route: Route | null;
   /** Methods of the path, for `Allow`. */
   readonly methods: readonly string[];
+  /** The path is for pages of this origin only. */
+  readonly isSameOrigin: boolean;
 }
 
 /** Finds routes by exact path first, then by the longest prefix. */
@@ -32,7 +34,8 @@ export class Router {
     const names = [...methods.keys()];
     if (methods.has("GET")) names.push("HEAD");
     names.push("OPTIONS");
-    return { route: methods.get(method === "HEAD" ? "GET" : method) ?? null, methods: names };
+    const isSameOrigin = [...methods.values()].some((route) => route.isSameOrigin === true);
+    return { route: methods.get(method === "HEAD" ? "GET" : method) ?? null, methods: names, isSameOrigin };
   }
 
   #byPrefix(path: string): Map<string, Route> | undefined {

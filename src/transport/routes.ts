@@ -1,8 +1,10 @@
 import type { Conversations } from "../../actors/session/conversation.js";
 import type { Log } from "../observe/log.js";
 import type { Clock } from "../ports/clock.js";
+import type { Idempotency } from "../ports/idempotency.js";
 import type { KeyStore } from "../ports/key-store.js";
 import type { UrlSource } from "../ports/url-source.js";
+import type { AnswerFiles } from "./answer-files.js";
 import { catalogRoutes } from "./catalog-routes.js";
 import type { Exchange } from "./exchange.js";
 import type { OrganizationSlots } from "./organization-slots.js";
@@ -19,6 +21,8 @@ import { transcriptionsRoutes } from "./transcriptions-routes.js";
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
+  /** Pages of other origins are not let in; else every page may call. */
+  readonly isSameOrigin?: boolean;
   /** Ends the exchange, or throws a `SpeechError` that becomes its answer. */
   handle(exchange: Exchange): Promise<void>;
 }
@@ -34,6 +38,9 @@ export interface RouteDeps {
   readonly slots: OrganizationSlots;
   /** An existing folder for uploads; what is written there is deleted when its request ends. */
   readonly spoolDir: string;
+  readonly idempotency: Idempotency;
+  /** Long answers that may be asked for again. */
+  readonly answers: AnswerFiles;
   /** Where audio named by `url=` comes from. */
   readonly urls: UrlSource;
   /** Whether the service can do its work; told to orchestrators by `/ready`. */

@@ -1,9 +1,10 @@
 import type { CatalogModel, SynthesisConversation } from "../../actors/session/conversation.js";
 import { SpeechError } from "../domain/errors.js";
 import { parseSpeechRequest } from "../protocol/speech-request.js";
-import type { SynthesisRequest } from "../protocol/synthesis-request.js";
+import { countCodePoints, type SynthesisRequest } from "../protocol/synthesis-request.js";
 import { admit, converse } from "./converse.js";
 import type { Exchange } from "./exchange.js";
+import { fingerprintOf, idempotencyKey, onceByKey } from "./idempotency.js";
 import { readJson } from "./read-json.js";
 import type { Route, RouteDeps } from "./routes.js";
 import { answerWithWav, charsHeader } from "./synthesis-routes.js";
@@ -15,11 +16,21 @@ export function speechRoutes(deps: RouteDeps): readonly Route[] {
 
 async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
+  const key = idempotencyKey(exchange.request);
   const { synthesis, format } = parseSpeechRequest(await readJson(exchange.request));
   checkNames(synthesis, deps.conversations.models);
-  const conversation = deps.conversations.synthesis(caller, synthesis);
   const answer = format === "pcm" ? answerWithPcm : answerWithWav;
-  await converse(exchange, deps, conversation, () => answer(exchange, conversation));
+  const fingerprint = () => fingerprintOf(exchange.request, synthesis, format);
+  const units = countCodePoints(synthesis.text);
+  const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
+  await onceByKey(exchange, deps, billed, async (payer) => {
+    const conversation = deps.conversations.synthesis(
+      payer,
+      synthesis,
+      format === "pcm" ? "chunks" : "whole",
+    );
+    await converse(exchange, deps, conversation, () => answer(exchange, conversation));
+  });
 }
 
 /** On this path a wrong name is a wrong value (400), and the message says which are right. */
@@ -49,16 +60,18 @@ async function answerWithPcm(exchange: Exchange, conversation: SynthesisConversa
       "x-bit-depth": "16",
       ...charsHeader(conversation),
     });
-  for await (const { pcm } of conversation.sentences()) {
+  for await (const { pcm } of conversation.chunks()) {
+    // An empty write would end the answer.
+    if (pcm.length === 0) continue;
     if (exchange.status === null) {
-      await conversation.charge("begun");
+      await conversation.charge();
       start();
     }
     await exchange.write(littleEndian(pcm));
   }
   if (exchange.status === null) start();
-  await conversation.complete();
   await exchange.end();
+  conversation.complete();
 }
 
 function littleEndian(pcm: Int16Array): Uint8Array {

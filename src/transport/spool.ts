@@ -1,3 +1,4 @@
+import type { Hash } from "node:crypto";
 import { open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SpeechError } from "../domain/errors.js";
@@ -22,12 +23,14 @@ export async function withUpload<T>(
     readonly name: string;
     readonly extension: string;
     readonly maxBytes: number;
+    /** Is told every byte of the upload. */
+    readonly hash?: Hash | undefined;
   },
   use: (path: string) => Promise<T>,
 ): Promise<T> {
   const path = join(options.spoolDir, `${options.name}${options.extension}`);
   try {
-    const bytes = await writeUpload(body, path, options.maxBytes);
+    const bytes = await writeUpload(body, path, options);
     if (bytes === 0) throw new SpeechError("NO_AUDIO", "no audio supplied");
     return await use(path);
   } finally {
@@ -47,13 +50,18 @@ export function uploadTooLarge(maxBytes: number): SpeechError {
   );
 }
 
-async function writeUpload(body: AsyncIterable<Uint8Array>, path: string, maxBytes: number): Promise<number> {
+async function writeUpload(
+  body: AsyncIterable<Uint8Array>,
+  path: string,
+  { maxBytes, hash }: { readonly maxBytes: number; readonly hash?: Hash | undefined },
+): Promise<number> {
   const file = await open(path, "wx", 0o600);
   try {
     let bytes = 0;
     for await (const chunk of body) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw uploadTooLarge(maxBytes);
+      hash?.update(chunk);
       for (let start = 0; start < chunk.length; ) {
         const { bytesWritten } = await file.write(chunk, start);
         start += bytesWritten;

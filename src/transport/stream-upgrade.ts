@@ -1,12 +1,9 @@
-import type { Caller, LiveConversation, LiveSink } from "../../actors/session/conversation.js";
+import type { Caller, LiveConversation } from "../../actors/session/conversation.js";
 import { asSpeechError, SpeechError } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
 import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../ports/front.js";
 import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
-import { encodeMessagePack, type StreamEncoding } from "../protocol/stream-encoding.js";
-import { parseStreamClientMessage, type StreamServerMessage } from "../protocol/stream-messages.js";
-import { encodingOf, parseStreamQuery } from "../protocol/stream-query.js";
-import { authenticate, BEARER_PROTOCOL, type StreamCredential, streamCredential } from "./bearer.js";
+import { authenticate, type StreamCredential } from "./bearer.js";
 import { CORS_HEADERS } from "./cors.js";
 import {
   CLOSE_CODE,
@@ -16,45 +13,50 @@ import {
   isRetryable,
   publicDetail,
 } from "./error-status.js";
+import { LISTEN_DIALECT } from "./listen-dialect.js";
 import { LiveAuthorization } from "./live-authorization.js";
+import type { ErrorMessage, LiveDialect, LiveTranslation, WireMessage } from "./live-dialect.js";
 import { newRequestId } from "./request-id.js";
 import type { RouteDeps } from "./routes.js";
+import { STREAM_DIALECT } from "./stream-dialect.js";
 import { isToken, type StreamTokens } from "./stream-tokens.js";
 
-export const STREAM_PATH = "/v1/stream";
+export const DIALECTS: readonly LiveDialect[] = [STREAM_DIALECT, LISTEN_DIALECT];
 /** A client that leaves this much unread is cut off: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
 
-/** Decides about WebSockets: who may open `/v1/stream`, and what is said to those who may not. */
+/** Decides about WebSockets: who may open one, in which language, and what is said to those who may not. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
   const keys = new LiveAuthorization(deps.keys, deps.clock);
   return async (request) => {
     const requestId = newRequestId();
     const log = deps.log.child({ requestId });
-    const credential = streamCredential(request);
-    const encoding = encodingOf(request.query);
-    const accepted = { protocol: credential.type === "protocol" ? BEARER_PROTOCOL : null, requestId };
+    const known = DIALECTS.find(({ path }) => path === request.path);
+    const dialect = known ?? STREAM_DIALECT;
+    const credential = dialect.credential(request);
+    const accepted = { protocol: credential.type === "protocol" ? credential.name : null, requestId };
+    const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error);
     try {
       if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
-      if (request.path !== STREAM_PATH) throw new SpeechError("NOT_FOUND", "nothing lives at this path");
+      if (known === undefined) throw new SpeechError("NOT_FOUND", "nothing lives at this path");
       if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
       const identity = await identify(credential, deps.tokens, keys);
-      const options = parseStreamQuery(request.query);
+      const translation = dialect.begin(request.query, requestId, deps.conversations.alphabet);
       deps.slots.check(identity, "live");
-      await deps.conversations.requireCredit({ requestId, identity }, "live");
+      const caller = { requestId, identity, endpoint: dialect.path };
+      await deps.conversations.requireCredit(caller, "live");
       const open = (socket: FrontSocket) => {
-        log.info({ path: STREAM_PATH, organizationId: identity.organizationId }, "live socket opened");
-        const startLive = (sink: LiveSink) => deps.conversations.live({ requestId, identity }, options, sink);
-        return new StreamSocket(socket, log, encoding).start(deps, identity, startLive);
+        log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
+        return new LiveSocket(socket, log, toRefusal).start(deps, caller, translation);
       };
       return accept(accepted, open);
     } catch (thrown) {
       const error = asSpeechError(thrown);
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
-      if (credential.type === "header" || credential.type === "key-in-query" || request.path !== STREAM_PATH)
+      if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId);
       // Browsers cannot read a failed handshake: they are let in to be told.
-      return accept(accepted, (socket) => new StreamSocket(socket, log, encoding).refuse(error));
+      return accept(accepted, (socket) => new LiveSocket(socket, log, toRefusal).refuse(error));
     }
   };
 }
@@ -108,29 +110,25 @@ function serverFault(error: SpeechError): SpeechError | undefined {
 }
 
 /** Between one socket and its live conversation. */
-class StreamSocket {
+class LiveSocket {
   readonly #socket: FrontSocket;
   readonly #log: Log;
-  readonly #encoding: StreamEncoding;
+  readonly #toRefusal: (error: ErrorMessage) => WireMessage;
 
-  constructor(socket: FrontSocket, log: Log, encoding: StreamEncoding) {
+  constructor(socket: FrontSocket, log: Log, toRefusal: (error: ErrorMessage) => WireMessage) {
     this.#socket = socket;
     this.#log = log;
-    this.#encoding = encoding;
+    this.#toRefusal = toRefusal;
   }
 
-  start(
-    deps: RouteDeps,
-    identity: KeyIdentity,
-    startLive: (sink: LiveSink) => LiveConversation,
-  ): SocketEvents {
+  start(deps: RouteDeps, caller: Caller, translation: LiveTranslation): SocketEvents {
     let conversation: LiveConversation;
     let release = () => {};
     try {
       // Taken only now: a client that leaves during the upgrade is never heard of again.
-      release = deps.slots.take(identity, "live");
-      conversation = startLive({
-        send: (message) => this.#send(message),
+      release = deps.slots.take(caller.identity, "live");
+      conversation = deps.conversations.live(caller, translation.options, {
+        send: (message) => this.#send(translation.toClient(message)),
         close: (code, reason) => this.#socket.close(code, reason),
       });
     } catch (thrown) {
@@ -144,8 +142,8 @@ class StreamSocket {
       stop: () => this.#socket.close(CLOSE_CODE.SHUTTING_DOWN, "going away"),
     });
     return {
-      text: (text) => onText(conversation, text),
-      binary: (bytes) => conversation.audio(bytes),
+      text: (text) => translation.text(conversation, text),
+      binary: (bytes) => this.#send(translation.binary(conversation, bytes)),
       closed: (code) => {
         over();
         release();
@@ -159,24 +157,20 @@ class StreamSocket {
   refuse(error: SpeechError): SocketEvents {
     const { code } = error;
     const detail = publicDetail(error);
-    this.#send({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) });
+    this.#send([
+      this.#toRefusal({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) }),
+    ]);
     this.#socket.close(CLOSE_CODE[code], errorName(code));
     return { text: () => {}, binary: () => {}, closed: () => {} };
   }
 
-  #send(message: StreamServerMessage): void {
-    if (this.#encoding === "msgpack") this.#socket.sendBinary(encodeMessagePack(message));
-    else this.#socket.sendText(JSON.stringify(message));
-    if (this.#socket.bufferedBytes <= MAX_UNREAD_BYTES) return;
+  #send(messages: readonly WireMessage[]): void {
+    for (const message of messages) {
+      if (typeof message === "string") this.#socket.sendText(message);
+      else this.#socket.sendBinary(message);
+    }
+    if (messages.length === 0 || this.#socket.bufferedBytes <= MAX_UNREAD_BYTES) return;
     this.#log.warn({ unreadBytes: this.#socket.bufferedBytes }, "live client does not read");
     this.#socket.terminate();
   }
-}
-
-function onText(conversation: LiveConversation, text: string): void {
-  const message = parseStreamClientMessage(text);
-  if (message === null) conversation.badMessage("a text message must be JSON");
-  else if (message.type === "finalize") conversation.finalize();
-  else if (message.type === "close") conversation.close();
-  else if (message.type === "keepalive") conversation.keepalive();
 }

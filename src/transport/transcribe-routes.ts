@@ -1,11 +1,15 @@
+import { createHash } from "node:crypto";
 import type { Caller } from "../../actors/session/conversation.js";
+import type { HotWord } from "../domain/decoding/hot-words.js";
 import { SpeechError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
 import type { UrlSource } from "../ports/url-source.js";
 import { parseFlag } from "../protocol/flags.js";
+import { parseHotWords } from "../protocol/hot-words.js";
 import { type TimedTranscript, toTranscription, usageHeaders } from "../protocol/transcription-response.js";
 import { admit, converse } from "./converse.js";
 import type { Exchange } from "./exchange.js";
+import { fingerprintOf, idempotencyKey, onceByKey, requireCreditForFile } from "./idempotency.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
 import type { Route, RouteDeps } from "./routes.js";
 import {
@@ -24,10 +28,13 @@ export function transcribeRoutes(deps: RouteDeps): readonly Route[] {
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const { request } = exchange;
   const caller = await admit(exchange, deps, "files");
-  await deps.conversations.requireCredit(caller, "file");
+  const key = idempotencyKey(request);
+  await requireCreditForFile(deps, caller, key);
   const wantsTimes = parseFlag("timestamps", request.query.get("timestamps"), false);
+  const hotWords = parseHotWords(request.query, deps.conversations.alphabet);
   const upload = await uploadOf(request, deps.urls);
-  await transcribeUpload({ exchange, deps, caller, upload }, async (transcript) => {
+  const wanted = () => [wantsTimes, hotWords];
+  await transcribeUpload({ exchange, deps, caller, key, upload, wanted, hotWords }, async (transcript) => {
     const transcription = toTranscription(transcript, wantsTimes);
     await exchange.json(200, transcription, usageHeaders(transcription));
   });
@@ -40,7 +47,12 @@ async function uploadOf(request: FrontRequest, urls: UrlSource): Promise<Upload>
     if (others.length > 0 || (await hasBytes(request))) {
       throw new SpeechError("INVALID_REQUEST", "supply exactly one of url, a file part and a raw body");
     }
-    return { bytes: urls.fetch(url, request.signal), fileName: undefined, maxBytes: LONGEST_FETCH_BYTES };
+    return {
+      bytes: urls.fetch(url, request.signal),
+      url,
+      fileName: undefined,
+      maxBytes: LONGEST_FETCH_BYTES,
+    };
   }
   checkLength(request.contentLength);
   if (isMultipart(request)) return FormUpload.open(request);
@@ -60,34 +72,62 @@ async function hasBytes(request: FrontRequest): Promise<boolean> {
 /** Audio that is still arriving. */
 export interface Upload {
   readonly bytes: AsyncIterable<Uint8Array>;
+  /** Where it is fetched from, when it is read; a client that repeats the request means the same audio. */
+  readonly url?: string;
   readonly fileName: string | undefined;
   /** An upload's usual limit when it is not said. */
   readonly maxBytes?: number;
 }
 
+/** A file that is to be transcribed for somebody. */
+interface WantedTranscript {
+  readonly exchange: Exchange;
+  readonly deps: RouteDeps;
+  readonly caller: Caller;
+  readonly key: string | null;
+  readonly upload: Upload;
+  /**
+   * What decides about the answer beside the audio. Called when the upload is complete; what it throws is answered, and
+   * nothing is transcribed.
+   */
+  readonly wanted: () => readonly unknown[];
+  readonly hotWords?: readonly HotWord[];
+}
+
 /** Puts an upload on disk, transcribes it, and answers while the conversation is still on. */
 export async function transcribeUpload(
-  parts: {
-    exchange: Exchange;
-    deps: RouteDeps;
-    caller: Caller;
-    upload: Upload;
-    /** The upload is complete; what it throws is answered, and nothing is transcribed. */
-    onStored?: () => void;
-  },
+  request: WantedTranscript,
   answer: (transcript: TimedTranscript) => Promise<void>,
 ): Promise<void> {
-  const { exchange, deps, caller, upload } = parts;
+  const { exchange, deps, caller, key, upload, wanted, hotWords = [] } = request;
+  const transcribe = (payer: Caller) => (path: string) => {
+    const conversation = deps.conversations.transcription(payer, path, hotWords);
+    return converse(exchange, deps, conversation, async () => {
+      await answer(await conversation.transcript);
+      conversation.complete();
+    });
+  };
+  const once = (fingerprint: () => Uint8Array, work: (payer: Caller) => Promise<void>) =>
+    onceByKey(exchange, deps, { caller, key, kind: "file", units: 0, fingerprint }, work);
+  const extension = safeExtension(upload.fileName);
   const options = {
     spoolDir: deps.spoolDir,
     name: exchange.requestId,
-    extension: safeExtension(upload.fileName),
+    extension,
     maxBytes: upload.maxBytes ?? LONGEST_UPLOAD_BYTES,
   };
-  await withUpload(upload.bytes, options, async (path) => {
-    parts.onStored?.();
-    const conversation = deps.conversations.transcription(caller, path);
-    await converse(exchange, deps, conversation, async () => answer(await conversation.transcript));
+  const { url } = upload;
+  if (url !== undefined) {
+    // What was answered before is not fetched again.
+    const fingerprint = () => fingerprintOf(exchange.request, wanted(), { url });
+    return once(fingerprint, (payer) => withUpload(upload.bytes, options, transcribe(payer)));
+  }
+  const hash = key === null ? undefined : createHash("sha256");
+  await withUpload(upload.bytes, { ...options, hash }, (path) => {
+    const parts = wanted();
+    const fingerprint = () =>
+      fingerprintOf(exchange.request, parts, { extension, sha256: hash?.digest("hex") });
+    return once(fingerprint, (payer) => transcribe(payer)(path));
   });
 }
 

@@ -6,6 +6,7 @@ import { toTranscription, toVerboseSegment, usageHeaders } from "../protocol/tra
 import type { Transcription } from "../protocol/transcription-schemas.js";
 import { admit } from "./converse.js";
 import type { Exchange } from "./exchange.js";
+import { idempotencyKey, requireCreditForFile } from "./idempotency.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
 import type { Route, RouteDeps } from "./routes.js";
 import { checkLength, transcribeUpload } from "./transcribe-routes.js";
@@ -19,7 +20,8 @@ export function transcriptionsRoutes(deps: RouteDeps): readonly Route[] {
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const { request } = exchange;
   const caller = await admit(exchange, deps, "files");
-  await deps.conversations.requireCredit(caller, "file");
+  const key = idempotencyKey(request);
+  await requireCreditForFile(deps, caller, key);
   checkLength(request.contentLength);
   if (!isMultipart(request)) {
     throw new SpeechError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
@@ -28,8 +30,8 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const models = deps.conversations.models.filter((model) => model.task === "transcription");
   const names = models.map((model) => model.name);
   // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
-  const onStored = () => void parseTranscriptionForm(form.fields, names);
-  await transcribeUpload({ exchange, deps, caller, upload: form, onStored }, async (transcript) => {
+  const wanted = () => [parseTranscriptionForm(form.fields, names)];
+  await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted }, async (transcript) => {
     const format = parseTranscriptionForm(form.fields, names);
     const transcription = toTranscription(transcript, true);
     const { contentType, body } = render(transcription, format);

@@ -14,10 +14,12 @@ import { createRoutes, type Route, type RouteDeps } from "./routes.js";
 import { RunningWork } from "./running-work.js";
 import { type FrontKind, selectFront } from "./select-front.js";
 import { StreamTokens } from "./stream-tokens.js";
-import { createStreamUpgrade, STREAM_PATH } from "./stream-upgrade.js";
+import { createStreamUpgrade, DIALECTS } from "./stream-upgrade.js";
 
 export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock"> {
   readonly front: FrontKind;
+  /** Makes a front of another kind. */
+  readonly makeFront?: (handlers: FrontHandlers) => Front;
   readonly clock?: RouteDeps["clock"];
   readonly limits?: FrontLimits;
   /** Where requests and conversations are counted. */
@@ -52,13 +54,13 @@ export function createTransport(deps: TransportDeps): Transport {
   const metrics = deps.metrics ?? new Metrics({ withProcess: false });
   const conversations = measureConversations(deps.conversations, metrics, clock);
   const routeDeps: RouteDeps = { ...deps, conversations, running, clock, tokens, slots };
-  const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), upgradeHint()]);
+  const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), ...upgradeHints()]);
   const handlers: FrontHandlers = {
     request: (request, response) => serve(request, response, { router, deps: routeDeps, metrics }),
     upgrade: createStreamUpgrade(routeDeps),
     failed: (error) => deps.log.error({ err: error }, "front failed"),
   };
-  const front = selectFront(deps.front, handlers, deps.limits);
+  const front = deps.makeFront?.(handlers) ?? selectFront(deps.front, handlers, deps.limits);
   deps.log.info({ front: front.kind }, "front selected");
   return {
     kind: front.kind,
@@ -103,11 +105,12 @@ function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
 async function answer(exchange: Exchange, router: Router): Promise<void> {
   const { request } = exchange;
   if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
-  const { route, methods } = router.match(request.method, request.path);
+  const { route, methods, isSameOrigin } = router.match(request.method, request.path);
+  exchange.isSameOrigin = isSameOrigin;
   exchange.route = route?.path ?? null;
   if (route !== null) return route.handle(exchange);
   if (request.method === "OPTIONS") {
-    exchange.start(204, preflightHeaders(request, methods));
+    exchange.start(204, isSameOrigin ? { allow: methods.join(", ") } : preflightHeaders(request, methods));
     return exchange.end();
   }
   const error = new SpeechError(
@@ -117,13 +120,10 @@ async function answer(exchange: Exchange, router: Router): Promise<void> {
   return exchange.fail(error, { allow: methods.join(", ") });
 }
 
-/** Somebody opened the live path without upgrading. */
-function upgradeHint(): Route {
-  return {
-    method: "GET",
-    path: STREAM_PATH,
-    handle: async () => {
-      throw new SpeechError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
-    },
+/** Somebody opened a live path without upgrading. */
+function upgradeHints(): Route[] {
+  const handle = async () => {
+    throw new SpeechError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
   };
+  return DIALECTS.map(({ path }) => ({ method: "GET", path, handle }));
 }

@@ -20,12 +20,18 @@ const HARD_LIMIT_FACTOR = 4;
 const REWIND_MS = 4_000;
 const IDLE_SECONDS = 120;
 
+export interface UwsFrontOptions {
+  /** Other threads of this process listen on the same port. */
+  readonly sharesPort?: boolean;
+}
+
 /** The native front. Nothing a handler does may throw into the library: that would end the process. */
 export class UwsFront implements Front {
   readonly kind = "uws";
   readonly #binding: UwsBinding;
   readonly #handlers: FrontHandlers;
   readonly #limits: FrontLimits;
+  readonly #listenOptions: number;
   readonly #app: UwsApp;
   readonly #answers = new Set<UwsAnswer>();
   readonly #sockets = new Set<UwsFrontSocket>();
@@ -33,8 +39,14 @@ export class UwsFront implements Front {
   #onQuiet: (() => void) | null = null;
   #isClosed = false;
 
-  constructor(binding: UwsBinding, handlers: FrontHandlers, limits: FrontLimits) {
+  constructor(
+    binding: UwsBinding,
+    handlers: FrontHandlers,
+    limits: FrontLimits,
+    { sharesPort = false }: UwsFrontOptions = {},
+  ) {
     this.#binding = binding;
+    this.#listenOptions = sharesPort ? 0 : binding.LIBUS_LISTEN_EXCLUSIVE_PORT;
     this.#handlers = handlers;
     this.#limits = limits;
     this.#app = binding.App();
@@ -55,7 +67,7 @@ export class UwsFront implements Front {
 
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      this.#app.listen(host, port, this.#binding.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+      this.#app.listen(host, port, this.#listenOptions, (socket) => {
         if (socket === false)
           return reject(new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`));
         this.#listenSocket = socket;
@@ -246,6 +258,7 @@ function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal:
     malformed: typeof length === "string" ? length : target.problem,
     body,
     signal,
+    headers,
     header: (name) => headers.get(name.toLowerCase()),
   };
 }

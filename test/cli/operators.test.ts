@@ -73,6 +73,14 @@ test("organizations and keys are made, listed and revoked", async (t) => {
       ledger.stdout,
       /grant +\+25000 +25000 +grant:free:org_.*\n.*topup +\+1000 +26000 +topup:invoice-7/,
     );
+    const { data } = JSON.parse((await dauys(["ledger", organizationId, "--json"], { env })).stdout);
+    assert.deepEqual(
+      data.map((each: { kind: string; amount: number }) => [each.kind, each.amount]),
+      [
+        ["grant", 25_000],
+        ["topup", 1_000],
+      ],
+    );
     const listed = JSON.parse((await dauys(["orgs", "list", "--json"], { env })).stdout);
     const found = listed.data.find((each: { id: string }) => each.id === organizationId);
     assert.deepEqual([found.balance, found.held], [26_000, 0]);

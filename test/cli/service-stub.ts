@@ -32,15 +32,11 @@ export async function startStub(
     asked.push(question);
     answer(question, response);
   });
-  const sockets = new WebSocketServer({ noServer: true });
+  const sockets = new WebSocketServer({ noServer: true, handleProtocols: () => "svc-bearer" });
   server.on("upgrade", (request, socket, head) => {
     asked.push({ path: request.url ?? "", headers: request.headers, body: Buffer.alloc(0) });
-    if (request.headers.authorization === `Bearer ${STUB_KEY}`) {
-      sockets.handleUpgrade(request, socket, head, live);
-      return;
-    }
-    const body = '{"detail":"missing or invalid API key"}';
-    socket.end(`HTTP/1.1 401 Unauthorized\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const isKnown = request.headers["sec-websocket-protocol"] === `svc-bearer,${STUB_KEY}`;
+    sockets.handleUpgrade(request, socket, head, isKnown ? live : refuse);
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -54,4 +50,11 @@ export async function startStub(
       await once(server, "close");
     },
   };
+}
+
+/** As the service does with a key that it does not know. */
+function refuse(socket: WebSocket): void {
+  const detail = "missing or invalid API key";
+  socket.send(JSON.stringify({ type: "error", code: "key_invalid", detail, retryable: false }));
+  socket.close(4401);
 }

@@ -49,8 +49,8 @@ test("the lexicon knows common words and no invented one", () => {
   for (const word of ["жәнеқ", "кторый", "рахмутъ"]) assert.ok(!model.hasWord(hashOf(word)), word);
 });
 
-test("loaded tables stay under 60 MB", () => {
-  assert.ok(model.memoryBytes < 60e6, `${model.memoryBytes} bytes`);
+test("loaded tables stay under 65 MB", () => {
+  assert.ok(model.memoryBytes < 65e6, `${model.memoryBytes} bytes`);
 });
 
 test("a file cut short, of another format or version is refused", () => {

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import fc from "fast-check";
-import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
+import type { TokenModel } from "../../src/domain/decoding/language-model.js";
+import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { textOf } from "../../src/domain/decoding/words.js";
 import { BigramModel, everyText, logProbsOf, SMALL_VOCABULARY, simpleBeamSearch } from "./reference.js";
 
@@ -28,7 +30,7 @@ test("without pruning the best text is the one whose paths and text add up to mo
       const logProbs = logProbsOf(weights, WIDTH);
       const model = hasModel ? new BigramModel(rows, WIDTH) : null;
       const options = { ...UNPRUNED, ...fused, beamWidth: WIDTH ** frames };
-      const found = new PrefixBeamSearch(SMALL_VOCABULARY, model, options).decode(logProbs, frames);
+      const found = decoderWith(model, options).decode(logProbs, frames);
       const texts = everyText(logProbs, frames, WIDTH, model, fused);
       assert.ok(
         Math.abs(found.score - texts[0]!.score) < TOLERANCE,
@@ -50,7 +52,7 @@ test("with a narrow beam it finds what the plain search over maps finds", () => 
       const frames = weights.length / WIDTH;
       const logProbs = logProbsOf(weights, WIDTH);
       const model = new BigramModel(rows, WIDTH);
-      const search = new PrefixBeamSearch(SMALL_VOCABULARY, model, { ...UNPRUNED, ...fused, beamWidth });
+      const search = decoderWith(model, { ...UNPRUNED, ...fused, beamWidth });
       const found = search.decode(logProbs, frames);
       const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, beamWidth);
       assert.equal(found.text, textOf(expected.tokens, SMALL_VOCABULARY));
@@ -64,9 +66,9 @@ test("a used workspace gives the same result as a fresh one", () => {
   fc.assert(
     fc.property(audio, audio, bigrams, (first, second, rows) => {
       const model = new BigramModel(rows, WIDTH);
-      const used = new PrefixBeamSearch(SMALL_VOCABULARY, model, options);
+      const used = decoderWith(model, options);
       used.decode(logProbsOf(first, WIDTH), first.length / WIDTH);
-      const fresh = new PrefixBeamSearch(SMALL_VOCABULARY, model, options);
+      const fresh = decoderWith(model, options);
       const logProbs = logProbsOf(second, WIDTH);
       const frames = second.length / WIDTH;
       assert.deepEqual(used.decode(logProbs, frames), fresh.decode(logProbs, frames));
@@ -85,7 +87,7 @@ test("many frames outgrow the workspace and the result stays that of the plain s
   const fused = { languageModelWeight: 0.4, characterBonus: 0.9, wordBonus: 0.5 };
   const model = new BigramModel(rows, WIDTH);
   const logProbs = logProbsOf(weights, WIDTH);
-  const search = new PrefixBeamSearch(SMALL_VOCABULARY, model, { ...UNPRUNED, ...fused, beamWidth: 8 });
+  const search = decoderWith(model, { ...UNPRUNED, ...fused, beamWidth: 8 });
   const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, 8);
   assert.equal(search.decode(logProbs, frames).text, textOf(expected.tokens, SMALL_VOCABULARY));
 });
@@ -95,22 +97,22 @@ test("words come with the time of their letters", () => {
   const path = [2, 2, 0, 3, 1, 3];
   const weights = path.flatMap((best) => SMALL_VOCABULARY.map((_, i) => (i === best ? 1 : 0.001)));
   const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
-  const found = new PrefixBeamSearch(SMALL_VOCABULARY, null, options).decode(
-    logProbsOf(weights, WIDTH),
-    path.length,
-    { frameSeconds: 0.04, offsetSeconds: 10 },
-  );
+  const found = decoderWith(null, options).decode(logProbsOf(weights, WIDTH), path.length, {
+    timing: { frameSeconds: 0.04, offsetSeconds: 10 },
+  });
   assert.equal(found.text, "аб б");
-  assert.deepEqual(found.words, [
+  const timed = found.words.map(({ word, start, end }) => ({ word, start, end }));
+  assert.deepEqual(timed, [
     { word: "аб", start: 10, end: 10.16 },
     { word: "б", start: 10.2, end: 10.24 },
   ]);
+  for (const { confidence } of found.words) assert.ok(confidence > 0.99 && confidence <= 1);
   assert.ok(found.confidence > 0.99 && found.confidence <= 1);
 });
 
 test("silence and no frames at all are an empty text", () => {
   const options = { beamWidth: 4, languageModelWeight: 0.5, characterBonus: 0.5, wordBonus: 0 };
-  const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
+  const search = decoderWith(null, options);
   const silence = logProbsOf([1, 1e-5, 1e-5, 1e-5, 1, 1e-5, 1e-5, 1e-5], WIDTH);
   for (const frames of [0, 2]) {
     const found = search.decode(silence, frames);
@@ -118,4 +120,21 @@ test("silence and no frames at all are an empty text", () => {
     assert.deepEqual(found.words, []);
     assert.equal(found.confidence, 1);
   }
+});
+
+function decoderWith(model: TokenModel | null, options: BeamSearchOptions): BeamDecoder {
+  return new BeamDecoder(SMALL_VOCABULARY, new PrefixBeamSearch(SMALL_VOCABULARY, model, options));
+}
+
+test("a text that the bonuses alone make of noise is dropped, and one that is heard stays", () => {
+  const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 2, wordBonus: 0 };
+  const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
+  const eager = new BeamDecoder(SMALL_VOCABULARY, search);
+  const careful = new BeamDecoder(SMALL_VOCABULARY, search, 0.5);
+  const noise = logProbsOf([1, 0.1, 0.6, 0.1, 1, 0.1, 0.1, 0.6], WIDTH);
+  const speech = logProbsOf([0.02, 0.01, 1, 0.01, 0.02, 0.01, 0.01, 1], WIDTH);
+  assert.notEqual(eager.decode(noise, 2).text, "");
+  const dropped = careful.decode(noise, 2);
+  assert.deepEqual([dropped.text, dropped.words, dropped.confidence], ["", [], 1]);
+  assert.equal(careful.decode(speech, 2).text, "аб");
 });

@@ -201,9 +201,17 @@ test("a browser's token opens a live session in MessagePack", async () => {
 });
 
 test("the operator port tells what was done, and the public one does not", async () => {
+  const answer = await fetch(`${service.url}/v1/tts`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${service.key}` },
+    body: JSON.stringify({ text: "Иә 😀漢", nfe: 4 }),
+  });
+  assert.equal(answer.status, 200);
+  await answer.arrayBuffer();
   const text = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
   assert.match(text, /^http_requests_total\{method="POST",route="\/v1\/tts",status="200"\} \d+$/m);
   assert.match(text, /^tts_first_audio_ms_count \d+$/m);
+  assert.match(text, /^text_dropped_characters_total 2$/m);
   assert.match(text, /^process_resident_memory_bytes \d+$/m);
   assert.equal((await fetch(`${service.url}/metrics`)).status, 404);
 });

@@ -238,3 +238,41 @@ test("each utterance tells its story in order", () => {
     }),
   );
 });
+
+test("an endpointer that begins where an utterance ended finds the same utterances after it", () => {
+  fc.assert(
+    fc.property(
+      anyFrames,
+      anyOptions,
+      fc.array(fc.nat(300), { maxLength: 3 }),
+      (frames, options, finalizeAfter) => {
+        /** Ends found from `first` on, as they were noticed. */
+        const endsFrom = (first: number, isMidSpeech: boolean, doneFinalizing: number) => {
+          const endpointer = new Endpointer(options, isMidSpeech);
+          const ends: { start: number; end: number; isMidSpeech: boolean; noticed: number }[] = [];
+          for (let frame = first; frame < frames.length; frame++) {
+            const events = [...endpointer.push(frames[frame]!)];
+            if (finalizeAfter.includes(frame) && frame > doneFinalizing)
+              events.push(...endpointer.finalizeNow());
+            for (const event of events) {
+              if (event.type !== "ended") continue;
+              const { startFrame, endFrame } = event;
+              ends.push({
+                start: startFrame + first,
+                end: endFrame + first,
+                isMidSpeech: event.isMidSpeech,
+                noticed: frame,
+              });
+            }
+          }
+          return ends;
+        };
+        const whole = endsFrom(0, false, -1);
+        for (const [index, { end, isMidSpeech, noticed }] of whole.entries()) {
+          assert.deepEqual(endsFrom(end, isMidSpeech, noticed), whole.slice(index + 1));
+        }
+      },
+    ),
+    { numRuns: 300 },
+  );
+});

@@ -23,15 +23,15 @@ function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof SpeechError && error.code === code;
 }
 
-test("a piece whose worker dies is made again, equal to the undisturbed one", async () => {
+test("pieces whose worker dies are made again, equal to the undisturbed ones", async () => {
   const engine = await synthesisEngine();
   await engine.start();
   const undisturbed = await engine.speak(JOB, NEVER);
   const disturbed = engine.speak(JOB, NEVER);
-  const waiting = engine.speak({ ...JOB, seed: 2 }, NEVER);
+  const company = [2, 3, 4].map((seed) => engine.speak({ ...JOB, seed }, NEVER));
   engine.injectFault();
   assert.deepEqual(await disturbed, undisturbed);
-  assert.ok((await waiting).pcm.length > 0);
+  for (const piece of await Promise.all(company)) assert.ok(piece.pcm.length > 0);
   assert.equal(engine.jobCount, 0);
   await engine.stop();
 });
@@ -78,20 +78,50 @@ test("a piece cancelled while its worker dies is cancelled", async () => {
   await scripted.stop();
 });
 
-test("a piece whose workers die twice is given up, and the next one is made", async () => {
+/** What a worker was told to speak, by job id. */
+function jobsOf(worker: ScriptedWorker | undefined): number[] {
+  return (worker?.posted ?? []).flatMap((message) => (message.type === "speak" ? [message.jobId] : []));
+}
+
+test("a piece whose workers die twice is given up, and takes none of its company with it", async () => {
   const { scripted, workers } = await scriptedEngine();
   const lost = assert.rejects(scripted.speak(JOB, NEVER), hasCode("WORKER_LOST"));
-  const next = scripted.speak(JOB, NEVER);
+  const company = [scripted.speak(JOB, NEVER), scripted.speak(JOB, NEVER)];
+  assert.deepEqual(jobsOf(workers[0]), [0, 1, 2]);
   for (const attempt of [0, 1]) {
-    assert.deepEqual(workers[attempt]!.posted, [{ type: "speak", jobId: 0, job: JOB }]);
     workers[attempt]!.fail(new Error("heap"));
     await settled();
   }
   await lost;
-  assert.deepEqual(workers[2]!.posted, [{ type: "speak", jobId: 1, job: JOB }]);
+  assert.deepEqual(jobsOf(workers[1]), [0], "the second time each is made alone");
+  assert.deepEqual(jobsOf(workers[2]), [1]);
+  const newcomer = scripted.speak(JOB, NEVER, { urgency: { kind: "first" } });
+  assert.deepEqual(jobsOf(workers[2]), [1], "whoever comes now waits for room");
   workers[2]!.say({ type: "spoken", jobId: 1 });
-  assert.equal((await next).pcm.length, 0);
+  for (const jobId of [3, 2]) {
+    assert.equal(jobsOf(workers[2]).at(-1), jobId);
+    workers[2]!.say({ type: "spoken", jobId });
+  }
+  for (const piece of [...company, newcomer]) assert.equal((await piece).pcm.length, 0);
   assert.equal(scripted.jobCount, 0);
+  await scripted.stop();
+});
+
+test("a listener hears each sample once although the worker dies half way", async () => {
+  const { scripted, workers } = await scriptedEngine();
+  const heard: number[] = [];
+  const piece = scripted.speak(JOB, NEVER, { onPcm: (pcm) => heard.push(...pcm) });
+  const say = (worker: ScriptedWorker, ...samples: number[]) => {
+    worker.ring.write(Int16Array.from(samples));
+    worker.say({ type: "pcm", jobId: 0, sampleCount: samples.length });
+  };
+  say(workers[0]!, 1, 2, 3);
+  workers[0]!.fail(new Error("heap"));
+  await settled();
+  for (const part of [[1, 2], [3, 4], [5]]) say(workers[1]!, ...part);
+  workers[1]!.say({ type: "spoken", jobId: 0 });
+  assert.deepEqual([...(await piece).pcm], [1, 2, 3, 4, 5]);
+  assert.deepEqual(heard, [1, 2, 3, 4, 5]);
   await scripted.stop();
 });
 

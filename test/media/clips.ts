@@ -25,6 +25,11 @@ const ENCODINGS = {
   "rf64.wav": ["-c:a", "pcm_s16le", "-rf64", "always"],
   "float.wav": ["-c:a", "pcm_f32le"],
   "alaw.wav": ["-c:a", "pcm_alaw"],
+  "mulaw.wav": ["-c:a", "pcm_mulaw"],
+  "unsigned8.wav": ["-c:a", "pcm_u8"],
+  "pcm24.wav": ["-c:a", "pcm_s24le"],
+  "pcm32.wav": ["-c:a", "pcm_s32le"],
+  "float64.wav": ["-c:a", "pcm_f64le"],
   "stereo44.wav": ["-c:a", "pcm_s24le", "-af", "pan=stereo|c0=c0|c1=c0", "-ar", "44100"],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -34,6 +39,12 @@ export const CLIP_NAMES: readonly ClipName[] = [
   ...(Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[]),
   "video.mp4",
   "second-stream.mp4",
+];
+
+/** Those whose damaged copies are tried: each demuxer and codec of everyday files, and our own reader of WAV. */
+export const MUTATED_CLIPS: readonly ClipName[] = [
+  ...(["speech.mp3", "speech.m4a", "speech.aac", "speech.flac", "opus.ogg", "vorbis.ogg"] as const),
+  ...(["speech.webm", "video.mp4", "adpcm.wav", "alaw.wav"] as const),
 ];
 
 const made = new Map<string, Promise<string>>();

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
@@ -12,19 +12,17 @@ import {
 import { errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { type CountingServer, startCounting } from "../fetching/listeners.js";
 import { temporaryFolder } from "../support/folders.js";
-import { CLIP_NAMES, type ClipName, ffmpeg, makeClip } from "./clips.js";
+import { type Canaries, setCanaries } from "./canaries.js";
+import { CLIP_NAMES, ffmpeg, MUTATED_CLIPS, makeClip } from "./clips.js";
 import { mutantsOf } from "./mutants.js";
+import { decodersOf } from "./processes.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.";
 const WORD = "test/fixtures/speech/asterisk-ru-core/digits_2.wav";
 /** Lossy codecs may cost a letter of a word that was unsure anyway. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
-/** How many damaged copies of each container: the gate's few, or as many as asked for. */
-const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 12);
-const MUTATED: readonly ClipName[] = [
-  ...(["speech.mp3", "speech.m4a", "speech.aac", "speech.flac", "opus.ogg", "vorbis.ogg"] as const),
-  ...(["speech.webm", "video.mp4", "adpcm.wav", "alaw.wav"] as const),
-];
+/** How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`. */
+const MUTANTS = Math.max(12, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
 const CONCURRENCY = 3;
 
 interface Answer {
@@ -110,29 +108,38 @@ test("files that are refused at once leave no spooled PCM behind", async () => {
 });
 
 describe("damaged uploads", () => {
-  for (const name of MUTATED) {
+  let canaries: Canaries;
+  before(async () => {
+    canaries = await setCanaries(clips);
+  });
+  after(() => canaries.close());
+
+  for (const name of MUTATED_CLIPS) {
     test(`${MUTANTS} mutants of ${name} are transcribed or refused, and leave nothing behind`, {
       timeout: 60_000 + MUTANTS * 3_000,
     }, async (t) => {
       const seed = Number(process.env["UPLOAD_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-      t.diagnostic(`UPLOAD_SEED=${seed}`);
-      const mutants = mutantsOf(
-        await readFile(await makeClip(name, WORD, join(clips, "word"))),
-        MUTANTS,
-        seed,
+      const file = await readFile(await makeClip(name, WORD, join(clips, "word")));
+      const donors = await Promise.all(
+        MUTATED_CLIPS.map(async (other) => readFile(await makeClip(other, WORD, join(clips, "word")))),
       );
+      const mutants = mutantsOf(file, { donors, references: canaries.references }, seed, MUTANTS);
       const statuses = new Map<number, number>();
       const send = async () => {
-        for (const mutant of mutants) {
-          const { status, detail } = await transcribe(mutant, name);
-          assert.ok([200, 400, 413].includes(status), `${status} ${detail} with UPLOAD_SEED=${seed}`);
+        for (const { bytes, wounds } of mutants) {
+          const { status, detail } = await transcribe(bytes, name);
+          const where = `with UPLOAD_SEED=${seed}: ${wounds.join(", ")}`;
+          assert.ok([200, 400, 413].includes(status), `${status} ${detail} ${where}`);
           assert.doesNotMatch(detail ?? "", /spool|\/tmp|decoder ended/);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
         }
       };
       await Promise.all(Array.from({ length: CONCURRENCY }, send));
-      t.diagnostic([...statuses].map(([status, count]) => `${status}: ${count}`).join(", "));
+      const counts = [...statuses].map(([status, count]) => `${status}: ${count}`);
+      t.diagnostic(`UPLOAD_SEED=${seed}, ${counts.join(", ")}`);
       assert.deepEqual(decodersOf(service.child.pid!), []);
+      assert.equal(canaries.isPipeOpen(), false);
+      assert.equal(canaries.connections, 0);
       await spoolIsEmpty();
     });
   }
@@ -204,23 +211,6 @@ async function ask(path: string, body?: Uint8Array, name?: string): Promise<Answ
     ...(body === undefined ? {} : { body: new Uint8Array(body) }),
   });
   return { status: answer.status, ...((await answer.json()) as object) };
-}
-
-/** Command lines of the decoder processes that a process has. */
-function decodersOf(pid: number): string[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((id) => {
-      try {
-        const stat = readFileSync(`/proc/${id}/stat`, "latin1");
-        const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
-        const line = readFileSync(`/proc/${id}/cmdline`, "latin1").replaceAll("\0", " ");
-        return parent === pid && line.includes("ffmpeg") ? [line] : [];
-      } catch {
-        // It ended between the two looks.
-        return [];
-      }
-    });
 }
 
 /** The answer may arrive a moment before the upload is deleted. */

@@ -15,7 +15,8 @@ test("known messages are told apart, unknown ones ignored, and what is not JSON 
 });
 
 test("the pause is a whole number of milliseconds from 100 to 2000", () => {
-  const read = (value: string) => parseStreamQuery(new URLSearchParams({ eou_ms: value })).endOfUtteranceMs;
+  const read = (value: string) =>
+    parseStreamQuery(new URLSearchParams({ eou_ms: value }), new Set()).endOfUtteranceMs;
   assert.equal(read("100"), 100);
   assert.equal(read("2000"), 2000);
   for (const value of ["99", "2001", "", "1e3", "200.5", "-200", " 200"]) {

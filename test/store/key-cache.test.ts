@@ -7,7 +7,7 @@ import { hashKey, newRawKey } from "../../src/store/key-secret.js";
 import { ManualClock, SILENT } from "./support.js";
 
 const PEPPER = "a pepper for tests";
-const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1" };
+const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1", tier: "paid" };
 
 /** A cache over a table of one key, counting what it asks. */
 function cacheOver(rules: Partial<KeyCacheRules> = {}) {

@@ -4,6 +4,7 @@ import { Accounts } from "../../src/store/accounts.js";
 import { connect } from "../../src/store/connect.js";
 import type { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
 import { Holds, type NewHold } from "../../src/store/holds.js";
+import { IdempotencyKeys } from "../../src/store/idempotency-keys.js";
 import { migrate } from "../../src/store/migrate.js";
 import { MIGRATIONS } from "../../src/store/migrations/all.js";
 import { Organizations } from "../../src/store/organizations.js";
@@ -17,6 +18,7 @@ export interface LedgerTables {
   readonly accounts: Accounts;
   readonly transfers: Transfers;
   readonly holds: Holds;
+  readonly idempotencyKeys: IdempotencyKeys;
   readonly instances: ServiceInstances;
   readonly organizations: Organizations;
 }
@@ -35,6 +37,7 @@ export async function newLedger(server: EmbeddedPostgres): Promise<LedgerTables>
     accounts: new Accounts(sql),
     transfers: new Transfers(sql),
     holds: new Holds(sql),
+    idempotencyKeys: new IdempotencyKeys(sql),
     instances: new ServiceInstances(sql),
     organizations: new Organizations(sql),
   };

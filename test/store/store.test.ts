@@ -5,6 +5,7 @@ import { createServer, type Socket, connect as tcpConnect } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { SpeechError } from "../../src/domain/errors.js";
+import type { CreatedApiKey } from "../../src/store/api-keys.js";
 import { connect } from "../../src/store/connect.js";
 import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
 import { newRawKey } from "../../src/store/key-secret.js";
@@ -52,7 +53,8 @@ test("a key lives from its making to its revocation", async (t) => {
   });
 
   await t.test("it is found, and its use is noted", async () => {
-    assert.deepEqual(await store.keys.find(rawKey), { keyId: created.id, organizationId: organization.id });
+    const owner = { keyId: created.id, organizationId: organization.id, tier: "free" };
+    assert.deepEqual(await store.keys.find(rawKey), owner);
     assert.equal(await store.keys.find(newRawKey()), null);
     await eventually("last use", async () => (await store.apiKeys.list())[0]?.lastUsedAt != null);
   });
@@ -80,6 +82,24 @@ test("a key lives from its making to its revocation", async (t) => {
     );
   });
 });
+
+test("an organization counts as paid from its first payment on, within 30 s", async (t) => {
+  const clock = new ManualClock();
+  const store = await openOn(await newDatabase(), { clock });
+  t.after(() => store.close());
+  const [payer, other] = await Promise.all([newOwner(store), newOwner(store)]);
+  const tierOf = async (key: string) => (await store.keys.find(key))?.tier;
+  assert.equal(await tierOf(payer.rawKey), "free");
+  await store.transfers.topUp(payer.organizationId, 1, "first payment");
+  assert.equal(await tierOf(payer.rawKey), "free", "as it was looked up");
+  clock.advance(30_000);
+  assert.deepEqual([await tierOf(payer.rawKey), await tierOf(other.rawKey)], ["paid", "free"]);
+});
+
+async function newOwner(store: Store): Promise<CreatedApiKey> {
+  const { id } = await store.organizations.create("org");
+  return await store.apiKeys.create({ organizationId: id, name: "key" });
+}
 
 test("while the database is away known keys go on, others are unavailable, and it is found again", async (t) => {
   const url = new URL(await newDatabase());
@@ -226,7 +246,11 @@ async function newDatabase(): Promise<string> {
 }
 
 async function openOn(databaseUrl: string, options: { clock?: ManualClock } = {}): Promise<Store> {
-  return await openStore(privateStore("/nowhere", { databaseUrl, keyPepper: PEPPER }), SILENT, options);
+  return await openStore(
+    privateStore(await temporaryFolder(), { databaseUrl, keyPepper: PEPPER }),
+    SILENT,
+    options,
+  );
 }
 
 /** A port in front of the server that can be shut, with every connection that goes through it. */

@@ -9,6 +9,7 @@ import type { LiveFunds } from "../../src/ports/usage-meter.js";
 import { Accounts } from "../../src/store/accounts.js";
 import { connect } from "../../src/store/connect.js";
 import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
+import { HoldJournal } from "../../src/store/hold-journal.js";
 import { migrate } from "../../src/store/migrate.js";
 import { MIGRATIONS } from "../../src/store/migrations/all.js";
 import { Organizations } from "../../src/store/organizations.js";
@@ -38,8 +39,9 @@ after(async () => {
 
 /** A metered service; `stopHeart` leaves everything as a killed process would. */
 async function startMeter(t: TestContext, rules: Partial<typeof RULES> = {}) {
+  const { journal } = HoldJournal.open(join(await temporaryFolder(), "usage-journal"), SILENT);
   const meter = new PostgresUsageMeter(
-    { ...ledger, tariffs: DEFAULT_TARIFFS, log: SILENT, rules: { ...RULES, ...rules } },
+    { ...ledger, journal, tariffs: DEFAULT_TARIFFS, log: SILENT, rules: { ...RULES, ...rules } },
     newServiceId(),
   );
   await meter.start(null);
@@ -91,7 +93,7 @@ test("100 requests at once for the last credits: those that fit are held, the ot
     hasCode("OUT_OF_CREDITS"),
   );
   await assert.rejects(meter.requireCredit(organizationId, "file"), hasCode("OUT_OF_CREDITS"));
-  for (const answer of answers) if (!(answer instanceof SpeechError)) await answer.charge("whole");
+  for (const answer of answers) if (!(answer instanceof SpeechError)) await answer.charge();
   await rest.release();
   assert.deepEqual(await balanceOf(organizationId), { balance: 200, held: 0 });
   assert.deepEqual(await brokenRules(ledger.sql), []);
@@ -136,7 +138,7 @@ test("a refund gives back what was not delivered, once", async (t) => {
     units: 100,
     unitsPerSecond: 1,
   });
-  await hold.charge("begun");
+  await hold.charge();
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 40, held: 0 });
   await hold.refund(31);
   await hold.refund(0);
@@ -255,6 +257,39 @@ test("a service that starts again settles at once what was left in its data fold
   }
 });
 
+test("the journal of a service that was killed says more than the database knew", async () => {
+  const organizationId = await newOrganization();
+  const { holds } = ledger;
+  const left = (name: string) => ({
+    ...liveHold(`${organizationId}:${name}`, organizationId, 10, "svc_killed"),
+  });
+  const journaled = new Map<string, number>();
+  const journal = (name: string, seconds: number) =>
+    journaled.set(`${organizationId}:${name}`, seconds * RATE_HZ);
+  // 6 credits a second. Charged and complete; charged and half delivered; charged, and nothing went out.
+  for (const name of ["whole", "half", "none"]) {
+    await holds.open({ ...left(name), kind: "synthesis" });
+    await holds.post(`${organizationId}:${name}`, 10 * RATE_HZ, "posted");
+  }
+  journal("whole", 10);
+  journal("half", 5);
+  // Delivered while the database was too slow to store the charge, and not delivered at all.
+  for (const name of ["uncharged", "unanswered"]) await holds.open({ ...left(name), kind: "file" });
+  journal("uncharged", 10);
+  // The database heard of one second, or of none.
+  for (const name of ["live", "fresh"]) await holds.openUpTo(left(name), 6);
+  await holds.journal(new Map([[`${organizationId}:live`, RATE_HZ]]));
+  journal("live", 3);
+  journal("fresh", 2);
+  // Never opened: the statement did not arrive.
+  journal("unknown", 10);
+  await sweep(holds, journaled);
+  await sweep(holds, journaled);
+  const spent = 60 + 30 + 60 + 18 + 12;
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - spent, held: 0 });
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
 test("a database that dies under load costs and loses nothing", async (t) => {
   const meter = await startMeter(t, { answerMs: 1_000 });
   const organizationId = await newOrganization();
@@ -270,7 +305,7 @@ test("a database that dies under load costs and loses nothing", async (t) => {
         if (index % 3 === 0) await hold.release();
         else {
           charged += hold.credits;
-          await hold.charge("whole");
+          await hold.charge();
         }
       } catch (error) {
         assert.ok(hasCode("AUTH_UNAVAILABLE")(error), String(error));

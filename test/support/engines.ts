@@ -11,6 +11,7 @@ import {
   type SynthesizerManifest,
 } from "../../native/onnx/model-package.js";
 import {
+  type SynthesisWorkerSettings,
   startFilePool,
   startLiveWorker,
   startSynthesisWorker,
@@ -27,7 +28,11 @@ export const RECOGNIZER: WorkerSettings = {
   allowFaults: true,
 };
 /** Workers of the shipped synthesizer that obey `injectFault`. */
-export const SYNTHESIZER: WorkerSettings = { ...RECOGNIZER, modelFolder: SYNTHESIZER_FOLDER };
+export const SYNTHESIZER: SynthesisWorkerSettings = {
+  ...RECOGNIZER,
+  modelFolder: SYNTHESIZER_FOLDER,
+  rows: 1,
+};
 
 /** A live engine of one real worker, not started yet. */
 export async function liveEngine(changes: Partial<LiveEngineOptions> = {}): Promise<LiveEngine> {

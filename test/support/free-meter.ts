@@ -4,7 +4,7 @@ import type { Hold, LiveFunds, LiveMeter, UsageMeter } from "../../src/ports/usa
 
 /** A meter without money behind it: everybody may do everything, and tests read what would have been charged. */
 export class FreeMeter implements UsageMeter {
-  /** `hold`, `charge begun`, `charge whole`, `complete`, `refund N` and `release`, as they came. */
+  /** `hold`, `charge`, `delivered N`, `complete`, `refund N` and `release`, as they came. */
   readonly calls: string[] = [];
   /** Samples of each live session that was settled. */
   readonly settledSamples: number[] = [];
@@ -27,7 +27,8 @@ export class FreeMeter implements UsageMeter {
     const note = (call: string) => async () => void this.calls.push(call);
     return {
       credits: 7,
-      charge: (delivery) => note(`charge ${delivery}`)(),
+      charge: note("charge"),
+      delivered: (units) => void this.calls.push(`delivered ${units}`),
       complete: note("complete"),
       refund: (units) => note(`refund ${units}`)(),
       release: note("release"),

@@ -6,6 +6,7 @@ export const LIVE_OPTIONS: LiveOptions = {
   modelId: "svc-kk-ru-v2",
   endOfUtteranceMs: 200,
   wantsPartials: true,
+  hotWords: [],
 };
 
 export type Final = Extract<LiveEvent, { type: "final" }>;

@@ -29,6 +29,16 @@ test("abbreviations and initials do not end a sentence", () => {
   assertSplit("2024 ж. мамырда. |1991 ж. |Сол жылы.");
 });
 
+test("marks of years, degrees and chapters go on before a number or a name", () => {
+  assertSplit("2024 ж. 12 мамырда болды. |Содан кейін.");
+  assertSplit("XX ғ. V онжылдығы. |Соңы.");
+  assertSplit("Т.ғ.д. Ахметов келді. |Ол отырды.");
+  assertSplit("I. Кіріспе\n|II. Бөлім");
+  assertSplit("Мекенжай: Абай көш. 5, кв. 3. |Келіңіз.");
+  assertSplit("Сағат 9.30-да. |1 сағ. 15 мин. өтті. |Болды.");
+  assertSplit("«Не істейміз?..» |Ол үнсіз.");
+});
+
 test("an ellipsis ends a sentence only before a capital", () => {
   assertSplit("Мен... білмеймін. |Ол… кетті... |Біз қалдық.");
 });

@@ -7,8 +7,10 @@ import type {
   LiveSink,
   StopReason,
 } from "../../actors/session/conversation.js";
+import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
+import type { StreamOptions } from "../../src/protocol/stream-messages.js";
 import { countCodePoints } from "../../src/protocol/synthesis-request.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
@@ -42,30 +44,42 @@ export class FakeKeys implements KeyStore {
   async find(rawKey: string): Promise<KeyIdentity | null> {
     this.lookUps++;
     if (rawKey === DOWN_KEY) throw new SpeechError("AUTH_UNAVAILABLE", "the key store cannot be asked");
-    return rawKey === GOOD_KEY ? { keyId: "key_1", organizationId: "org_1" } : null;
+    return rawKey === GOOD_KEY ? { keyId: "key_1", organizationId: "org_1", tier: "paid" } : null;
   }
 }
 
 /**
  * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated piece.
- * `fail` throws there, `slow` waits, `long` is ten seconds of samples.
+ * `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a hundred seconds of
+ * samples.
  */
 export class FakeConversations implements Conversations {
   readonly models = MODELS;
+  readonly alphabet = new Set("сәлем әп-");
+  /** Hot words of the last file. */
+  hotWords: readonly HotWord[] = [];
+  /** What the last live client asked for. */
+  options: StreamOptions | null = null;
   readonly stops: StopReason[] = [];
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** What the next transcription does. */
   nextTranscription: "answer" | "wait" | SpeechError = "answer";
   /** What every caller who wants to begin is told. */
   creditRefusal: SpeechError | null = null;
-  /** `charge` with its delivery and `complete`, as they came. */
+  /** How long every request waits for its model, as it is told. */
+  modelWaitMs = 0;
+  /** `charge` and `complete`, as they came. */
   readonly charges: string[] = [];
   requireCredit: Conversations["requireCredit"] = async () => {
     if (this.creditRefusal !== null) throw this.creditRefusal;
   };
-  live: Conversations["live"] = (_caller, _options, sink) => echoLive(sink);
+  live: Conversations["live"] = (_caller, options, sink) => {
+    this.options = options;
+    return echoLive(sink);
+  };
 
-  synthesis: Conversations["synthesis"] = (_caller, request) => {
+  synthesis: Conversations["synthesis"] = (caller, request) => {
+    caller.onModelWait?.(this.modelWaitMs);
     if (request.model !== "svc-kk-v1") throw new SpeechError("UNKNOWN_MODEL", `no model ${request.model}`);
     if (request.voice !== null && request.voice !== "aigul")
       throw new SpeechError("UNKNOWN_VOICE", "no voice");
@@ -73,17 +87,24 @@ export class FakeConversations implements Conversations {
     return {
       billedCharacters: countCodePoints(request.text),
       sampleRateHz: 24_000,
-      async *sentences() {
+      async *chunks() {
         for (const [index, sentence] of request.text.split(".").entries()) {
           if (isStopped) throw new SpeechError("CANCELLED", "stopped");
           if (sentence.includes("fail")) throw new SpeechError("WORKER_LOST", "the worker is gone");
           if (sentence.includes("slow")) await delay(150);
+          if (sentence.includes("halves")) {
+            yield { pcm: new Int16Array(240).fill(7), sampleRateHz: 24_000, endsSentence: false };
+            await delay(150);
+            yield { pcm: new Int16Array(240).fill(8), sampleRateHz: 24_000, endsSentence: false };
+            yield { pcm: new Int16Array(0), sampleRateHz: 24_000, endsSentence: true };
+            continue;
+          }
           const pcm = new Int16Array(sentence.includes("long") ? 2_400_000 : 240).fill(index + 1);
-          yield { pcm, sampleRateHz: 24_000 };
+          yield { pcm, sampleRateHz: 24_000, endsSentence: true };
         }
       },
-      charge: async (delivery) => void this.charges.push(delivery),
-      complete: async () => void this.charges.push("complete"),
+      charge: async () => void this.charges.push("charge"),
+      complete: () => void this.charges.push("complete"),
       stop: (reason) => {
         isStopped = true;
         this.stops.push(reason);
@@ -91,7 +112,9 @@ export class FakeConversations implements Conversations {
     };
   };
 
-  transcription: Conversations["transcription"] = (_caller, path) => {
+  transcription: Conversations["transcription"] = (caller, path, hotWords) => {
+    caller.onModelWait?.(this.modelWaitMs);
+    this.hotWords = hotWords;
     let refuse: (error: unknown) => void = () => {};
     const stopped = new Promise<never>((_resolve, reject) => {
       refuse = reject;
@@ -121,6 +144,7 @@ export class FakeConversations implements Conversations {
     };
     return {
       transcript: Promise.race([transcribe(), stopped]),
+      complete: () => void this.charges.push("complete"),
       stop: (reason) => {
         this.stops.push(reason);
         refuse(new SpeechError("CANCELLED", "stopped"));

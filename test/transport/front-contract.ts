@@ -21,8 +21,8 @@ export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
 
 type Handle = (request: FrontRequest, response: FrontResponse) => Promise<void>;
 
-/** What every front must do; run once per adapter. */
-export function frontContract(name: string, makeFront: MakeFront): void {
+/** What every front must do; run once per adapter. `inThreads` are told a moment later that they are to close. */
+export function frontContract(name: string, makeFront: MakeFront, { inThreads = false } = {}): void {
   describe(`front ${name}`, { concurrency: 1 }, () => {
     const failures: unknown[] = [];
     let handle: Handle = answerText("unset");
@@ -559,7 +559,7 @@ export function frontContract(name: string, makeFront: MakeFront): void {
       const answer = fetch(`http://127.0.0.1:${ownPort}/`).then((response) => response.text());
       await begun.promise;
       const closed = own.close(5_000);
-      await assert.rejects(open(ownPort));
+      await (inThreads ? untilRefused(ownPort) : assert.rejects(open(ownPort)));
       assert.equal(await answer, "finished");
       await closed;
     });
@@ -628,6 +628,19 @@ function open(port: number): Promise<Socket> {
     const socket = connect(port, "127.0.0.1", () => resolve(socket));
     socket.on("error", reject);
   });
+}
+
+/** A front in other threads stops listening a moment after it was told. */
+async function untilRefused(port: number): Promise<void> {
+  for (let tries = 0; tries < 50; tries++) {
+    const isRefused = await open(port).then(
+      (socket) => void socket.destroy(),
+      () => true,
+    );
+    if (isRefused === true) return;
+    await delay(1);
+  }
+  assert.fail("new connections are still taken");
 }
 
 /** Sends the texts one after another on one connection and returns everything until it closes. */

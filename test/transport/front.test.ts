@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ThreadedFront } from "../../src/front-threads/threaded-front.js";
+import { createLog } from "../../src/observe/log.js";
 import type { FrontHandlers } from "../../src/ports/front.js";
 import { NodeFront } from "../../src/transport/node-front.js";
 import { selectFront } from "../../src/transport/select-front.js";
@@ -12,6 +14,12 @@ const binding = loadUwsBinding();
 frontContract("node", (handlers, limits) => new NodeFront(handlers, limits));
 if (typeof binding !== "string") {
   frontContract("uws", (handlers, limits) => new UwsFront(binding, handlers, limits));
+  const log = createLog({ level: "silent" });
+  frontContract(
+    "uws in two threads",
+    (handlers, limits) => new ThreadedFront({ threadCount: 2, handlers, limits, log }),
+    { inThreads: true },
+  );
 }
 
 const NO_HANDLERS: FrontHandlers = {

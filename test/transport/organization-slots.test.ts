@@ -29,7 +29,7 @@ test("slots count like a list of what runs, whatever is released how often", () 
         if (released !== undefined) released.isOver = true;
         const name = organization + kind;
         const isFull = running.filter((work) => work.name === name && !work.isOver).length >= limits[kind];
-        const take = () => slots.take({ keyId: "key_1", organizationId: organization }, kind);
+        const take = () => slots.take({ keyId: "key_1", organizationId: organization, tier: "paid" }, kind);
         if (isFull)
           assert.throws(take, (error) => error instanceof SpeechError && /at most \d/.test(error.message));
         else running.push({ name, isOver: false, release: take() });

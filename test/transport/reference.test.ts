@@ -23,25 +23,60 @@ const PATHS = openApiDocument()["paths"] as Record<string, Record<string, Operat
 /** Method, path, access, statuses of errors, headers of answers, parameters. */
 type Specified = readonly [string, string, "key" | "open", number[], string[], string[]];
 
+/** What was decided for every request that costs credits. */
+const BILLED_STATUSES = [409, 422];
+const BILLED_HEADERS = ["Idempotent-Replayed", "Original-Request"];
+const BILLED_PARAMETER = "Idempotency-Key";
+
 const BILLING = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model"];
+
+const LISTEN_PARAMETERS = [
+  "channels",
+  "encoding",
+  "endpointing",
+  "interim_results",
+  "keyterm",
+  "keywords",
+  "language",
+  "model",
+  "sample_rate",
+  "utterance_end_ms",
+  "vad_events",
+];
 
 /** The endpoint table of the interface specification, and below it what was decided to exist beside it. */
 const SPECIFIED: readonly Specified[] = [
-  ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], []],
-  ["POST", "/v1/tts/stream", "key", [400, 401, 404, 429, 503], ["X-Svc-Stream"], []],
-  ["POST", "/v1/audio/speech", "key", [400, 401, 429], [], []],
-  ["POST", "/v1/transcribe", "key", [400, 401, 413, 429], BILLING, ["timestamps", "url", "x-filename"]],
-  ["POST", "/v1/audio/transcriptions", "key", [400, 401, 413, 429], [], []],
+  ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], [BILLED_PARAMETER]],
+  ["POST", "/v1/tts/stream", "key", [400, 401, 404, 429, 503], ["X-Svc-Stream"], [BILLED_PARAMETER]],
+  ["POST", "/v1/audio/speech", "key", [400, 401, 429], [], [BILLED_PARAMETER]],
+  [
+    "POST",
+    "/v1/transcribe",
+    "key",
+    [400, 401, 413, 429],
+    BILLING,
+    ["hotwords", "timestamps", "url", "x-filename", BILLED_PARAMETER],
+  ],
+  ["POST", "/v1/audio/transcriptions", "key", [400, 401, 413, 429], [], [BILLED_PARAMETER]],
   ["GET", "/v1/models", "open", [], [], []],
   ["GET", "/v1/voices", "open", [], [], ["model"]],
   ["GET", "/health", "open", [], [], []],
-  ["GET", "/v1/stream", "key", [401, 429, 503], [], ["eou_ms", "partials", "words", "encoding", "token"]],
+  [
+    "GET",
+    "/v1/stream",
+    "key",
+    [401, 429, 503],
+    [],
+    ["eou_ms", "hotwords", "partials", "words", "encoding", "token"],
+  ],
+  ["GET", "/v1/listen", "key", [400, 401, 429, 503], [], LISTEN_PARAMETERS],
   ["POST", "/v1/stream/token", "key", [401], [], []],
   ["GET", "/v1/audio/models", "open", [], [], []],
   ["GET", "/v1/audio/voices", "open", [], [], []],
   ["GET", "/ready", "open", [503], [], []],
 ];
 
+const SOCKET_PATHS = ["/v1/stream", "/v1/listen"];
 const REFERENCE_PATHS = /^\/(openapi\.json|docs(\/.+)?)$/;
 
 let running: RunningTransport;
@@ -69,11 +104,15 @@ for (const [method, path, access, statuses, headers, parameters] of SPECIFIED) {
   test(`the reference of ${method} ${path} has every status, header and parameter of the specification`, async () => {
     const operation = PATHS[path]![method.toLowerCase()]!;
     for (const status of statuses) assert.ok(String(status) in operation.responses, `status ${status}`);
+    const isBilled = parameters.includes(BILLED_PARAMETER);
+    for (const status of BILLED_STATUSES)
+      assert.equal(String(status) in operation.responses, isBilled, `status ${status}`);
     const [success] = Object.values(operation.responses);
-    for (const header of headers) assert.ok(header in (success?.headers ?? {}), header);
+    for (const header of [...headers, ...(isBilled ? BILLED_HEADERS : [])])
+      assert.ok(header in (success?.headers ?? {}), header);
     assert.deepEqual(operation.parameters.map(({ name }) => name).sort(), [...parameters].sort());
     assert.equal(access, operation.security?.length === 0 ? "open" : "key");
-    if (path === "/v1/stream") return;
+    if (SOCKET_PATHS.includes(path)) return;
     const answer = await fetch(running.base + path, { method });
     assert.equal(
       answer.status === 401,
@@ -111,6 +150,7 @@ test("answers have the members, content types and headers that the reference nam
     "/v1/transcribe": { body: "x" },
     "/v1/audio/transcriptions": { body: form() },
   };
+  running.conversations.modelWaitMs = 1_500;
   for (const { method, path, status, answer, answerHeaders = [] } of ENDPOINTS) {
     if (status === 101) continue;
     const given = await fetch(running.base + path, { method, headers, ...requests[path] });

@@ -101,8 +101,20 @@ for (const front of FRONTS) {
         answer.headers.get("access-control-allow-headers"),
         "authorization, content-type, x-stainless-os",
       );
+      assert.equal(answer.headers.get("access-control-allow-origin"), "*");
+      assert.equal(answer.headers.get("access-control-allow-methods"), "POST, OPTIONS");
       assert.equal(answer.headers.get("access-control-max-age"), "86400");
       assert.equal(answer.headers.get("access-control-allow-credentials"), null);
+      const got = await post("/v1/tts", { text: "a" });
+      await got.arrayBuffer();
+      const exposed = (got.headers.get("access-control-expose-headers") ?? "").toLowerCase().split(", ");
+      // Whatever an answer says in a header of ours, a page of any origin can read.
+      const ours = [...got.headers.keys()].filter((name) => /^x-|^retry-after$/.test(name));
+      assert.ok(ours.includes("x-svc-chars") && ours.includes("x-request-id"));
+      assert.deepEqual(
+        ours.filter((name) => !exposed.includes(name)),
+        [],
+      );
     });
 
     test("missing, malformed and unknown keys get one and the same 401", async () => {
@@ -151,6 +163,8 @@ for (const front of FRONTS) {
       ["speed as text", { text: "a", speed: "1" }, 400, /speed must be a number, received string/],
       ["few steps", { text: "a", nfe: 3 }, 400, /nfe must be an integer from 4 to 64, received 3/],
       ["half a step", { text: "a", nfe: 16.5 }, 400, /nfe must be an integer from 4 to 64, received 16.5/],
+      ["a seed below zero", { text: "a", seed: -1 }, 400, /seed must be an integer from 0 to 4294967295/],
+      ["a seed as text", { text: "a", seed: "1" }, 400, /seed must be an integer, received string/],
       ["normalize as text", { text: "a", normalize: "yes" }, 400, /normalize must be true or false/],
       ["an array", "[]", 400, /must be a JSON object, received array/],
       ["no JSON", "{text", 400, /must be valid JSON/],
@@ -186,6 +200,29 @@ for (const front of FRONTS) {
       assert.equal(arrivals.length, 3);
       assert.ok(reader.isAtBoundary);
       assert.ok(arrivals[1]! - arrivals[0]! > 75, "the first frame does not wait for the second");
+    });
+
+    test("pcm leaves inside a sentence, while frames and WAV wait for all of it", async () => {
+      const answer = await post("/v1/audio/speech", { input: "halves", response_format: "pcm" });
+      const arrivals: { readonly atMs: number; readonly bytes: number }[] = [];
+      for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+        arrivals.push({ atMs: performance.now(), bytes: chunk.length });
+      }
+      assert.equal(
+        arrivals.reduce((sum, { bytes }) => sum + bytes, 0),
+        960,
+      );
+      assert.ok(
+        arrivals.at(-1)!.atMs - arrivals[0]!.atMs > 75,
+        "the first half does not wait for the second",
+      );
+      const frames = await post("/v1/tts/stream", { text: "halves.one" });
+      const reader = new WavFrameReader();
+      const lengths = [...reader.push(new Uint8Array(await frames.arrayBuffer()))].map(
+        (wav) => parseWavHeader(wav, wav.length)?.dataBytes,
+      );
+      assert.deepEqual(lengths, [960, 480]);
+      assert.equal((await (await post("/v1/tts", { text: "halves" })).arrayBuffer()).byteLength, 44 + 960);
     });
 
     test("a failure before the first sentence is an answer, a later one breaks the connection", async () => {
@@ -262,6 +299,20 @@ for (const front of FRONTS) {
       assert.deepEqual(upload?.bytes, bytes);
       assert.match(upload?.path ?? "", /\/req_[0-9a-f]+\.ogg$/);
       await spoolIsEmpty(running.spoolDir);
+    });
+
+    test("hot words reach the file, and wrong ones are refused before any upload", async () => {
+      const path = (value: string) => `/v1/transcribe?hotwords=${encodeURIComponent(value)}`;
+      assert.equal((await post(path("СӘЛЕМ"), Buffer.from("x"))).status, 200);
+      assert.deepEqual(running.conversations.hotWords, [{ text: "сәлем", characterScore: 1 }]);
+      const uploads = running.conversations.uploads.length;
+      const detail = await detailOf(await post(path("сәлем:9"), Buffer.from("x")), 400);
+      assert.match(detail, /hotwords must have scores of 0 to 5, received "9"/);
+      assert.match(
+        await detailOf(await post(path("q"), Buffer.from("x")), 400),
+        /model's letters, received "q"/,
+      );
+      assert.equal(running.conversations.uploads.length, uploads);
     });
 
     test("timestamps add words and segments, in every spelling of true", async () => {

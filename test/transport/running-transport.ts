@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { AddressPolicy } from "../../src/fetching/address-policy.js";
 import { UrlFetcher } from "../../src/fetching/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
+import { AnswerFiles } from "../../src/transport/answer-files.js";
 import type { FrontKind } from "../../src/transport/select-front.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/transport/transport.js";
 import { loadUwsBinding } from "../../src/transport/uws-binding.js";
@@ -11,6 +12,12 @@ import { FakeConversations, FakeKeys } from "./fake-conversations.js";
 
 /** Fronts that can run here. */
 export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
+
+/** Keys are kept in the database: with them, the whole service is tested. */
+const NO_KEYS: TransportDeps["idempotency"] = {
+  claim: () => Promise.reject(new Error("this transport has no idempotency keys")),
+  isKnown: () => Promise.reject(new Error("this transport has no idempotency keys")),
+};
 
 /** A transport that listens on a free port, over fakes. */
 export interface RunningTransport {
@@ -29,6 +36,7 @@ export async function startTransport(
   options: Partial<TransportDeps> = {},
 ): Promise<RunningTransport> {
   const spoolDir = await mkdtemp(join(tmpdir(), "spool-"));
+  const answersDir = await mkdtemp(join(tmpdir(), "answers-"));
   const conversations = new FakeConversations();
   const keys = new FakeKeys();
   const logLines: string[] = [];
@@ -37,6 +45,7 @@ export async function startTransport(
     destination: { write: (line: string) => void logLines.push(line) },
   });
   const urls = new UrlFetcher({ policy: new AddressPolicy(["127.0.0.1/32"]) });
+  const answers = await AnswerFiles.open({ folder: answersDir, capacityBytes: 0, log });
   const transport = createTransport({
     front,
     conversations,
@@ -44,13 +53,17 @@ export async function startTransport(
     log,
     spoolDir,
     urls,
+    idempotency: NO_KEYS,
+    answers,
     isReady: () => true,
     ...options,
   });
   const port = await transport.listen("127.0.0.1", 0);
   const stop = async () => {
     await transport.close();
+    answers.close();
     await rm(spoolDir, { recursive: true, force: true });
+    await rm(answersDir, { recursive: true, force: true });
   };
   return { transport, conversations, keys, spoolDir, logLines, base: `http://127.0.0.1:${port}`, port, stop };
 }

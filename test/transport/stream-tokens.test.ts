@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StreamTokens } from "../../src/transport/stream-tokens.js";
 
-const IDENTITY = { keyId: "key_1", organizationId: "org_1" };
+const IDENTITY = { keyId: "key_1", organizationId: "org_1", tier: "paid" } as const;
 
 test("a token is good once, and only for 60 seconds", () => {
   let nowMs = 1_000;

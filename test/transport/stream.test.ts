@@ -49,14 +49,19 @@ for (const front of FRONTS) {
         seen.push(options);
         return live(caller, options, sink);
       };
-      for (const query of ["", "?eou_ms=700&partials=FALSE&words=1&x=y"]) {
+      const hotwords = encodeURIComponent(" Сәлем ,әлем:2.5,");
+      for (const query of ["", `?eou_ms=700&partials=FALSE&words=1&x=y&hotwords=${hotwords}`]) {
         const socket = await opened(new WebSocket(url + query, bearer(GOOD_KEY)));
         socket.terminate();
       }
       running.conversations.live = live;
+      const hotWords = [
+        { text: "сәлем", characterScore: 1 },
+        { text: "әлем", characterScore: 2.5 },
+      ];
       assert.deepEqual(seen, [
-        { endOfUtteranceMs: 200, partials: true, words: false },
-        { endOfUtteranceMs: 700, partials: false, words: true },
+        { endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] },
+        { endOfUtteranceMs: 700, partials: false, words: true, hotWords },
       ]);
     });
 
@@ -88,6 +93,14 @@ for (const front of FRONTS) {
       });
     }
 
+    test("a hundred names fit into the query", async () => {
+      const name = encodeURIComponent("сәлем әлем");
+      const query = `?hotwords=${Array.from({ length: 100 }, () => name).join(",")}`;
+      const socket = await opened(new WebSocket(url + query, bearer(GOOD_KEY)));
+      assert.equal(running.conversations.options?.hotWords.length, 100);
+      socket.terminate();
+    });
+
     test("another path and a request without upgrade are refused", async () => {
       const other = await refusal(new WebSocket(`ws://127.0.0.1:${running.port}/v1/x`, bearer(GOOD_KEY)));
       assert.equal(other.statusCode, 404);
@@ -104,6 +117,14 @@ for (const front of FRONTS) {
       ["a wrong key", "", UNKNOWN_KEY, 4401, "key_invalid"],
       ["a key store that is away", "", DOWN_KEY, 4503, "auth_unavailable"],
       ["a wrong option", "?words=maybe", GOOD_KEY, 4400, "invalid_request"],
+      ["a hot word of other letters", "?hotwords=qq", GOOD_KEY, 4400, "invalid_request"],
+      [
+        "a hot word of too high a score",
+        `?hotwords=${encodeURIComponent("сәлем:6")}`,
+        GOOD_KEY,
+        4400,
+        "invalid_request",
+      ],
     ] as const) {
       test(`a browser with ${what} is let in, told, and closed with ${code}`, async () => {
         const socket = new WebSocket(url + query, ["svc-bearer", key]);
@@ -194,8 +215,9 @@ for (const front of FRONTS) {
       assert.equal(calls, 1);
     });
 
-    test("a client that does not read is cut off at a bound", async () => {
+    test("a client that does not read is cut off at a bound, and others do not notice", async () => {
       const { live } = running.conversations;
+      const beside = await opened(new WebSocket(url, bearer(GOOD_KEY)));
       let sink: LiveSink | null = null;
       const gone = new Promise<void>((resolve) => {
         running.conversations.live = (caller, options, given) => {
@@ -208,11 +230,20 @@ for (const front of FRONTS) {
       running.conversations.live = live;
       const text = "x".repeat(10_000);
       const endlessly = setInterval(() => {
-        for (let i = 0; i < 50; i++) sink?.send({ type: "partial", utterance: 0, text, start: 0, end: 1 });
+        for (let i = 0; i < 50; i++)
+          sink?.send({ type: "partial", utterance: 0, text, start: 0, end: 1, stable: 0 });
       }, 1);
-      await gone;
+      let isGone = false;
+      void gone.then(() => {
+        isGone = true;
+      });
+      for (let answers = 0; answers < 3 || !isGone; answers++) {
+        beside.send('{"type":"keepalive"}');
+        assert.equal((await message(beside))["detail"], "keepalive");
+      }
       clearInterval(endlessly);
       socket.terminate();
+      beside.terminate();
     });
 
     test("a live authorization is reused without another look-up", async () => {

@@ -3,7 +3,7 @@
     python3 models/recipes/language-model/train.py        about two minutes on one core, 2.5 GB of memory
 
 Interpolated modified Kneser-Ney of order 9 over Kazakh, Russian and mixed sentences at once, pruned by weighted
-difference; plus the list of words seen at least twice. Held-out and development sentences never enter (`corpus.py`
+difference; plus the list of words seen at least twice and of the word forms of hunspell-ru. Held-out and development sentences never enter (`corpus.py`
 stops the run otherwise). File layout: README.md.
 """
 import argparse
@@ -11,6 +11,7 @@ import gzip
 import json
 import os
 import struct
+import subprocess
 
 import numpy as np
 
@@ -19,6 +20,7 @@ import ngrams
 
 OUT = os.path.join(corpus.HERE, "..", "..", "svc-kk-ru-v2", "lm.bin")
 VERSION = 1
+LONGEST_WORD = 40  # letters; longer ones of the dictionary are compounds nobody says
 
 
 def encode(labels):
@@ -35,15 +37,25 @@ def word_hash(word):
     return h
 
 
+def dictionary():
+    """Word forms of hunspell-ru, as the recogniser would write them, with ё and with е for it."""
+    files = ["/usr/share/hunspell/ru_RU.dic", "/usr/share/hunspell/ru_RU.aff"]
+    forms = subprocess.run(["unmunch", *files], capture_output=True, check=True).stdout.decode("utf-8", "ignore")
+    words = {corpus.label(form.lower()) for form in forms.split("\n")} - {""}
+    return words | {word.replace("ё", "е") for word in words}
+
+
 def lexicon(labels, at_least):
-    """(sorted hashes, log-probs) of the words seen `at_least` times."""
+    """(sorted hashes, log-probs) of the words seen `at_least` times and of the dictionary's; a word not seen so often
+    gets the log-prob of one occurrence."""
     counts = {}
     for s in labels:
         for w in s.split():
             counts[w] = counts.get(w, 0) + 1
     total = sum(counts.values())
-    table = {word_hash(w): np.log(n / total) for w, n in counts.items() if n >= at_least}
-    print("words: %d of %d distinct, %.2f %% of running words" % (
+    table = {word_hash(w): np.log(1 / total) for w in dictionary() if len(w) < LONGEST_WORD}
+    table.update({word_hash(w): np.log(n / total) for w, n in counts.items() if n >= at_least})
+    print("words: %d, %d distinct in the text, %.2f %% of its running words are seen often enough" % (
         len(table), len(counts), 100 * sum(n for n in counts.values() if n >= at_least) / total))
     hashes = np.array(sorted(table), np.uint32)
     return hashes, np.array([table[h] for h in hashes.tolist()])

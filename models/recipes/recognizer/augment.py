@@ -1,6 +1,7 @@
 """Signals: log-mel, resampling, noises, rooms and channels. Mono float32 at 16 kHz unless said otherwise."""
 import glob
 import os
+import subprocess
 
 import numpy as np
 import soundfile
@@ -133,6 +134,43 @@ def chords(rng, n):
     return x / (np.abs(x).max() + 1e-9)
 
 
+def gusts(rng, n):
+    """Wind, rustle, surf, applause: noise of one or two bands whose level wanders, sometimes of single drops. Unit RMS."""
+    x = np.zeros(n, np.float32)
+    for _ in range(rng.integers(1, 3)):
+        low = rng.uniform(40, 2000)
+        sos = signal.butter(2, [low, min(7800, low * rng.uniform(1.5, 12))], "bandpass", fs=RATE, output="sos")
+        source = rng.standard_normal(n + 2000)
+        if rng.random() < 0.45:  # rain, crackle: from single drops to a hiss
+            source = (rng.random(n + 2000) < 10 ** rng.uniform(-3.5, -1)) * rng.exponential(1, n + 2000)
+        y = signal.sosfilt(sos, source)[2000:]
+        if rng.random() < 0.7:
+            knots = np.arange(0, n + RATE, int(RATE * rng.uniform(0.15, 1.5)))
+            y = y * db(np.interp(np.arange(n), knots, rng.normal(0, rng.uniform(2, 9), len(knots))))
+        x += (y / (np.sqrt(np.mean(y * y)) + 1e-9)).astype(np.float32) * rng.uniform(0.3, 1)
+    return x / (np.sqrt(np.mean(x * x)) + 1e-9)
+
+
+def grains(rng, n):
+    """Birds, squeaks, beeps, whistles, plucked strings: many short tones that glide or ring. Peak 1."""
+    x = np.zeros(n + 2 * RATE, np.float32)
+    low, high = np.sort(np.exp(rng.uniform(np.log(90), np.log(6500), 2)))
+    length, plucked = np.exp(rng.uniform(np.log(0.03), np.log(0.8))), rng.random() < 0.5
+    harmonics = int(rng.integers(1, 9)) if plucked else int(rng.integers(1, 4))
+    for _ in range(rng.integers(1, max(2, int(n / RATE * rng.uniform(1, 10))) + 1)):
+        m = int(length * rng.uniform(0.5, 2) * RATE) + 16
+        t = np.arange(m, dtype=np.float32) / RATE
+        f = rng.uniform(low, high) + (0 if plucked else rng.normal(0, 1) * rng.uniform(0, 4000)) * t
+        phase = 2 * np.pi * np.cumsum(np.clip(f, 60, 7500)) / RATE
+        decay = np.exp(-t * rng.uniform(2, 12)) if plucked else np.hanning(m)
+        y = sum(np.sin(k * phase) * rng.uniform(0.3, 1) / k * np.exp(-t * k * rng.uniform(0, 4))
+                for k in range(1, harmonics + 1) if f.max() * k < 7600 or k == 1)
+        at = rng.integers(0, n)
+        x[at:at + m] += (y * decay * rng.uniform(0.2, 1))[:len(x) - at]
+    x = x[:n]
+    return x / (np.abs(x).max() + 1e-9)
+
+
 _recorded = {}
 
 
@@ -178,6 +216,10 @@ def background(rng, n, babble=None):
         x = clicks(rng, n) + 0.02 * coloured(rng, n, 1)
     elif kind < 0.42:
         x = chords(rng, n)
+    elif kind < 0.52:
+        x = gusts(rng, n)
+    elif kind < 0.58:
+        x = grains(rng, n) + 0.02 * coloured(rng, n, 1)
     else:
         x = coloured(rng, n, rng.uniform(-0.5, 2.2))
     if rng.random() < 0.35:  # slow modulation
@@ -234,6 +276,38 @@ def telephone(x):
     c = np.sign(y) * np.log1p(255 * np.abs(y)) / np.log(256)
     c = np.round(c * 127) / 127
     return (np.sign(c) * np.expm1(np.abs(c) * np.log(256)) / 255 * p).astype(np.float32)
+
+
+CODECS = {"gsm": (["-ar", "8000", "-c:a", "libgsm", "-f", "gsm"], ["-f", "gsm", "-ar", "8000"]),
+          "opus": (["-ar", "16000", "-c:a", "libopus", "-b:a", "%dk", "-f", "ogg"], ["-f", "ogg"]),
+          "mp3": (["-ar", "16000", "-c:a", "libmp3lame", "-b:a", "%dk", "-f", "mp3"], ["-f", "mp3"]),
+          "speex": (["-ar", "8000", "-c:a", "libspeex", "-b:a", "%dk", "-f", "ogg"], ["-f", "ogg"])}
+BITRATES = {"gsm": [0], "opus": [6, 8, 12, 16, 24], "mp3": [16, 24, 32], "speex": [8, 11, 15]}
+
+
+def codec(rng, x):
+    """x after one of the codecs of telephony and the web, by ffmpeg; x itself where ffmpeg or the codec is missing."""
+    name = str(rng.choice(sorted(CODECS)))
+    kbps = int(rng.choice(BITRATES[name]))
+    options, source = CODECS[name]
+    options = [o % kbps if "%" in o else o for o in options]
+    raw = ["-f", "f32le", "-ar", str(RATE), "-ac", "1"]
+    run = lambda args, data: subprocess.run(["ffmpeg", "-v", "quiet", *args, "pipe:1"], input=data, capture_output=True,
+                                            timeout=20).stdout
+    try:
+        coded = run([*raw, "-i", "pipe:0", "-ac", "1", *options], x.astype(np.float32).tobytes())
+        y = np.frombuffer(run([*source, "-i", "pipe:0", *raw], coded), np.float32)
+    except (OSError, subprocess.TimeoutExpired):
+        return x
+    if len(y) < 0.8 * len(x):
+        return x
+    # What the decoders leave of the codec's delay is found by correlation, so the labels in time stay true.
+    m = min(len(x), len(y), 8 * RATE)
+    size = fft.next_fast_len(2 * m, True)
+    match = fft.irfft(fft.rfft(y[:m], size) * np.conj(fft.rfft(x[:m], size)), size)
+    lag = int(np.argmax(match[:2400]))
+    y = y[lag:lag + len(x)]
+    return np.pad(y, (0, len(x) - len(y))).astype(np.float32)
 
 
 def speech_frames(x, hop=HOP, threshold=-35.0, close=12):

@@ -8,7 +8,7 @@ Running it again with more hours and another mix adds shards to those that exist
 A shard (`.npz`, uncompressed): mel uint8 (frames, 80) at 100 Hz; clip_start int64 (clips + 1) frame offsets, each a
 multiple of 4 frames; token uint8 and token_start (clips + 1); speech uint8 (frames); seg_clip, seg_frame, seg_token:
 first frame and first token of every sentence inside its clip; kind uint8 (clips): 0 kk, 1 ru, 2 mixed, 3 speechless,
-4 human.
+4 human, 5 Russian of `concatenative.py`.
 """
 import argparse
 import csv
@@ -27,10 +27,10 @@ import speakers
 import text
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-CACHE = os.path.join(HERE, "..", ".cache", "recognizer")
+CACHE = os.environ.get("RECOGNIZER_CACHE", os.path.join(HERE, "..", ".cache", "recognizer"))
 HUMAN = os.path.join(HERE, "..", "..", "..", "test", "fixtures", "speech", "asterisk-ru-core")
 MAX_SECONDS = 22.0
-KINDS = {"kk": 0, "ru": 1, "mixed": 2, "none": 3, "human": 4}
+KINDS = {"kk": 0, "ru": 1, "mixed": 2, "none": 3, "human": 4, "concatenative": 5}
 
 
 def speakable(s):
@@ -127,11 +127,30 @@ def human(rng):
     return A.resample(x, int(441 * rng.uniform(0.82, 1.2))), label
 
 
+_concatenative = None
+
+
+def concatenative(rng, voice=None):
+    """(samples, label, voice) of one clip of `concatenative.py`, of that voice if one is named, each voice as often.
+    Resampled by a random factor."""
+    global _concatenative
+    if _concatenative is None:
+        _concatenative = {}
+        for path in sorted(glob.glob(os.path.join(CACHE, "concatenative", "*", "index.tsv"))):
+            with open(path, encoding="utf-8") as f:
+                rows = [line.rstrip("\n").split("\t") for line in f]
+            _concatenative[rows[0][1]] = [(os.path.join(os.path.dirname(path), name), label) for name, _, label in rows]
+    voice = voice or str(rng.choice(sorted(_concatenative)))
+    path, label = _concatenative[voice][rng.integers(len(_concatenative[voice]))]
+    x = soundfile.read(path, dtype="float32")[0]
+    return A.resample(x, int(320 * rng.uniform(0.84, 1.18))), label, voice
+
+
 def speechless(rng, n):
     """n samples of anything but speech."""
     x = np.zeros(n, np.float32)
     for _ in range(rng.integers(1, 3)):
-        kind = rng.integers(0, 7)
+        kind = rng.integers(0, 13)
         level = A.db(rng.uniform(-50, -3))
         if kind == 0:
             x += A.clicks(rng, n) * level
@@ -143,6 +162,10 @@ def speechless(rng, n):
             x += A.hum(rng, n) * level * 0.3
         elif kind == 4:
             pass  # digital silence
+        elif kind < 8:
+            x += A.gusts(rng, n) * level * 0.25
+        elif kind < 11:
+            x += A.grains(rng, n) * level
         else:
             x += A.background(rng, n) * level * 0.25
     if rng.random() < 0.3:  # on and off
@@ -151,27 +174,33 @@ def speechless(rng, n):
     return np.clip(x, -1, 1)
 
 
-def clip(rng, variants, noisy, pool, mix):
+def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037):
     """One clip: (samples, label, speech frames at 100 Hz, [(first frame, first token)], kind).
 
     noisy: 0 nearly clean, 1 full augmentation. pool: recent speech for babble. mix: shares of kk, ru, mixed clips.
+    recorded: shares of human and concatenative clips. silent: share of speechless ones.
     """
     r = rng.random()
-    if r < 0.037:
-        n = int(rng.uniform(1, 6) * 25) * A.FRAME
+    if r < silent:
+        n = int(rng.uniform(1, 9) * 25) * A.FRAME
         x = speechless(rng, n)
         return x, "", np.zeros(n // A.HOP, bool), [(0, 0)], "none"
-    kind = "human" if r < 0.07 else str(rng.choice(["kk", "ru", "mixed"], p=mix))
+    if r < silent + sum(recorded):
+        kind = "human" if r < silent + recorded[0] else "concatenative"
+    else:
+        kind = str(rng.choice(["kk", "ru", "mixed"], p=mix))
     count = 1 + int(rng.random() < 0.32) + int(rng.random() < 0.10)
     if kind == "human":
         count += int(rng.integers(0, 3))
-    voice = Speaker(rng, variants)
+    voice, taken = Speaker(rng, variants), None
     lead = rng.uniform(0.1, 1.0) if rng.random() < 0.85 else rng.uniform(0, 0.1)
     parts = [np.zeros(int(lead * A.RATE), np.float32)]
     total, label, segments = len(parts[0]), "", []
     for i in range(count):
         if kind == "human":
             x, t = human(rng)
+        elif kind == "concatenative":
+            x, t, taken = concatenative(rng, taken)
         else:
             if i and rng.random() < 0.25:
                 voice = Speaker(rng, variants)
@@ -200,7 +229,7 @@ def clip(rng, variants, noisy, pool, mix):
         return None  # too fast for one symbol per 40 ms
     speech = A.speech_frames(np.pad(dry, (0, length - end)))
     x = dry
-    strong = noisy or kind == "human"
+    strong = noisy or kind in ("human", "concatenative")
     if rng.random() < (0.75 if strong else 0.6):
         x = A.spectral(rng, x, eq=rng.random() < 0.7, reverb=rng.random() < (0.4 if strong else 0.15),
                        lowpass=rng.random() < (0.12 if strong else 0.04))
@@ -213,6 +242,8 @@ def clip(rng, variants, noisy, pool, mix):
         x = x + A.coloured(rng, len(x), rng.uniform(0, 1.5)) * np.sqrt(power) * A.db(-rng.uniform(38, 60))
     if rng.random() < (0.14 if strong else 0.05):
         x = A.telephone(x)
+    elif strong and rng.random() < 0.1:
+        x = A.codec(rng, x)
     x = x * (A.db(rng.uniform(-26, -0.5)) / (np.abs(x).max() + 1e-9))
     if rng.random() < 0.04:
         x = np.clip(x * A.db(rng.uniform(1, 9)), -1, 1)
@@ -226,13 +257,13 @@ def clip(rng, variants, noisy, pool, mix):
     return np.pad(x, (0, length - end)).astype(np.float32), label, speech, segments, kind
 
 
-def make_shard(path, seed, hours, noisy, mix):
+def make_shard(path, seed, hours, noisy, mix, recorded, silent):
     rng = np.random.default_rng(seed)
     variants, _unseen = speakers.variants()
     mels, tokens, speech, seg, kinds = [], [], [], [], []
     clip_start, token_start, pool, total = [0], [0], [], 0
     while total < hours * 360000:
-        c = clip(rng, variants, noisy, pool, mix)
+        c = clip(rng, variants, noisy, pool, mix, recorded, silent)
         if c is None:
             continue
         x, label, sp, segments, kind = c
@@ -259,6 +290,9 @@ def main():
     p.add_argument("--hours", type=float, default=54, help="distinct audio in all")
     p.add_argument("--clean-hours", type=float, default=20)
     p.add_argument("--mix", type=float, nargs=3, default=[0.45, 0.40, 0.15], help="shares of kk, ru, mixed clips")
+    p.add_argument("--recorded", type=float, nargs=2, default=[0.033, 0.0], help="shares of human and concatenative clips")
+    p.add_argument("--silent", type=float, default=0.037, help="share of speechless clips")
+    p.add_argument("--drawn", type=int, default=0, help="voice variants with random formants, beside espeak-ng's own")
     p.add_argument("--shard-hours", type=float, default=0.5)
     p.add_argument("--workers", type=int, default=1)
     p.add_argument("--seed", type=int, default=1)
@@ -269,6 +303,13 @@ def main():
         text.corpus(name)
     for name in ("kk", "ru"):
         text.word_counts(name)
+    if a.drawn:
+        folder = os.path.join(CACHE, "espeak-%d" % a.drawn)
+        # In a process of its own, since it loads the library with the data of the system.
+        maker = multiprocessing.get_context("fork").Process(target=speakers.invent, args=(folder, a.drawn, a.seed))
+        maker.start()
+        maker.join()
+        os.environ["ESPEAK_DATA_PATH"] = folder
     os.makedirs(a.out, exist_ok=True)
     count, clean = int(np.ceil(a.hours / a.shard_hours)), int(np.ceil(a.clean_hours / a.shard_hours))
     todo = [(i, 0) for i in range(count)]
@@ -282,7 +323,8 @@ def main():
                 continue
             seed = a.seed * 1000003 + i * 101 + tries
             proc = multiprocessing.get_context("fork").Process(target=make_shard,
-                                                               args=(path, seed, a.shard_hours, noisy, a.mix))
+                                                               args=(path, seed, a.shard_hours, noisy, a.mix, a.recorded,
+                                                                     a.silent))
             proc.start()
             running.append((proc, time.time(), i, tries))
         time.sleep(0.2)

@@ -7,6 +7,7 @@ import ctypes
 import ctypes.util
 import glob
 import os
+import shutil
 
 import numpy as np
 
@@ -40,7 +41,8 @@ def _load():
             _chunks.append(np.ctypeslib.as_array(wav, shape=(n,)).copy())
         return 0
 
-    rate = lib.espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, None, 0)
+    path = os.environ.get("ESPEAK_DATA_PATH")
+    rate = lib.espeak_Initialize(AUDIO_OUTPUT_SYNCHRONOUS, 0, path.encode() if path else None, 0)
     if rate != RATE:
         raise RuntimeError("espeak-ng gives %d samples per second, expected %d" % (rate, RATE))
     _callback = proto(on_samples)  # a reference must live as long as the library
@@ -64,6 +66,39 @@ def variants():
     names = sorted(os.path.basename(p) for p in glob.glob(os.path.join(data_path(), "voices", "!v", "*")))
     seen = [n for n in names if n not in UNSEEN and n not in EXCLUDED and " " not in n]
     return [""] + seen, [n for n in UNSEEN if n in names]
+
+
+def invent(folder, count, seed):
+    """Copies the espeak-ng data to `folder` with `count` more variants, `drawn000` ...: formants, voicing, breath and
+    intonation at random. Used when ESPEAK_DATA_PATH names the folder before the library is loaded."""
+    target = os.path.join(folder, "espeak-ng-data")
+    if os.path.exists(target):
+        return folder
+    shutil.copytree(data_path(), target + ".part")
+    # The library lists at most 349 voices and variants; the languages that are not spoken here make room.
+    shutil.rmtree(os.path.join(target + ".part", "voices", "mb"), ignore_errors=True)
+    for path in glob.glob(os.path.join(target + ".part", "lang", "**"), recursive=True):
+        if os.path.isfile(path) and not os.path.basename(path).startswith(("kk", "ru", "en")):
+            os.remove(path)
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        base = rng.uniform(75, 240)
+        length = (base / 140) ** 0.22 * rng.uniform(0.92, 1.08)  # a higher voice mostly has a shorter tract
+        lines = ["language variant", "name Drawn%03d" % i,
+                 "pitch %d %d" % (base * rng.uniform(0.8, 0.95), base * rng.uniform(1.1, 1.6)),
+                 "flutter %d" % rng.integers(0, 9), "roughness %d" % rng.integers(0, 4),
+                 "voicing %d" % rng.integers(60, 150), "consonants %d %d" % tuple(rng.integers(60, 130, 2))]
+        tilt = rng.uniform(-12, 6)
+        for f in range(9):
+            lines.append("formant %d %d %d %d" % (f, 100 * length * rng.uniform(0.94, 1.06),
+                                                  np.clip(100 + tilt * f + rng.normal(0, 15), 20, 160),
+                                                  rng.uniform(75, 170)))
+        if rng.random() < 0.3:
+            lines.append("breath " + " ".join("%d" % v for v in rng.integers(0, 12, 8)))
+        with open(os.path.join(target + ".part", "voices", "!v", "drawn%03d" % i), "w") as f:
+            f.write("\n".join(lines) + "\n")
+    os.rename(target + ".part", target)
+    return folder
 
 
 def speak(text, language, variant="", rate=165, pitch=50, pitch_range=50):

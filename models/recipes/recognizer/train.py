@@ -25,7 +25,7 @@ from model import Recognizer, parameters
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(HERE, "..", ".cache", "recognizer")
-RU = 1  # kind of a Russian clip, see generate.py
+RU = (1, 5)  # kinds of Russian clips, see generate.py
 RU_SHARE = 0.42  # of the time: Russian clips are shorter, faster and spelled further from their sound
 CURRICULUM = 0.25  # share of the run on nearly clean shards only
 SILENCE = float(np.log(A.MEL_FLOOR))
@@ -58,7 +58,7 @@ class Shards:
             before = self.past.get(name)
             self.uses = np.concatenate([self.uses, before if before is not None and len(before) == n else np.full(
                 n, max(0.0, np.median(self.uses) - 0.7) if len(self.uses) else 0.0)])
-            self.russian = np.concatenate([self.russian, z["kind"] == RU])
+            self.russian = np.concatenate([self.russian, np.isin(z["kind"], RU)])
             self.frames += length.sum()
 
     def used(self):
@@ -197,6 +197,8 @@ def main():
     p.add_argument("--lr", type=float, default=2e-3)
     p.add_argument("--warmup", type=int, default=300, help="steps")
     p.add_argument("--frames", type=int, default=8192, help="mel frames a batch (8192 = 82 s)")
+    p.add_argument("--init", help="checkpoint whose averaged weights a new run starts from (fine-tuning)")
+    p.add_argument("--curriculum", type=float, default=CURRICULUM, help="share of the run on nearly clean shards only")
     p.add_argument("--shards", default=os.path.join(CACHE, "shards"))
     p.add_argument("--out", default=CACHE)
     p.add_argument("--model-dir", default=export.MODEL_DIR)
@@ -214,8 +216,11 @@ def main():
     shards.refresh()
     model = Recognizer().to(a.device)
     mean, std = shards.statistics()
-    model.mel_mean.copy_(torch.tensor(mean))
-    model.mel_std.copy_(torch.tensor(std))
+    if a.init:
+        model.load_state_dict(torch.load(a.init, map_location=a.device)["ema"])
+    else:
+        model.mel_mean.copy_(torch.tensor(mean))
+        model.mel_std.copy_(torch.tensor(std))
     decay = [q for q in model.parameters() if q.ndim > 1]
     other = [q for q in model.parameters() if q.ndim <= 1]
     opt = torch.optim.AdamW([dict(params=decay, weight_decay=0.02), dict(params=other, weight_decay=0.0)], lr=a.lr,
@@ -271,7 +276,7 @@ def main():
         shards.refresh()
         progress = (spent + time.time() - began) / 60 / a.minutes
         longest = 600 if step < 300 else 10000
-        for group in shards.batches(rng, a.frames, progress < CURRICULUM, longest):
+        for group in shards.batches(rng, a.frames, progress < a.curriculum, longest):
             now = spent + time.time() - began
             if now >= a.minutes * 60:
                 done = True

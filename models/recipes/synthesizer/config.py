@@ -57,5 +57,11 @@ VOICES = [
     Voice("dauren", "Dauren", "kk+m7", "male",
           "low and even, unhurried",
           "news, long reading, instructions and telephone menus", (68.0, 190.0)),
+    Voice("saule", "Saule", "kk+steph", "female",
+          "soft and calm, narrow intonation",
+          "bedtime and meditation texts, quiet guidance, long listening", (110.0, 260.0)),
+    Voice("timur", "Timur", "kk+Nguyen", "male",
+          "bright and brisk, high for a man",
+          "advertisements, sport, navigation and short messages", (80.0, 240.0)),
 ]
 DEFAULT_VOICE = "aigul"

@@ -157,8 +157,10 @@ def main():
 
     write("heldout", test, splits, gain, log_mel)
     mels = write("train", train, splits, gain, log_mel)
-    frames = np.concatenate(mels[:2000]).astype(np.float32)
-    np.savez(os.path.join(CACHE, "statistics.npz"), mean=frames.mean(0), std=frames.std(0))
+    statistics = os.path.join(CACHE, "statistics.npz")
+    if not os.path.exists(statistics):  # weights that are trained further keep the normalisation they know
+        frames = np.concatenate(mels[:2000]).astype(np.float32)
+        np.savez(statistics, mean=frames.mean(0), std=frames.std(0))
     with open(os.path.join(CACHE, "prepare.json"), "w") as file:
         json.dump({"hours_per_voice": options.hours, "seed": options.seed, "failed": failed, "gains": gain,
                    "splits": {}, "utterances": len(train)}, file)

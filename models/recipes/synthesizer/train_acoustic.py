@@ -40,6 +40,17 @@ def validate(model, heldout, device, seed=7):
     return {key: round(value / count, 4) for key, value in sums.items()}
 
 
+def widen(model, trained):
+    """Loads weights trained on fewer voices; a new voice starts as the mean of the known ones."""
+    own = model.state_dict()
+    for name, value in trained.items():
+        missing = own[name].shape[0] - value.shape[0] if value.dim() else 0
+        if missing > 0:
+            value = torch.cat([value, value.mean(0, keepdim=True).expand(missing, *value.shape[1:])])
+        own[name] = value
+    model.load_state_dict(own)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=55.0)
@@ -48,6 +59,7 @@ def main():
     parser.add_argument("--rate", type=float, default=1.2e-3)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--save-minutes", type=float, default=5.0)
+    parser.add_argument("--init", help="acoustic.pt of fewer voices that a new run starts from")
     parser.add_argument("--export", action="store_true")
     parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
@@ -56,6 +68,8 @@ def main():
     torch.manual_seed(options.seed)
     device, path = torch.device(options.device), os.path.join(CACHE, "acoustic.pt")
     model, average = Acoustic().to(device), Acoustic().to(device)
+    if options.init:
+        widen(model, torch.load(options.init, map_location=device)["average"])
     average.load_state_dict(model.state_dict())
     # Weight decay only where it means something: matrices, not gains and biases.
     matrices = [p for p in model.parameters() if p.dim() > 1]

@@ -36,6 +36,7 @@ def main():
     parser.add_argument("--frames", type=int, default=96)
     parser.add_argument("--rate", type=float, default=2e-3)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--init", help="vocoder.pt whose averaged weights a new run starts from")
     parser.add_argument("--resume", action="store_true")
     options = parser.parse_args()
     if options.device == "cpu":
@@ -44,6 +45,8 @@ def main():
     device, path = torch.device(options.device), os.path.join(CACHE, "vocoder.pt")
     model = Vocoder().to(device)
     average = Vocoder().to(device)
+    if options.init:
+        model.load_state_dict(torch.load(options.init, map_location=device)["average"])
     average.load_state_dict(model.state_dict())
     optimizer = torch.optim.AdamW(model.parameters(), lr=options.rate, betas=(0.9, 0.99), weight_decay=0.01)
     step, elapsed, curve = 0, 0.0, []

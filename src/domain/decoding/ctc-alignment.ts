@@ -4,6 +4,10 @@ const BLANK = 0;
 
 /** Where each token of a known text was heard, and how sure the model was of it. */
 export interface CtcAlignment extends FramedTokens {
+  /** Log-prob of each token in the clearest of its frames. */
+  readonly bestLogProbs: ArrayLike<number>;
+  /** How much likelier the tokens' frames are than blanks in their place, natural log. */
+  readonly evidence: number;
   /** Geometric mean over tokens of each one's best probability in its frames, 0 to 1; 1 for no tokens. */
   readonly confidence: number;
 }
@@ -92,18 +96,22 @@ export class CtcAligner {
     const firstFrames = new Array<number>(tokens.length).fill(0);
     const lastFrames = new Array<number>(tokens.length).fill(-1);
     const best = new Array<number>(tokens.length).fill(Number.NEGATIVE_INFINITY);
+    let evidence = 0;
     let label = lastLabel;
     for (let frame = frames - 1; frame >= 0; frame--) {
       if ((label & 1) === 1) {
         const index = label >> 1;
         firstFrames[index] = frame;
         if (lastFrames[index] === -1) lastFrames[index] = frame;
-        best[index] = Math.max(best[index]!, logProbs[frame * this.#width + tokens[index]!]!);
+        const row = frame * this.#width;
+        const logProb = logProbs[row + tokens[index]!]!;
+        best[index] = Math.max(best[index]!, logProb);
+        evidence += logProb - logProbs[row + BLANK]!;
       }
       label -= this.#steps[frame * labelCount + label]!;
     }
     const sum = best.reduce((total, logProb) => total + logProb, 0);
     const confidence = tokens.length === 0 ? 1 : Math.exp(sum / tokens.length);
-    return { tokens, firstFrames, lastFrames, confidence };
+    return { tokens, firstFrames, lastFrames, bestLogProbs: best, evidence, confidence };
   }
 }

@@ -21,6 +21,11 @@ export class GreedyDecoder {
     return this.#frameCount;
   }
 
+  /** Tokens so far; text changes only when this does. */
+  get tokenCount(): number {
+    return this.#tokens.length;
+  }
+
   /** Tokens so far and the frames they were heard in. */
   get tokens(): FramedTokens {
     return { tokens: this.#tokens, firstFrames: this.#firstFrames, lastFrames: this.#lastFrames };
@@ -40,12 +45,25 @@ export class GreedyDecoder {
     const width = this.#vocabulary.length;
     for (let frame = 0; frame < frames; frame++) {
       const row = frame * width;
-      let best = BLANK;
-      for (let token = 1; token < width; token++) {
-        if (logProbs[row + token]! > logProbs[row + best]!) best = token;
-      }
-      this.#take(best, logProbs[row + best]!);
+      const best = bestToken(logProbs, row, width);
+      this.take(best, logProbs[row + best]!);
     }
+  }
+
+  /** Takes one frame whose best output is known already. */
+  take(best: number, logProb: number): void {
+    if (best !== BLANK) {
+      if (best === this.#lastBest) {
+        this.#lastFrames[this.#lastFrames.length - 1] = this.#frameCount;
+      } else {
+        this.#tokens.push(best);
+        this.#firstFrames.push(this.#frameCount);
+        this.#lastFrames.push(this.#frameCount);
+      }
+    }
+    this.#lastBest = best;
+    this.#logProbSum += logProb;
+    this.#frameCount++;
   }
 
   words(timing?: FrameTiming): TimedWord[] {
@@ -61,21 +79,15 @@ export class GreedyDecoder {
     this.#lastBest = BLANK;
     this.#logProbSum = 0;
   }
+}
 
-  #take(best: number, logProb: number): void {
-    if (best !== BLANK) {
-      if (best === this.#lastBest) {
-        this.#lastFrames[this.#lastFrames.length - 1] = this.#frameCount;
-      } else {
-        this.#tokens.push(best);
-        this.#firstFrames.push(this.#frameCount);
-        this.#lastFrames.push(this.#frameCount);
-      }
-    }
-    this.#lastBest = best;
-    this.#logProbSum += logProb;
-    this.#frameCount++;
+/** The most likely output of the row that begins at `offset`, the first of equals. */
+export function bestToken(logProbs: Float32Array, offset: number, width: number): number {
+  let best = BLANK;
+  for (let token = 1; token < width; token++) {
+    if (logProbs[offset + token]! > logProbs[offset + best]!) best = token;
   }
+  return best;
 }
 
 /** Greedy decoding of a whole utterance. */

@@ -18,7 +18,8 @@ export interface TokenModel {
   hasWord(wordHash: number): boolean;
 }
 
-interface Header {
+/** First part of a model file. */
+export interface LanguageModelHeader {
   readonly version: number;
   readonly order: number;
   readonly vocabulary: readonly string[];
@@ -48,7 +49,7 @@ export class LanguageModel implements TokenModel {
   readonly #logProbCodes: Float64Array;
   readonly #backoffCodes: Float64Array;
 
-  private constructor(header: Header, reader: SectionReader) {
+  private constructor(header: LanguageModelHeader, reader: SectionReader) {
     const { nodeCount, arcCount, wordCount } = header;
     this.order = header.order;
     this.vocabulary = header.vocabulary;
@@ -74,8 +75,8 @@ export class LanguageModel implements TokenModel {
    * @throws {SpeechError} `MODEL_BROKEN` when it is cut short, of another format or another version
    */
   static parse(bytes: Uint8Array): LanguageModel {
-    const reader = new SectionReader(bytes);
-    return new LanguageModel(parseHeader(reader), reader);
+    const { header, sections } = readLanguageModelHeader(bytes);
+    return new LanguageModel(header, new SectionReader(sections));
   }
 
   /** Bytes held by the tables. */
@@ -118,22 +119,45 @@ export class LanguageModel implements TokenModel {
   }
 }
 
-function parseHeader(reader: SectionReader): Header {
+/**
+ * The header of a model file and what comes after it.
+ * @throws {SpeechError} `MODEL_BROKEN` for another format or another version
+ */
+export function readLanguageModelHeader(bytes: Uint8Array): {
+  header: LanguageModelHeader;
+  sections: Uint8Array;
+} {
+  const reader = new SectionReader(bytes);
   const magic = String.fromCharCode(...reader.bytes(4));
-  if (magic !== MAGIC) throw broken(`it must start with ${MAGIC}, found ${JSON.stringify(magic)}`);
-  let header: Header;
+  if (magic !== MAGIC)
+    throw brokenLanguageModel(`it must start with ${MAGIC}, found ${JSON.stringify(magic)}`);
+  let header: LanguageModelHeader;
   try {
     header = JSON.parse(new TextDecoder().decode(reader.bytes(reader.words(1)[0]!)));
   } catch (error) {
-    throw broken("its header cannot be read", error);
+    throw brokenLanguageModel("its header cannot be read", error);
   }
   if (header.version !== SUPPORTED_VERSION) {
-    throw broken(`version must be ${SUPPORTED_VERSION}, found ${header.version}`);
+    throw brokenLanguageModel(`version must be ${SUPPORTED_VERSION}, found ${header.version}`);
   }
   if (!(header.nodeCount > 0 && header.nodeCount < MAX_STATES)) {
-    throw broken(`nodeCount must be 1 to ${MAX_STATES - 1}, found ${header.nodeCount}`);
+    throw brokenLanguageModel(`nodeCount must be 1 to ${MAX_STATES - 1}, found ${header.nodeCount}`);
   }
-  return header;
+  return { header, sections: reader.rest };
+}
+
+/**
+ * Outputs of the recogniser and of its language model must be the same.
+ * @throws {SpeechError} `MODEL_BROKEN`
+ */
+export function requireVocabulary(
+  model: { readonly vocabulary: readonly string[] },
+  vocabulary: readonly string[],
+): void {
+  const different = vocabulary.findIndex((output, token) => output !== model.vocabulary[token]);
+  if (different < 0 && model.vocabulary.length === vocabulary.length) return;
+  const found = `${model.vocabulary.length} outputs against ${vocabulary.length}`;
+  throw brokenLanguageModel(`its vocabulary must be the recogniser's, found ${found}`);
 }
 
 /** First arc of every state, and the end of the last. */
@@ -141,7 +165,7 @@ function runStarts(counts: Uint8Array, arcCount: number): Uint32Array {
   const starts = new Uint32Array(counts.length + 1);
   for (let i = 0; i < counts.length; i++) starts[i + 1] = starts[i]! + counts[i]!;
   if (starts[counts.length] !== arcCount) {
-    throw broken(`arcs must add up to ${arcCount}, found ${starts[counts.length]}`);
+    throw brokenLanguageModel(`arcs must add up to ${arcCount}, found ${starts[counts.length]}`);
   }
   return starts;
 }
@@ -179,7 +203,7 @@ function linkStates(
       targets[arc] = ((isState ? nextState++ : shorterTarget) << 8) | codes[arc]!;
     }
   }
-  if (nextState !== stateCount) throw broken(`states must be ${stateCount}, found ${nextState}`);
+  if (nextState !== stateCount) throw brokenLanguageModel(`states must be ${stateCount}, found ${nextState}`);
   return { targets, suffix };
 }
 
@@ -209,9 +233,15 @@ class SectionReader {
     this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
+  /** Everything that was not read yet. */
+  get rest(): Uint8Array {
+    return this.#bytes.subarray(this.#position);
+  }
+
   bytes(count: number): Uint8Array {
     const end = this.#position + count;
-    if (end > this.#bytes.length) throw broken(`it must have ${end} bytes, found ${this.#bytes.length}`);
+    if (end > this.#bytes.length)
+      throw brokenLanguageModel(`it must have ${end} bytes, found ${this.#bytes.length}`);
     const section = this.#bytes.subarray(this.#position, end);
     this.#position = end;
     return section;
@@ -226,6 +256,6 @@ class SectionReader {
   }
 }
 
-function broken(reason: string, cause?: unknown): SpeechError {
+export function brokenLanguageModel(reason: string, cause?: unknown): SpeechError {
   return new SpeechError("MODEL_BROKEN", `Cannot read the language model: ${reason}`, { cause });
 }

@@ -1,10 +1,9 @@
-import { CtcAligner } from "./ctc-alignment.js";
+import type { HotWords } from "./hot-words.js";
 import type { TokenModel } from "./language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "./lexicon.js";
 import { logAdd } from "./log-add.js";
 import { PrefixTree } from "./prefix-tree.js";
 import { Ranking } from "./ranking.js";
-import { DEFAULT_TIMING, type FrameTiming, type TimedWord, textOf, timedWords } from "./words.js";
 
 const BLANK = 0;
 const IMPOSSIBLE = Number.NEGATIVE_INFINITY;
@@ -30,13 +29,29 @@ export const DEFAULT_CANDIDATES_PER_FRAME = 12;
 /** Found by `bench/evaluate/tune.ts`: below it the error stays the same and the time doubles. */
 export const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
 
-export interface BeamSearchResult {
-  readonly text: string;
-  readonly words: TimedWord[];
-  /** Of the acoustic model in the chosen text, 0 to 1; see `CtcAlignment`. */
-  readonly confidence: number;
+export function withDefaults(options: BeamSearchOptions): Required<BeamSearchOptions> {
+  return {
+    candidatesPerFrame: DEFAULT_CANDIDATES_PER_FRAME,
+    candidateFloor: DEFAULT_CANDIDATE_FLOOR,
+    ...options,
+  };
+}
+
+/** A text that a search has found. */
+export interface Hypothesis {
+  /** Without blanks, and without a space at the end. */
+  readonly tokens: ArrayLike<number>;
   /** Log-prob of the text in the audio, all paths that the beam kept, plus the text's own score. */
   readonly score: number;
+}
+
+/** The texts that are left in the beam, best first; one at least. */
+export type Hypotheses = readonly [Hypothesis, ...Hypothesis[]];
+
+/** A search for the text of an utterance; not re-entrant. */
+export interface TokenSearch {
+  /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
+  search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses;
 }
 
 /**
@@ -44,35 +59,31 @@ export interface BeamSearchResult {
  *
  * A prefix is ranked by log(sum of its paths) + weight * log P(text) + bonuses. A space never opens a text and never
  * follows a space. Ties go to the prefix that was in the beam first, then to the lower token, so equal input gives
- * equal output. Keeps its workspace between calls; not re-entrant.
+ * equal output. Keeps its workspace between calls; not re-entrant. This is the reference of `native/beam`, which must
+ * find the same.
  *
  * @see Hannun et al., 2014, "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional RNNs".
  */
-export class PrefixBeamSearch {
-  readonly #vocabulary: readonly string[];
+export class PrefixBeamSearch implements TokenSearch {
+  readonly #width: number;
   readonly #model: TokenModel | null;
   readonly #options: Required<BeamSearchOptions>;
   readonly #space: number;
   readonly #tree = new PrefixTree();
-  readonly #aligner: CtcAligner;
   #beam: Beam;
   #nextBeam: Beam;
   readonly #candidates: Int32Array;
   readonly #ranking: Ranking;
   /** For each beam slot and token: the frame in which that child was in the beam already. */
   readonly #coveredAt: Int32Array;
+  #hotWords: HotWords | null = null;
 
   constructor(vocabulary: readonly string[], model: TokenModel | null, options: BeamSearchOptions) {
-    this.#vocabulary = vocabulary;
+    this.#width = vocabulary.length;
     this.#model = model;
-    this.#options = {
-      candidatesPerFrame: DEFAULT_CANDIDATES_PER_FRAME,
-      candidateFloor: DEFAULT_CANDIDATE_FLOOR,
-      ...options,
-    };
+    this.#options = withDefaults(options);
     const { beamWidth, candidatesPerFrame } = this.#options;
     this.#space = vocabulary.indexOf(" ");
-    this.#aligner = new CtcAligner(vocabulary.length);
     this.#beam = new Beam(beamWidth);
     this.#nextBeam = new Beam(beamWidth);
     this.#candidates = new Int32Array(Math.min(candidatesPerFrame, vocabulary.length - 1));
@@ -80,27 +91,15 @@ export class PrefixBeamSearch {
     this.#coveredAt = new Int32Array(beamWidth * vocabulary.length);
   }
 
-  /**
-   * @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows
-   * @param timing of frame 0 and of a frame, for the words
-   */
-  decode(logProbs: Float32Array, frames: number, timing: FrameTiming = DEFAULT_TIMING): BeamSearchResult {
+  search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses {
+    this.#hotWords = hotWords;
     this.#start();
     for (let frame = 0; frame < frames; frame++) this.#step(logProbs, frame);
-    const { node, score } = this.#best();
-    const tokens = this.#tree.tokensOf(node);
-    if (tokens.at(-1) === this.#space) tokens.pop();
-    const aligned = this.#aligner.align(logProbs, frames, tokens);
-    return {
-      text: textOf(tokens, this.#vocabulary),
-      words: timedWords(aligned, this.#vocabulary, timing),
-      confidence: aligned.confidence,
-      score,
-    };
+    return this.#hypotheses();
   }
 
   #start(): void {
-    this.#tree.reset(this.#model?.startState ?? 0, EMPTY_WORD_HASH);
+    this.#tree.reset(this.#model?.startState ?? 0, EMPTY_WORD_HASH, this.#hotWords?.startState ?? 0);
     this.#tree.slot[0] = 0;
     this.#beam.count = 1;
     this.#beam.node[0] = 0;
@@ -110,7 +109,7 @@ export class PrefixBeamSearch {
   }
 
   #step(logProbs: Float32Array, frame: number): void {
-    const row = frame * this.#vocabulary.length;
+    const row = frame * this.#width;
     const candidateCount = this.#chooseCandidates(logProbs, row);
     this.#ranking.clear();
     this.#stay(logProbs, row, frame);
@@ -122,7 +121,7 @@ export class PrefixBeamSearch {
   #chooseCandidates(logProbs: Float32Array, row: number): number {
     const chosen = this.#candidates;
     let count = 0;
-    for (let token = 1; token < this.#vocabulary.length; token++) {
+    for (let token = 1; token < this.#width; token++) {
       const logProb = logProbs[row + token]!;
       if (logProb < this.#options.candidateFloor) continue;
       if (count === chosen.length && logProb <= logProbs[row + chosen[count - 1]!]!) continue;
@@ -152,11 +151,11 @@ export class PrefixBeamSearch {
         if (parentSlot >= 0) {
           const from = tree.token[parent] === token ? beam.blank[parentSlot]! : beam.total[parentSlot]!;
           repeat = logAdd(repeat, from + logProbs[row + token]!);
-          this.#coveredAt[parentSlot * this.#vocabulary.length + token] = frame;
+          this.#coveredAt[parentSlot * this.#width + token] = frame;
         }
       }
       const score = logAdd(blank, repeat) + tree.textScore[node]!;
-      this.#ranking.offer(score, slot, -1, blank, repeat, 0, 0, tree.textScore[node]!);
+      this.#ranking.offer(score, slot, -1, blank, repeat, 0, 0, 0, tree.textScore[node]!);
     }
   }
 
@@ -165,6 +164,7 @@ export class PrefixBeamSearch {
     const beam = this.#beam;
     const tree = this.#tree;
     const ranking = this.#ranking;
+    const hotWords = this.#hotWords;
     const { characterBonus, wordBonus, languageModelWeight } = this.#options;
     for (let slot = 0; slot < beam.count; slot++) {
       const node = beam.node[slot]!;
@@ -172,14 +172,19 @@ export class PrefixBeamSearch {
       const textScore = tree.textScore[node]!;
       for (let i = 0; i < candidateCount; i++) {
         const token = this.#candidates[i]!;
-        if (this.#coveredAt[slot * this.#vocabulary.length + token] === frame) continue;
+        if (this.#coveredAt[slot * this.#width + token] === frame) continue;
         const isSpace = token === this.#space;
         if (isSpace && (node === 0 || last === this.#space)) continue;
         const acoustic = (token === last ? beam.blank[slot]! : beam.total[slot]!) + logProbs[row + token]!;
-        // The language model can only lower this, so most candidates are dropped without asking it.
-        const bound = acoustic + textScore + characterBonus + (isSpace ? Math.max(0, -wordBonus) : 0);
-        if (bound <= ranking.worst || acoustic === IMPOSSIBLE) continue;
         let childScore = textScore + characterBonus;
+        let hotState = 0;
+        if (hotWords !== null) {
+          hotState = hotWords.advance(tree.hotState[node]!, token);
+          childScore += hotWords.scoreOf(tree.hotState[node]!, hotState);
+        }
+        // The language model can only lower this, so most candidates are dropped without asking it.
+        const bound = acoustic + childScore + (isSpace ? Math.max(0, -wordBonus) : 0);
+        if (bound <= ranking.worst || acoustic === IMPOSSIBLE) continue;
         let state = 0;
         if (this.#model !== null) {
           state = this.#model.advance(tree.state[node]!, token);
@@ -187,7 +192,8 @@ export class PrefixBeamSearch {
           if (isSpace && !this.#model.hasWord(tree.wordHash[node]!)) childScore -= wordBonus;
         }
         const wordHash = isSpace ? EMPTY_WORD_HASH : extendWordHash(tree.wordHash[node]!, token);
-        ranking.offer(acoustic + childScore, slot, token, IMPOSSIBLE, acoustic, state, wordHash, childScore);
+        const score = acoustic + childScore;
+        ranking.offer(score, slot, token, IMPOSSIBLE, acoustic, state, wordHash, hotState, childScore);
       }
     }
   }
@@ -207,8 +213,14 @@ export class PrefixBeamSearch {
       if (token >= 0) {
         node = tree.find(from, token);
         if (node < 0) {
-          const textScore = ranking.textScore[entry]!;
-          node = tree.add(from, token, ranking.state[entry]!, ranking.wordHash[entry]!, textScore);
+          node = tree.add(
+            from,
+            token,
+            ranking.state[entry]!,
+            ranking.wordHash[entry]!,
+            ranking.hotState[entry]!,
+            ranking.textScore[entry]!,
+          );
         }
       }
       next.node[slot] = node;
@@ -220,20 +232,27 @@ export class PrefixBeamSearch {
     this.#nextBeam = beam;
   }
 
-  /** The best prefix when the text ends here: its last word is complete, and a word or sentence end follows. */
-  #best(): { node: number; score: number } {
-    let best = { node: 0, score: IMPOSSIBLE };
+  #hypotheses(): Hypotheses {
+    const found: Hypothesis[] = [];
     for (let slot = 0; slot < this.#beam.count; slot++) {
       const node = this.#beam.node[slot]!;
       const acoustic = logAdd(this.#beam.blank[slot]!, this.#beam.token[slot]!);
       const score = acoustic + this.#tree.textScore[node]! + this.#endScore(node);
-      if (score > best.score) best = { node, score };
+      const tokens = this.#tree.tokensOf(node);
+      if (tokens.at(-1) === this.#space) tokens.pop();
+      found.push({ tokens, score });
     }
-    return best;
+    // The sort is stable: among equals the one that was in the beam first comes first.
+    const [best, ...others] = found.sort((a, b) => b.score - a.score);
+    // Frames without any possible output leave nothing alive: nothing was said.
+    return [best ?? { tokens: [], score: IMPOSSIBLE }, ...others];
   }
 
+  /** What the text's end adds: its last word is complete, and a word or sentence end follows. */
   #endScore(node: number): number {
-    if (this.#model === null || node === 0 || this.#tree.token[node] === this.#space) return 0;
+    // A hot word that is not complete by now has earned nothing.
+    const broken = this.#hotWords === null ? 0 : -this.#hotWords.credit[this.#tree.hotState[node]!]!;
+    if (this.#model === null || node === 0 || this.#tree.token[node] === this.#space) return broken;
     const state = this.#tree.state[node]!;
     this.#model.advance(state, BLANK);
     let logProb = this.#model.logProb;
@@ -242,7 +261,7 @@ export class PrefixBeamSearch {
       logProb = logAdd(logProb, this.#model.logProb);
     }
     const isKnown = this.#model.hasWord(this.#tree.wordHash[node]!);
-    return this.#options.languageModelWeight * logProb + (isKnown ? 0 : -this.#options.wordBonus);
+    return broken + this.#options.languageModelWeight * logProb + (isKnown ? 0 : -this.#options.wordBonus);
   }
 }
 

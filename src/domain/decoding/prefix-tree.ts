@@ -12,6 +12,8 @@ export class PrefixTree {
   state = new Uint32Array(0);
   /** Hash of the letters since the last space. */
   wordHash = new Uint32Array(0);
+  /** State of the hot words' automaton after the prefix; 0 without hot words. */
+  hotState = new Int32Array(0);
   /** Everything the prefix's text adds to its acoustic score. */
   textScore = new Float64Array(0);
   /** Its place in the current beam, or -1. */
@@ -25,13 +27,14 @@ export class PrefixTree {
   }
 
   /** Drops every node and makes the root, which is node 0. */
-  reset(rootState: number, emptyWordHash: number): void {
+  reset(rootState: number, emptyWordHash: number, hotState: number): void {
     this.#table.fill(0);
     this.#count = 1;
     this.parent[0] = NONE;
     this.token[0] = 0;
     this.state[0] = rootState;
     this.wordHash[0] = emptyWordHash;
+    this.hotState[0] = hotState;
     this.textScore[0] = 0;
     this.slot[0] = NONE;
   }
@@ -46,13 +49,21 @@ export class PrefixTree {
   }
 
   /** Adds a node that `find` did not know. */
-  add(parent: number, token: number, state: number, wordHash: number, textScore: number): number {
+  add(
+    parent: number,
+    token: number,
+    state: number,
+    wordHash: number,
+    hotState: number,
+    textScore: number,
+  ): number {
     if (this.#count === this.parent.length) this.#grow(this.#count * 2);
     const node = this.#count++;
     this.parent[node] = parent;
     this.token[node] = token;
     this.state[node] = state;
     this.wordHash[node] = wordHash;
+    this.hotState[node] = hotState;
     this.textScore[node] = textScore;
     this.slot[node] = NONE;
     this.#insert(node);
@@ -78,6 +89,7 @@ export class PrefixTree {
     this.token = grown(this.token, new Uint8Array(capacity));
     this.state = grown(this.state, new Uint32Array(capacity));
     this.wordHash = grown(this.wordHash, new Uint32Array(capacity));
+    this.hotState = grown(this.hotState, new Int32Array(capacity));
     this.textScore = grown(this.textScore, new Float64Array(capacity));
     this.slot = grown(this.slot, new Int32Array(capacity));
     let tableSize = 1;

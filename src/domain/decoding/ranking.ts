@@ -12,6 +12,7 @@ export class Ranking {
   readonly acoustic: Float64Array;
   readonly state: Uint32Array;
   readonly wordHash: Uint32Array;
+  readonly hotState: Int32Array;
   readonly textScore: Float64Array;
 
   constructor(capacity: number) {
@@ -23,6 +24,7 @@ export class Ranking {
     this.acoustic = new Float64Array(capacity);
     this.state = new Uint32Array(capacity);
     this.wordHash = new Uint32Array(capacity);
+    this.hotState = new Int32Array(capacity);
     this.textScore = new Float64Array(capacity);
   }
 
@@ -44,6 +46,7 @@ export class Ranking {
     acoustic: number,
     state: number,
     wordHash: number,
+    hotState: number,
     textScore: number,
   ): void {
     const { order } = this;
@@ -60,6 +63,7 @@ export class Ranking {
     this.acoustic[entry] = acoustic;
     this.state[entry] = state;
     this.wordHash[entry] = wordHash;
+    this.hotState[entry] = hotState;
     this.textScore[entry] = textScore;
   }
 }

@@ -5,6 +5,11 @@ export interface TimedWord {
   readonly end: number;
 }
 
+/** A word and how sure it is, 0 to 1; see `wordConfidences`. */
+export interface ScoredWord extends TimedWord {
+  readonly confidence: number;
+}
+
 /** How frames become seconds. */
 export interface FrameTiming {
   readonly frameSeconds: number;
@@ -22,7 +27,10 @@ export interface FramedTokens {
 /** 40 ms frames from the start of the audio. */
 export const DEFAULT_TIMING: FrameTiming = { frameSeconds: 0.04, offsetSeconds: 0 };
 
-/** Splits tokens at spaces; a word lasts from the first frame of its first letter to the end of its last letter's. */
+/**
+ * Splits tokens at spaces, which are tokens of their own or begin one; a word lasts from the first frame of its first
+ * letter to the end of its last letter's.
+ */
 export function timedWords(
   framed: FramedTokens,
   vocabulary: readonly string[],
@@ -32,11 +40,9 @@ export function timedWords(
   let word = "";
   let first = 0;
   for (let i = 0; i <= framed.tokens.length; i++) {
-    const character = i < framed.tokens.length ? vocabulary[framed.tokens[i]!]! : " ";
-    if (character !== " ") {
-      if (word === "") first = i;
-      word += character;
-    } else if (word !== "") {
+    const piece = i < framed.tokens.length ? vocabulary[framed.tokens[i]!]! : " ";
+    const beginsWord = piece.startsWith(" ");
+    if (beginsWord && word !== "") {
       words.push({
         word,
         start: secondsOf(framed.firstFrames[first]!, timing),
@@ -44,6 +50,9 @@ export function timedWords(
       });
       word = "";
     }
+    const letters = beginsWord ? piece.slice(1) : piece;
+    if (word === "") first = i;
+    word += letters;
   }
   return words;
 }
@@ -52,8 +61,9 @@ export function timedWords(
 export function textOf(tokens: ArrayLike<number>, vocabulary: readonly string[]): string {
   let text = "";
   for (let i = 0; i < tokens.length; i++) {
-    const character = vocabulary[tokens[i]!]!;
-    if (character !== " " || (text !== "" && !text.endsWith(" "))) text += character;
+    const piece = vocabulary[tokens[i]!]!;
+    const isAfterSpace = text === "" || text.endsWith(" ");
+    text += isAfterSpace && piece.startsWith(" ") ? piece.slice(1) : piece;
   }
   return text.trimEnd();
 }

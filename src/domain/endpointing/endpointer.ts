@@ -48,6 +48,8 @@ export type EndpointEvent =
       readonly startFrame: number;
       readonly endFrame: number;
       readonly reason: EndpointReason;
+      /** The utterance was ended in the middle of speech: what follows belongs to the same run of it. */
+      readonly isMidSpeech: boolean;
     };
 
 const NO_EVENTS: readonly EndpointEvent[] = [];
@@ -81,13 +83,18 @@ export class Endpointer {
   /** No utterance may begin before this frame. */
   #earliestStart = 0;
 
-  /** @throws {RangeError} when the options contradict each other */
-  constructor(options: Partial<EndpointerOptions> = {}) {
+  /**
+   * @param isMidSpeech frame 0 follows the end of an utterance that was ended in the middle of speech
+   * @throws {RangeError} when the options contradict each other
+   */
+  constructor(options: Partial<EndpointerOptions> = {}, isMidSpeech = false) {
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
     // One frame more than the window: a cut looks at the frame before it.
     this.#probabilities = new Float32Array(this.#options.cutWindowFrames + 1);
     this.#speechFlags = new Uint8Array(this.#options.cutWindowFrames + 1);
+    this.#isSpeech = isMidSpeech;
+    this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
   }
 
   /** Frames seen so far. */
@@ -130,7 +137,8 @@ export class Endpointer {
 
   /** Ends the open utterance now; the speech so far is its end. Nothing happens between utterances. */
   finalizeNow(): readonly EndpointEvent[] {
-    return this.#isOpen ? [this.#end(this.#speechEnd, "finalize")] : NO_EVENTS;
+    if (!this.#isOpen) return NO_EVENTS;
+    return [this.#end(this.#speechEnd, "finalize", this.#speechEnd === this.#frameCount)];
   }
 
   #step(frame: number, isSpeech: boolean): EndpointEvent | null {
@@ -138,7 +146,7 @@ export class Endpointer {
     if (!this.#isOpen) return this.#speechRun >= this.#options.openingFrames ? this.#start(frame) : null;
     if (isSpeech) return this.#extend(frame);
     const silenceFrames = frame + 1 - this.#speechEnd;
-    if (silenceFrames >= this.#options.pauseFrames) return this.#end(this.#speechEnd, "pause");
+    if (silenceFrames >= this.#options.pauseFrames) return this.#end(this.#speechEnd, "pause", false);
     if (silenceFrames !== this.#halfwayFrames) return null;
     return {
       type: "halfway",
@@ -163,22 +171,21 @@ export class Endpointer {
     return wasHalfway ? { type: "resumed", utterance: this.#utterance, startFrame: this.#startFrame } : null;
   }
 
-  #end(endFrame: number, reason: EndpointReason): EndpointEvent {
+  #end(endFrame: number, reason: EndpointReason, isMidSpeech: boolean): EndpointEvent {
     this.#isOpen = false;
     this.#earliestStart = endFrame;
-    return { type: "ended", utterance: this.#utterance, startFrame: this.#startFrame, endFrame, reason };
+    const startFrame = this.#startFrame;
+    return { type: "ended", utterance: this.#utterance, startFrame, endFrame, reason, isMidSpeech };
   }
 
   /** Ends the utterance in its best gap and takes the frames after it again, as the begin of the next one. */
   #cut(latest: EndpointEvent | null, speechEndBefore: number): readonly EndpointEvent[] {
     const events: EndpointEvent[] = latest === null ? [] : [latest];
     const cutFrame = this.#bestGap();
-    events.push(this.#end(Math.min(cutFrame, speechEndBefore), "too-long"));
+    const isMidSpeech = this.#speechFlags[(cutFrame - 1) % this.#speechFlags.length] === 1;
+    events.push(this.#end(Math.min(cutFrame, speechEndBefore), "too-long", isMidSpeech));
     // Inside a run of speech the rest belongs to the same run, however short it is: it opens at once.
-    this.#speechRun =
-      this.#speechFlags[(cutFrame - 1) % this.#speechFlags.length] === 1
-        ? this.#options.openingFrames - 1
-        : 0;
+    this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
     for (let frame = cutFrame; frame < this.#frameCount; frame++) {
       const event = this.#step(frame, this.#speechFlags[frame % this.#speechFlags.length] === 1);
       if (event !== null) events.push(event);

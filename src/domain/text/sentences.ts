@@ -6,10 +6,11 @@ const LETTER = "\\p{L}\\p{M}";
 const CANDIDATE = /[.!?…]+["'»”’“)\]]*|\n/gu;
 /** Abbreviations that go on even before a capital. */
 const LEADING_ABBREVIATION =
-  /^(?:проф|акад|док|ред|тел|мыс|қ|обл|ауд|а|көш|даң|пәт|ул|им|г|св|см|т|№|dr|mr|mrs|prof|st|vs)$/iu;
+  /^(?:проф|акад|док|ред|тел|мыс|қар|сал|қ|обл|респ|мкр|шағ|бас|нұсқ|сур|кес|ауд|а|көш|даң|пәт|ул|им|пр|просп|корп|кв|стр|рис|табл|гл|пп|ст|г|св|см|т|№|dr|mr|mrs|prof|st|vs)$/iu;
 /** Abbreviations that may stand last: a capital after them begins a sentence. */
 const TRAILING_ABBREVIATION =
   /(?:^|[^\p{L}])(?:т\.\s?б|т\.\s?с\.\s?с|т\.\s?т|б\.\s?з(?:\.\s?[бд])?|жж?|ғғ?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
+const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,}\p{L}$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
 /**
@@ -40,15 +41,29 @@ export function splitIntoSentences(text: string): string[] {
  * otherwise, inside a word only when it is longer than a piece. Letters and marks stay in order, none is lost.
  */
 export function splitIntoPieces(spoken: string, longest: number = LONGEST_PIECE_CHARACTERS): string[] {
-  const pieces: string[] = [];
-  let rest = spoken.trim();
-  while (rest.length > longest) {
-    const at = pieceEnd(rest, longest);
-    pieces.push(rest.slice(0, at).trimEnd());
-    rest = rest.slice(at).trimStart();
-  }
-  if (rest !== "") pieces.push(rest);
-  return pieces;
+  return pieceRanges(spoken, longest).map(({ start, end }) => spoken.slice(start, end));
+}
+
+/** Where the pieces of `splitIntoPieces` are, without the spaces around them: [start, end), UTF-16 units. */
+export function pieceRanges(
+  spoken: string,
+  longest: number = LONGEST_PIECE_CHARACTERS,
+): { readonly start: number; readonly end: number }[] {
+  const ranges: { start: number; end: number }[] = [];
+  const add = (start: number, end: number) => {
+    ranges.push({ start, end: start + spoken.slice(start, end).trimEnd().length });
+    return end + gapAt(spoken, end);
+  };
+  const last = spoken.trimEnd().length;
+  let start = gapAt(spoken, 0);
+  while (last - start > longest) start = add(start, start + pieceEnd(spoken.slice(start, last), longest));
+  if (start < last) add(start, last);
+  return ranges;
+}
+
+function gapAt(text: string, at: number): number {
+  const rest = text.slice(at);
+  return rest.length - rest.trimStart().length;
 }
 
 function isBoundary(text: string, at: number, end: number, hasCapitals: boolean): boolean {
@@ -63,7 +78,8 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   const startsLow = /^\s+[«"“'(]?\p{Ll}/u.test(after);
   if (startsLow && (marks.startsWith("…") || marks.startsWith("..."))) return false;
   if (marks[0] !== "." || marks.length > 1) return true;
-  return isFullStop(text.slice(Math.max(0, at - 40), at), startsLow, hasCapitals);
+  const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ -])/u.test(after);
+  return isFullStop(text.slice(Math.max(0, at - 40), at), { startsLow, goesOnWithNumber, hasCapitals });
 }
 
 /** A line that goes on in lower case was only wrapped. */
@@ -78,14 +94,23 @@ function isDirectSpeech(marks: string, after: string): boolean {
   return /["'»”’“)\]]$/u.test(marks) && /^\s+\p{Ll}/u.test(after);
 }
 
-function isFullStop(before: string, startsLow: boolean, hasCapitals: boolean): boolean {
-  if (TRAILING_ABBREVIATION.test(`${before}.`)) return !startsLow;
+interface Surroundings {
+  readonly startsLow: boolean;
+  readonly goesOnWithNumber: boolean;
+  readonly hasCapitals: boolean;
+}
+
+function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }: Surroundings): boolean {
+  // "2024 ж. 12 мамыр" goes on, "XX ғ. V" too; a capital begins a sentence.
+  if (TRAILING_ABBREVIATION.test(`${before}.`)) return !startsLow && !goesOnWithNumber;
+  // Letters with dots: "т.ғ.д.", "ф.-м.ғ.к."
+  if (DOTTED_LETTERS.test(before)) return false;
   const word = new RegExp(`[${LETTER}\\d№]+$`, "u").exec(before)?.[0] ?? "";
   if (LEADING_ABBREVIATION.test(word)) return false;
   // An initial: one capital.
   if (/^\p{Lu}$/u.test(word)) return false;
   // The number of a list item.
-  if (/^\d{1,3}$/.test(word) && /(?:^|\n)[ \t]*\d{1,3}$/u.test(before)) return false;
+  if (/^(?:\d{1,3}|[IVXІХ]{1,5})$/u.test(word) && /(?:^|\n)[ \t]*[\dIVXІХ]{1,5}$/u.test(before)) return false;
   return !(startsLow && hasCapitals);
 }
 

@@ -1,6 +1,13 @@
 import type { Migration } from "../migrate.js";
 import { organizationsAndKeys } from "./0001-organizations-and-keys.js";
 import { ledger } from "./0002-ledger.js";
+import { idempotencyKeys } from "./0003-idempotency-keys.js";
+import { consoleTables } from "./0004-console.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
-export const MIGRATIONS: readonly Migration[] = [organizationsAndKeys, ledger];
+export const MIGRATIONS: readonly Migration[] = [
+  organizationsAndKeys,
+  ledger,
+  idempotencyKeys,
+  consoleTables,
+];

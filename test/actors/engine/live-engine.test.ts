@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import fc from "fast-check";
 import type { LiveEngine } from "../../../actors/engine/live-engine.js";
+import { decideLive, type LiveState } from "../../../actors/session/live-decision.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { liveEngine } from "../../support/engines.js";
@@ -70,6 +71,54 @@ test("text once sent as final is never said again, and partials belong to the ut
   assert.ok(finalCount > 0);
   assert.equal(listener.events[0]?.type, "ready");
   assert.equal(listener.events.at(-1)?.type, "finished");
+});
+
+for (const withFault of [false, true]) {
+  test(`partials only grow until their final${withFault ? ", also over a lost worker" : ""}`, async () => {
+    const listener = new LiveListener(engine);
+    const half = DIALOGUE.length / 3;
+    await listener.writeAll(cut(DIALOGUE.subarray(0, half), [1_600]));
+    if (withFault) engine.injectFault();
+    await listener.writeAll(cut(DIALOGUE.subarray(half), [1_600]));
+    await listener.finish();
+    let state: LiveState = { phase: "listening", acceptedSamples: 0, shown: null };
+    let [utterance, promised, partialCount] = [0, "", 0];
+    for (const event of listener.events) {
+      const decision = decideLive(state, { type: "event", event }, RATE_HZ);
+      state = decision.state;
+      if (event.type === "final") [utterance, promised] = [event.utterance + 1, ""];
+      for (const effect of decision.effects) {
+        if (effect.type !== "send-event" || effect.event.type !== "partial") continue;
+        assert.equal(effect.event.utterance, utterance);
+        assert.ok(effect.event.text.startsWith(promised), `"${effect.event.text}" after "${promised}"`);
+        promised = [...effect.event.text].slice(0, effect.event.stable).join("");
+        partialCount++;
+      }
+    }
+    const told = listener.events.filter((event) => event.type === "partial").length;
+    assert.ok(partialCount > 4, `${partialCount} partials`);
+    // Nothing is withheld while one worker does it all: a causal encoder's greedy text never changes its mind.
+    if (!withFault) assert.equal(partialCount, told);
+  });
+}
+
+test("hot words are heard in their session, and in no other one", async () => {
+  const recording = joined(silence(0.3), speech("asterisk-ru-core/conf-lockednow.wav"), silence(0.5));
+  const hotWords = ["конференция", "закрыта"].map((text) => ({ text, characterScore: 1 }));
+  const [expecting, other] = [new LiveListener(engine, { hotWords }), new LiveListener(engine)];
+  await Promise.all([expecting.writeAll([recording]), other.writeAll([recording])]);
+  await Promise.all([expecting.finish(), other.finish()]);
+  assert.equal(expecting.text, "эта конференция теперь закрыта");
+  assert.notEqual(other.text, expecting.text);
+});
+
+test("hot words of the highest score put nothing into silence, noise and tones", async () => {
+  const hotWords = ["а", "не", "сәлем", "конференция"].map((text) => ({ text, characterScore: 5 }));
+  const audio = joined(silence(1), noise(2, 0.01), tone(2, [440, 660]), silence(1));
+  assert.deepEqual(
+    (await finalsOf(engine, cut(audio, [1_600]), { hotWords })).filter(({ text }) => text !== ""),
+    [],
+  );
 });
 
 test("a client that wants no partials gets the same finals and no partial", async () => {
@@ -182,6 +231,42 @@ test("beyond 60 s of audio that waits no sample is taken", async () => {
   }
   assert.ok(taken < minute);
   listener.stream.release();
+});
+
+test("a longest utterance is cut, and partials of the next begin at the cut", async () => {
+  // Pauses of the recordings are shorter than the threshold: only the length ends an utterance.
+  const listener = new LiveListener(engine, { endOfUtteranceMs: 2_000 });
+  // From where the best gap within 30 s lies seconds before the end of them.
+  const endless = joined(...Array<Int16Array>(10).fill(KAZAKH)).subarray(3 * RATE_HZ);
+  await listener.writeAll(cut(endless, [1_600]));
+  await listener.finish();
+  const [first] = listener.finals;
+  assert.ok(first !== undefined && first.endSample > 24 * RATE_HZ && first.endSample <= 30 * RATE_HZ);
+  const next = listener.events.find((event) => event.type === "partial" && event.utterance === 1);
+  assert.ok(next?.type === "partial");
+  const seconds = (next.endSample - next.startSample) / RATE_HZ;
+  assert.ok(seconds > 1, `the cut is ${seconds} s before the first partial after it`);
+  // Half of it may be the pause it was cut in. Half a second of speech, all that used to be kept, is about five letters.
+  assert.ok(next.text.length > 4 * seconds, `${next.text} in ${seconds} s`);
+});
+
+test("sessions that speak are spread over the workers, and those that do not take none", async () => {
+  const pair = await liveEngine({ workerCount: 2 });
+  await pair.start();
+  const silent = Array.from({ length: 8 }, () => new LiveListener(pair));
+  for (const listener of silent) await listener.seen(isReady);
+  assert.deepEqual(pair.laneLoads, [0, 0]);
+  const speaking = Array.from({ length: 4 }, () => new LiveListener(pair));
+  for (const listener of speaking) await listener.writeAll(cut(RUSSIAN, [1_600]));
+  assert.deepEqual(pair.laneLoads, [2, 2]);
+  const alone = await finalsOf(engine, [RUSSIAN]);
+  for (const listener of speaking) {
+    await listener.finish();
+    assert.deepEqual(listener.finals, alone);
+  }
+  for (const listener of silent) await listener.finish();
+  assert.deepEqual([pair.sessionCount, ...pair.laneLoads], [0, 0, 0]);
+  await pair.stop();
 });
 
 test("audio after finish is not taken", async () => {

@@ -16,6 +16,8 @@ const JOB: SynthesisJob = {
 /** Far more steps than anything waits for: a job that is certainly still running when it is cancelled. */
 const LONG_JOB: SynthesisJob = { ...JOB, nfe: 64 };
 const RATE_HZ = 24_000;
+const PIECES_PER_WORKER = 32;
+const QUEUE_CAPACITY = 256;
 
 let engine: SynthesisEngine;
 
@@ -98,13 +100,59 @@ test("a cancelled job ends within a step, and the worker is free for the next on
 
 test("a job cancelled while it waits never reaches the worker", async () => {
   const [running, waiting] = [new AbortController(), new AbortController()];
-  const first = speak(LONG_JOB, running.signal);
-  const second = speak(LONG_JOB, waiting.signal);
+  const onWorker = Array.from({ length: PIECES_PER_WORKER }, () =>
+    assert.rejects(speak(LONG_JOB, running.signal), hasCode("CANCELLED")),
+  );
+  const oneMore = assert.rejects(speak(LONG_JOB, waiting.signal), hasCode("CANCELLED"));
   waiting.abort();
-  assert.equal(engine.jobCount, 1);
-  await assert.rejects(second, hasCode("CANCELLED"));
+  assert.equal(engine.jobCount, PIECES_PER_WORKER);
+  await oneMore;
   running.abort();
-  await assert.rejects(first, hasCode("CANCELLED"));
+  await Promise.all(onWorker);
+});
+
+test("after a cancel the model runs once at most", async () => {
+  for (const waitMs of [1, 5, 20, 40, 80]) {
+    const abort = new AbortController();
+    const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    const runsBefore = engine.modelRuns;
+    abort.abort();
+    await cancelled;
+    await whileRunning();
+    const runs = engine.modelRuns - runsBefore;
+    assert.ok(runs <= 1, `${runs} runs were begun after a cancel at ${waitMs} ms`);
+  }
+});
+
+test("parts come while a piece is being made, and together they are the piece", async () => {
+  const parts: number[] = [];
+  let partCount = 0;
+  const job = { ...JOB, spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады." };
+  const { pcm } = await engine.speak(job, new AbortController().signal, {
+    urgency: { kind: "first" },
+    onPcm: (part) => {
+      partCount++;
+      parts.push(...part);
+    },
+  });
+  assert.deepEqual(parts, [...pcm]);
+  assert.ok(partCount > 2, `${partCount} parts`);
+});
+
+test("somebody who has just come is served before the rest, and the rest is not forgotten", async () => {
+  const order: string[] = [];
+  const note = (name: string) => () => order.push(name);
+  const { signal } = new AbortController();
+  const rest = engine.speak({ ...JOB, nfe: 32 }, signal).then(note("rest"));
+  await whileRunning();
+  const soonDry = { kind: "heard", runsDryAtMs: performance.now() + 1_500 } as const;
+  await Promise.all([
+    rest,
+    engine.speak({ ...JOB, nfe: 16 }, signal, { urgency: soonDry }).then(note("heard")),
+    engine.speak(JOB, signal, { urgency: { kind: "first" } }).then(note("first")),
+  ]);
+  assert.deepEqual(order, ["first", "heard", "rest"]);
 });
 
 test("a job cancelled before it came is refused", async () => {
@@ -126,7 +174,7 @@ test("a job that the model cannot speak fails alone", async () => {
 });
 
 test("a full queue refuses, and what waits in it can still be cancelled", async () => {
-  const aborts = Array.from({ length: 1 + 256 }, () => new AbortController());
+  const aborts = Array.from({ length: PIECES_PER_WORKER + QUEUE_CAPACITY }, () => new AbortController());
   const accepted = aborts.map(({ signal }) => speak(LONG_JOB, signal));
   const outcomes = Promise.allSettled(accepted);
   await assert.rejects(speak(JOB), hasCode("ENGINE_BUSY"));

@@ -9,7 +9,7 @@ const WINDOW_MS = 30_000;
 const MAX_RESTARTS = 3;
 
 /** A supervisor over fake children: each start waits in `starts` until the test settles it. */
-function supervised() {
+function supervised(changes: { readonly provenAfterMs?: number } = {}) {
   const starts: Deferred<FakeChild>[] = [];
   const log: string[] = [];
   const clock = { nowMs: 0 };
@@ -23,6 +23,7 @@ function supervised() {
       },
       maxRestarts: MAX_RESTARTS,
       windowMs: WINDOW_MS,
+      ...changes,
       onUp: () => log.push("up"),
       onDown: (reason) => log.push(`down: ${reason.message}`),
       onGiveUp: (reason) => log.push(`gave up: ${reason.message}`),
@@ -121,6 +122,24 @@ test("restarts outside the window are forgotten", async () => {
   }
   assert.equal(supervisor.child, child);
   assert.ok(!log.some((line) => line.startsWith("gave up")));
+});
+
+test("the end of a child that has served for a while costs nothing of the budget", async () => {
+  const { supervisor, log, clock, start, fail, comeUp } = supervised({ provenAfterMs: 500 });
+  let child = await start();
+  for (let restart = 0; restart < MAX_RESTARTS * 3; restart++) {
+    clock.nowMs += 500;
+    await fail(child, "once more");
+    child = await comeUp();
+  }
+  assert.equal(supervisor.child, child);
+  for (let restart = 0; restart < MAX_RESTARTS; restart++) {
+    clock.nowMs += 499;
+    await fail(child, "too soon");
+    child = await comeUp();
+  }
+  await fail(child, "the last straw");
+  assert.equal(log.at(-1), "gave up: the last straw");
 });
 
 test("starts that fail count against the same budget", async () => {

@@ -10,7 +10,7 @@ import { deferred, settled } from "../../support/deferred.js";
 import { FreeMeter } from "../../support/free-meter.js";
 
 const REFERENCE = { id: "req_1", organizationId: "org_1" };
-const PIECE = { pcm: new Int16Array(4), sampleRateHz: 24_000 };
+const PIECE = { pcm: new Int16Array(4), sampleRateHz: 24_000, endsSentence: true };
 const TRANSCRIPT: TimedTranscript = {
   segments: [],
   sampleCountIn: 8_000,
@@ -27,7 +27,7 @@ function speaking({ fails = false } = {}) {
     billedCharacters: 30,
     sampleRateHz: 24_000,
     charactersThrough: [10, 20, 30],
-    async *sentences() {
+    async *chunks() {
       yield PIECE;
       yield PIECE;
       if (stops.length > 0) throw new SpeechError("CANCELLED", "stopped");
@@ -42,32 +42,39 @@ function speaking({ fails = false } = {}) {
 /** Reads as the stream route does: charges before the first piece, completes after the last. */
 async function stream(billed: BilledSynthesis, onPiece: (count: number) => void = () => {}) {
   let count = 0;
-  for await (const _ of billed.sentences()) {
-    if (count === 0) await billed.charge("begun");
+  for await (const _ of billed.chunks()) {
+    if (count === 0) await billed.charge();
     onPiece(++count);
   }
-  await billed.complete();
+  billed.complete();
 }
 
 test("a synthesis is held, charged with its first audio, and final when complete", async () => {
   const { meter, billed } = speaking();
   await stream(billed);
   billed.stop("client-left");
-  assert.deepEqual(meter.calls, ["hold", "charge begun", "complete"]);
+  assert.deepEqual(meter.calls, [
+    "hold",
+    "charge",
+    "delivered 10",
+    "delivered 20",
+    "delivered 30",
+    "complete",
+  ]);
 });
 
 test("a synthesis that fails half way is paid up to what was delivered", async () => {
   const { meter, billed } = speaking({ fails: true });
   await assert.rejects(stream(billed), /the worker is gone/);
   billed.stop("client-left");
-  assert.deepEqual(meter.calls, ["hold", "charge begun", "refund 20"]);
+  assert.deepEqual(meter.calls, ["hold", "charge", "delivered 10", "delivered 20", "refund 20"]);
 });
 
 test("a synthesis that fails before its first audio costs nothing", async () => {
   const { meter, billed } = speaking({ fails: true });
   const whole = async () => {
-    for await (const _ of billed.sentences());
-    await billed.charge("whole");
+    for await (const _ of billed.chunks());
+    await billed.charge();
   };
   await assert.rejects(whole, /the worker is gone/);
   assert.deepEqual(meter.calls, ["hold", "release"]);
@@ -83,7 +90,7 @@ for (const [reason, call] of [
       if (count === 2) billed.stop(reason);
     };
     await assert.rejects(stream(billed, stopAtSecond), /stopped/);
-    assert.deepEqual(meter.calls, ["hold", "charge begun", call]);
+    assert.deepEqual(meter.calls, ["hold", "charge", "delivered 10", call]);
   });
 }
 
@@ -113,7 +120,9 @@ test("a file is held when its length is known and charged with its result", asyn
   await tellLength(TRANSCRIPT);
   work.resolve(TRANSCRIPT);
   assert.equal((await billed.transcript).creditsCharged, 7);
-  assert.deepEqual(meter.calls, ["hold", "charge whole"]);
+  billed.complete();
+  billed.stop("service-stops");
+  assert.deepEqual(meter.calls, ["hold", "charge", "complete"]);
 });
 
 test("a file that fails or whose client leaves is released", async () => {

@@ -12,8 +12,8 @@ import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 
 const RATE_HZ = 16_000;
 const FOUR_HOURS_SAMPLES = 4 * 3_600 * RATE_HZ;
-const LISTENING: LiveState = { phase: "listening", acceptedSamples: 0 };
-const DRAINING: LiveState = { phase: "draining", acceptedSamples: RATE_HZ, closeCode: 1000 };
+const LISTENING: LiveState = { phase: "listening", acceptedSamples: 0, shown: null };
+const DRAINING: LiveState = { phase: "draining", acceptedSamples: RATE_HZ, closeCode: 1000, shown: null };
 
 const anyEvent: fc.Arbitrary<LiveEvent> = fc.constantFrom<LiveEvent>(
   { type: "ready" },
@@ -242,4 +242,66 @@ test("a client that vanished costs a release and hears nothing", () => {
     const { effects } = decideLive(state, { type: "disconnected" }, RATE_HZ);
     assert.deepEqual(effects, [{ type: "release" }]);
   }
+});
+
+test("the stable part of an utterance only grows, whatever texts its workers come up with", () => {
+  // A text that grows, and now and then another one: a lost worker's audio is decoded anew.
+  const texts = fc.array(
+    fc.record({
+      letters: fc.array(fc.constantFrom("а", "б", " ", "𝄞"), { maxLength: 6 }),
+      isAnew: fc.boolean(),
+      isFinal: fc.boolean(),
+    }),
+    { maxLength: 40 },
+  );
+  fc.assert(
+    fc.property(texts, (steps) => {
+      let state: LiveState = LISTENING;
+      let text = "";
+      let utterance = 0;
+      let promised = "";
+      for (const { letters, isAnew, isFinal } of steps) {
+        text = isAnew ? letters.join("") : text + letters.join("");
+        const span = { utterance, text, startSample: 0, endSample: 640 };
+        const event = isFinal
+          ? ({ type: "final", ...span, words: [] } as const)
+          : ({ type: "partial", ...span } as const);
+        const decision = decideLive(state, { type: "event", event }, RATE_HZ);
+        state = decision.state;
+        for (const effect of decision.effects) {
+          if (effect.type !== "send-event" || effect.event.type !== "partial") continue;
+          const shown = [...effect.event.text];
+          assert.ok(shown.join("").startsWith(promised), `"${shown.join("")}" breaks "${promised}"`);
+          assert.ok(effect.event.stable <= shown.length);
+          const stable = shown.slice(0, effect.event.stable).join("");
+          assert.ok(stable.startsWith(promised), `"${stable}" is less than "${promised}"`);
+          promised = stable;
+        }
+        if (!isFinal) continue;
+        utterance++;
+        [text, promised] = ["", ""];
+      }
+    }),
+  );
+});
+
+test("a partial that goes on from what was shown is sent, and all of it is stable", () => {
+  const partial = (utterance: number, text: string) =>
+    ({ type: "event", event: { type: "partial", utterance, text, startSample: 0, endSample: 640 } }) as const;
+  let state: LiveState = LISTENING;
+  const sent: (number | null)[] = [];
+  for (const message of [
+    partial(0, "бі"),
+    partial(0, "бір"),
+    partial(0, "бар"),
+    partial(0, "бірі"),
+    partial(1, "а"),
+  ]) {
+    const decision = decideLive(state, message, RATE_HZ);
+    state = decision.state;
+    const effect = decision.effects[0];
+    const isPartial = effect?.type === "send-event" && effect.event.type === "partial";
+    sent.push(isPartial ? (effect.event as { stable: number }).stable : null);
+  }
+  assert.deepEqual(sent, [2, 3, null, 4, 1]);
 });

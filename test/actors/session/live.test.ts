@@ -10,7 +10,7 @@ import { ManualTimers } from "../../support/manual-timers.js";
 import { SILENT } from "../../support/silent-log.js";
 
 const RATE_HZ = 16_000;
-const OPTIONS: StreamOptions = { endOfUtteranceMs: 400, partials: true, words: false };
+const OPTIONS: StreamOptions = { endOfUtteranceMs: 400, partials: true, words: false, hotWords: [] };
 const IDLE_MS = 60_000;
 
 interface Opened {
@@ -22,12 +22,13 @@ interface Opened {
   readonly meter: FreeMeter;
 }
 
-/** A session between a decoder and a sink of ours, on manual timers. */
+/** A session between a decoder and a sink of ours, on manual timers; a warm one has said its `ready` and been heard. */
 function opened(
   t: TestContext,
   options: StreamOptions = OPTIONS,
   sink = new RecordingSink(),
   meter = new FreeMeter(),
+  isWarm = true,
 ): Opened {
   const timers = ManualTimers.install(t);
   const decoder = new FakeLiveDecoder();
@@ -47,12 +48,24 @@ function opened(
       endings.count++;
     },
   });
+  if (isWarm) {
+    decoder.emit({ type: "ready" });
+    sink.messages.length = 0;
+  }
   return { session, decoder, sink, timers, endings, meter };
 }
 
+/** A session whose decoder has no model yet. */
+function openedCold(t: TestContext): Opened {
+  return opened(t, OPTIONS, new RecordingSink(), new FreeMeter(), false);
+}
+
 /** What every ending leaves behind: nothing. */
-function assertEnded({ decoder, sink, timers, endings, meter }: Opened): void {
-  assert.deepEqual(meter.settledSamples, [decoder.samples.length], "settled once, for what was accepted");
+function assertEnded(
+  { decoder, sink, timers, endings, meter }: Opened,
+  chargedSamples = decoder.samples.length,
+): void {
+  assert.deepEqual(meter.settledSamples, [chargedSamples], "settled once, for what was accepted");
   assert.equal(endings.count, 1);
   assert.equal(decoder.calls.filter((call) => call === "release").length, 1);
   assert.equal(timers.pendingCount, 0);
@@ -92,7 +105,12 @@ test("any cut of the same bytes gives the same samples", (t) => {
 
 test("a session passes its options on and announces itself when the decoder is ready", (t) => {
   const { decoder, sink } = opened(t);
-  assert.deepEqual(decoder.options, { modelId: "m-1", endOfUtteranceMs: 400, wantsPartials: true });
+  assert.deepEqual(decoder.options, {
+    modelId: "m-1",
+    endOfUtteranceMs: 400,
+    wantsPartials: true,
+    hotWords: [],
+  });
   decoder.emit({ type: "ready" });
   assert.deepEqual(sink.messages, [
     {
@@ -109,7 +127,7 @@ test("a session passes its options on and announces itself when the decoder is r
 for (const words of [true, false]) {
   test(`finals come in seconds, ${words ? "with" : "without"} words as the client asked`, (t) => {
     const { decoder, sink } = opened(t, { ...OPTIONS, words });
-    const timed = [{ word: "бір", start: 0.04, end: 0.08 }];
+    const timed = [{ word: "бір", start: 0.04, end: 0.08, confidence: 0.97 }];
     decoder.emit({ type: "partial", utterance: 3, text: "бі", startSample: 640, endSample: 960 });
     decoder.emit({
       type: "final",
@@ -121,7 +139,7 @@ for (const words of [true, false]) {
     });
     const final = { type: "final", utterance: 3, text: "бір", start: 0.04, end: 0.08 };
     assert.deepEqual(sink.messages, [
-      { type: "partial", utterance: 3, text: "бі", start: 0.04, end: 0.06 },
+      { type: "partial", utterance: 3, text: "бі", start: 0.04, end: 0.06, stable: 2 },
       words ? { ...final, words: timed } : final,
     ]);
   });
@@ -227,6 +245,43 @@ test("a decoder that fails ends the session with an error that invites another t
   ]);
   assert.deepEqual(all.sink.closes, [{ code: 1011, reason: "internal" }]);
   assertEnded(all);
+});
+
+test("while the model is cold audio is taken, and what follows is as if it had been warm", (t) => {
+  const all = openedCold(t);
+  all.session.audio(bytesOf([1, 2]));
+  all.session.finalize();
+  all.session.audio(bytesOf([3]));
+  all.session.close();
+  assert.deepEqual([all.decoder.samples, all.sink.messages], [[1, 2, 3], []]);
+  assert.deepEqual(all.decoder.calls, ["finalize", "finish"]);
+  all.decoder.emit({ type: "ready" });
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(typesOf(all.sink.messages), ["ready", "done"]);
+  assertEnded(all);
+});
+
+for (const [code, closeCode] of [
+  ["ENGINE_BUSY", 1013],
+  ["SHUTTING_DOWN", 1012],
+] as const) {
+  test(`a model that does not come ends the session with ${closeCode}, and its audio costs nothing`, (t) => {
+    const all = openedCold(t);
+    all.session.audio(bytesOf([1, 2, 3]));
+    all.decoder.emit({ type: "unavailable", error: new SpeechError(code, "no model") });
+    const name = code.toLowerCase();
+    assert.deepEqual(all.sink.messages, [{ type: "error", code: name, detail: "no model", retryable: true }]);
+    assert.deepEqual(all.sink.closes, [{ code: closeCode, reason: name }]);
+    assertEnded(all, 0);
+  });
+}
+
+test("a client that leaves while the model is cold pays nothing", (t) => {
+  const all = openedCold(t);
+  all.session.audio(bytesOf([1, 2, 3]));
+  all.session.disconnected();
+  assert.deepEqual([all.sink.messages, all.sink.closes], [[], []]);
+  assertEnded(all, 0);
 });
 
 test("a sink that throws ends its session alone, with 1011", (t) => {

@@ -1,8 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Delivery, SpeechChunk } from "../../../actors/session/conversation.js";
 import { type SynthesisPlan, SynthesisSession } from "../../../actors/session/synthesis.js";
 import { SpeechError } from "../../../src/domain/errors.js";
-import type { SynthesisJob, SynthesizedPiece, Synthesizer } from "../../../src/ports/synthesizer.js";
+import type { Urgency } from "../../../src/domain/synthesis/urgency.js";
+import type {
+  SpeakOptions,
+  SynthesisJob,
+  SynthesizedPiece,
+  Synthesizer,
+} from "../../../src/ports/synthesizer.js";
 import { type Deferred, deferred, settled } from "../../support/deferred.js";
 
 const RATE_HZ = 24_000;
@@ -11,6 +18,7 @@ const PAUSE_SAMPLES = 3;
 interface Spoken {
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
+  readonly options: SpeakOptions;
   readonly piece: Deferred<SynthesizedPiece>;
 }
 
@@ -27,9 +35,13 @@ class FakeSynthesizer implements Synthesizer {
     return this.spoken.map(({ job }) => job.spokenText);
   }
 
-  speak(job: SynthesisJob, signal: AbortSignal): Promise<SynthesizedPiece> {
+  get urgencies(): (Urgency | undefined)[] {
+    return this.spoken.map(({ options }) => options.urgency);
+  }
+
+  speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
     const piece = deferred<SynthesizedPiece>();
-    this.spoken.push({ job, signal, piece });
+    this.spoken.push({ job, signal, options, piece });
     signal.addEventListener("abort", () => piece.reject(new SpeechError("CANCELLED", "cancelled")));
     if (!this.#isPatient) this.answer();
     return piece.promise;
@@ -37,8 +49,10 @@ class FakeSynthesizer implements Synthesizer {
 
   /** Ends the latest piece. */
   answer(): void {
-    const { job, piece } = this.spoken.at(-1)!;
-    piece.resolve({ pcm: pcmOf(job.spokenText), sampleRateHz: RATE_HZ });
+    const { job, options, piece } = this.spoken.at(-1)!;
+    const pcm = pcmOf(job.spokenText);
+    for (let at = 0; at < pcm.length; at++) options.onPcm?.(pcm.subarray(at, at + 1));
+    piece.resolve({ pcm, sampleRateHz: RATE_HZ });
   }
 }
 
@@ -55,6 +69,7 @@ function planOf(...sentences: readonly string[]): SynthesisPlan {
       charactersThrough: 4 * (index + 1),
     })),
     billedCharacters: 12,
+    droppedCharacters: 0,
     sampleRateHz: RATE_HZ,
     voicing: { modelId: "m", voice: "v", speed: 1, nfe: 4, seed: 9 },
   };
@@ -62,11 +77,29 @@ function planOf(...sentences: readonly string[]): SynthesisPlan {
 
 async function readAll(session: SynthesisSession): Promise<number[][]> {
   const pieces: number[][] = [];
-  for await (const { pcm, sampleRateHz } of session.sentences()) {
+  let sentence: number[] = [];
+  for await (const { pcm, sampleRateHz, endsSentence } of session.chunks()) {
     assert.equal(sampleRateHz, RATE_HZ);
-    pieces.push([...pcm]);
+    sentence.push(...pcm);
+    if (!endsSentence) continue;
+    pieces.push(sentence);
+    sentence = [];
   }
   return pieces;
+}
+
+/** The next sentence of a session, chunk by chunk. */
+async function readSentence(chunks: AsyncIterator<SpeechChunk>): Promise<void> {
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done === true || value.endsSentence) return;
+  }
+}
+
+let nowMs = 0;
+
+function sessionOf(plan: SynthesisPlan, synthesizer: Synthesizer, delivery: Delivery = "chunks") {
+  return new SynthesisSession(plan, { synthesizer, delivery, clock: { nowMs: () => nowMs } });
 }
 
 function hasCode(code: string): (error: unknown) => boolean {
@@ -75,7 +108,7 @@ function hasCode(code: string): (error: unknown) => boolean {
 
 test("sentences come in order with pauses between them and none after the last", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
-  const session = new SynthesisSession(planOf("ab|c", "d", "ef"), synthesizer);
+  const session = sessionOf(planOf("ab|c", "d", "ef"), synthesizer);
   const pause = Array<number>(PAUSE_SAMPLES).fill(0);
   assert.deepEqual(await readAll(session), [
     [...pcmOf("abc"), ...pause],
@@ -95,7 +128,7 @@ test("sentences come in order with pauses between them and none after the last",
 
 test("nothing is spoken before anybody reads", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
-  const session = new SynthesisSession(planOf("a", "b"), synthesizer);
+  const session = sessionOf(planOf("a", "b"), synthesizer);
   await settled();
   assert.deepEqual(synthesizer.texts, []);
   session.stop("client-left");
@@ -103,12 +136,12 @@ test("nothing is spoken before anybody reads", async () => {
 
 test("a reader that stops reading has two sentences made for it and no more", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
-  const session = new SynthesisSession(planOf("a", "b", "c", "d", "e"), synthesizer);
-  const iterator = session.sentences()[Symbol.asyncIterator]();
-  await iterator.next();
+  const session = sessionOf(planOf("a", "b", "c", "d", "e"), synthesizer);
+  const iterator = session.chunks()[Symbol.asyncIterator]();
+  await readSentence(iterator);
   await settled();
   assert.deepEqual(synthesizer.texts, ["a", "b", "c"]);
-  await iterator.next();
+  await readSentence(iterator);
   await settled();
   assert.deepEqual(synthesizer.texts, ["a", "b", "c", "d"]);
   await iterator.return?.();
@@ -116,11 +149,11 @@ test("a reader that stops reading has two sentences made for it and no more", as
 
 test("a failure reaches the reader that waits, and every later read", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
-  const session = new SynthesisSession(planOf("a", "b"), synthesizer);
-  const iterator = session.sentences()[Symbol.asyncIterator]();
-  const first = iterator.next();
+  const session = sessionOf(planOf("a", "b"), synthesizer);
+  const iterator = session.chunks()[Symbol.asyncIterator]();
+  const first = readSentence(iterator);
   synthesizer.answer();
-  assert.equal((await first).done, false);
+  await first;
   const second = iterator.next();
   synthesizer.spoken[1]!.piece.reject(new SpeechError("WORKER_LOST", "gone"));
   await assert.rejects(second, hasCode("WORKER_LOST"));
@@ -129,9 +162,9 @@ test("a failure reaches the reader that waits, and every later read", async () =
 
 test("a failure while nobody waits is kept for the next read", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
-  const session = new SynthesisSession(planOf("a", "b"), synthesizer);
-  const iterator = session.sentences()[Symbol.asyncIterator]();
-  const first = iterator.next();
+  const session = sessionOf(planOf("a", "b"), synthesizer);
+  const iterator = session.chunks()[Symbol.asyncIterator]();
+  const first = readSentence(iterator);
   synthesizer.answer();
   await first;
   synthesizer.spoken[1]!.piece.reject(new Error("not one of ours"));
@@ -141,7 +174,7 @@ test("a failure while nobody waits is kept for the next read", async () => {
 
 test("stop cancels the piece in work and fails the reader that waits", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
-  const session = new SynthesisSession(planOf("a", "b"), synthesizer);
+  const session = sessionOf(planOf("a", "b"), synthesizer);
   const reading = readAll(session);
   await settled();
   session.stop("service-stops");
@@ -154,10 +187,10 @@ test("stop cancels the piece in work and fails the reader that waits", async () 
 
 test("a reader that breaks off cancels the work", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
-  const session = new SynthesisSession(planOf("a", "b", "c"), synthesizer);
+  const session = sessionOf(planOf("a", "b", "c"), synthesizer);
   await settled();
   const reading = (async () => {
-    for await (const _ of session.sentences()) break;
+    for await (const { endsSentence } of session.chunks()) if (endsSentence) break;
   })();
   await settled();
   synthesizer.answer();
@@ -169,9 +202,9 @@ test("a reader that breaks off cancels the work", async () => {
 
 test("stop after the end changes nothing", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: false });
-  const session = new SynthesisSession(planOf("a"), synthesizer);
-  const iterator = session.sentences()[Symbol.asyncIterator]();
-  await iterator.next();
+  const session = sessionOf(planOf("a"), synthesizer);
+  const iterator = session.chunks()[Symbol.asyncIterator]();
+  await readSentence(iterator);
   assert.equal((await iterator.next()).done, true);
   session.stop("client-left");
   assert.equal((await iterator.next()).done, true);
@@ -180,9 +213,54 @@ test("stop after the end changes nothing", async () => {
 
 test("a failing sentence ends the pieces after it", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
-  const session = new SynthesisSession(planOf("a|b|c"), synthesizer);
+  const session = sessionOf(planOf("a|b|c"), synthesizer);
   const reading = readAll(session);
   synthesizer.spoken[0]!.piece.reject(new SpeechError("ENGINE_BUSY", "full"));
   await assert.rejects(reading, hasCode("ENGINE_BUSY"));
   assert.deepEqual(synthesizer.texts, ["a"]);
+});
+
+test("a reader of chunks hears a sentence while it is made, and its pieces are joined by the pause of their mark", async () => {
+  const synthesizer = new FakeSynthesizer({ isPatient: true });
+  const session = sessionOf(planOf("ab,|c"), synthesizer);
+  const iterator = session.chunks()[Symbol.asyncIterator]();
+  const next = async () => [...(await iterator.next()).value.pcm];
+  const first = next();
+  synthesizer.spoken[0]!.options.onPcm?.(Int16Array.of(1, 2));
+  assert.deepEqual(await first, [1, 2]);
+  synthesizer.spoken[0]!.piece.resolve({ pcm: Int16Array.of(1, 2), sampleRateHz: RATE_HZ });
+  assert.deepEqual(await next(), Array(0.09 * RATE_HZ).fill(0), "90 ms at a comma");
+  session.stop("client-left");
+});
+
+test("pieces are wanted at once until something is heard, then by the time at which the listener runs dry", async () => {
+  nowMs = 1_000;
+  const synthesizer = new FakeSynthesizer({ isPatient: false });
+  const session = sessionOf(planOf("a|b", "c", "d"), synthesizer);
+  const iterator = session.chunks()[Symbol.asyncIterator]();
+  await readSentence(iterator);
+  await settled();
+  const afterFirst = 1_000 + (2 / RATE_HZ) * 1_000;
+  assert.deepEqual(synthesizer.urgencies.slice(0, 2), [
+    { kind: "first" },
+    { kind: "heard", runsDryAtMs: 1_000 + (1 / RATE_HZ) * 1_000 },
+  ]);
+  assert.ok(synthesizer.urgencies.slice(2).every((urgency) => urgency?.kind === "heard"));
+  const third = synthesizer.urgencies[2];
+  assert.equal(third?.kind === "heard" && third.runsDryAtMs, afterFirst + (PAUSE_SAMPLES / RATE_HZ) * 1_000);
+  await iterator.return?.();
+});
+
+test("whoever hears whole sentences waits for all pieces of the first, whoever waits for everything is patient", async () => {
+  for (const [delivery, kinds] of [
+    ["sentences", ["first", "first", "heard"]],
+    ["whole", ["whole", "whole", "whole"]],
+  ] as const) {
+    const synthesizer = new FakeSynthesizer({ isPatient: false });
+    await readAll(sessionOf(planOf("a|b", "c"), synthesizer, delivery));
+    assert.deepEqual(
+      synthesizer.urgencies.map((urgency) => urgency?.kind),
+      kinds,
+    );
+  }
 });

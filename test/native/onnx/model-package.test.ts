@@ -13,6 +13,7 @@ import { SpeechError } from "../../../src/domain/errors.js";
 import { type Json, RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
 const SHA256 = "0".repeat(64);
+const DECODING = { beamWidth: 12, languageModelWeight: 0.5, characterBonus: 0.8, wordBonus: 0 };
 const RECOGNIZER: Json = {
   id: "ears",
   task: "transcription",
@@ -23,7 +24,7 @@ const RECOGNIZER: Json = {
   frameSamples: 640,
   contextFrames: 75,
   flushSamples: 5_120,
-  decoding: { beamWidth: 12, languageModelWeight: 0.5, characterBonus: 0.8, wordBonus: 0 },
+  decoding: DECODING,
   files: { stream: { path: "stream.onnx", sha256: SHA256 } },
 };
 const SYNTHESIZER: Json = {
@@ -85,6 +86,11 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   ["has no context", without(RECOGNIZER, "contextFrames"), /contextFrames must be a number/],
   ["has no flush", without(RECOGNIZER, "flushSamples"), /flushSamples must be a number/],
   ["has no decoding", without(RECOGNIZER, "decoding"), /beamWidth must be a number/],
+  [
+    "wants evidence that is no number",
+    { ...RECOGNIZER, decoding: { ...DECODING, evidencePerCharacter: "1" } },
+    /evidencePerCharacter must be a number/,
+  ],
   [
     "has half a decoding",
     { ...RECOGNIZER, decoding: { beamWidth: 12 } },

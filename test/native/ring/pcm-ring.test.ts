@@ -114,6 +114,39 @@ test("a ring equals a plain array, across the wrap of its indices too", () => {
   );
 });
 
+test("a ring that moves to another size keeps its positions and what is not released", () => {
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.constant(0),
+        fc.integer({ min: 1, max: 60 }).map((before) => MODULUS - before),
+      ),
+      fc.array(fc.integer({ min: 1, max: 20 }), { maxLength: 20 }),
+      share,
+      (start, writes, releasedShare) => {
+        let ring = ringAt(16, start);
+        let written = start;
+        let released = start;
+        for (const length of writes) {
+          const needed = written - released + length;
+          if (needed > ring.capacitySamples) ring = ring.moveTo(2 ** Math.ceil(Math.log2(needed)));
+          assert.equal(ring.write(Int16Array.from({ length }, (_, i) => sampleAt(written + i))), length);
+          written += length;
+          released += Math.floor(releasedShare * (written - released));
+          ring.release(released % MODULUS);
+          const kept = new Int16Array(written - released);
+          ring.copyOut(released % MODULUS, kept);
+          assert.deepEqual(
+            [...kept],
+            Array.from(kept, (_, i) => sampleAt(released + i)),
+          );
+        }
+        assert.throws(() => ringAt(16, 0).moveTo(3), RangeError);
+      },
+    ),
+  );
+});
+
 test("a write that wraps inside the storage keeps order", () => {
   const ring = ringAt(8, 6);
   assert.equal(ring.write(Int16Array.of(1, 2, 3, 4, 5)), 5);

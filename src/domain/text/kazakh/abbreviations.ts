@@ -1,40 +1,11 @@
-import { hasVowel, LOWER, spelledByLetters, UPPER } from "./letters.js";
+import { LOWER, spelledByLetters, UPPER } from "./letters.js";
 import { matchAt, patternRule, type Reading, type Rule, WORD_END } from "./reading.js";
-import { isEnding, withEnding } from "./suffixes.js";
 
-/** Source: abbreviation rows of facts-kk.tsv (common usage). */
-const ACRONYMS: Readonly<Record<string, string>> = {
-  ҚР: "қазақстан республикасы",
-  АҚШ: "америка құрама штаттары",
-  БҰҰ: "біріккен ұлттар ұйымы",
-  ЕО: "еуропалық одақ",
-  ЕАЭО: "еуразиялық экономикалық одақ",
-  ТМД: "тәуелсіз мемлекеттер достастығы",
-  ДДСҰ: "дүниежүзілік денсаулық сақтау ұйымы",
-  ІІМ: "ішкі істер министрлігі",
-  ІІД: "ішкі істер департаменті",
-  ТЖМ: "төтенше жағдайлар министрлігі",
-  БҒМ: "білім және ғылым министрлігі",
-  ЖШС: "жауапкершілігі шектеулі серіктестік",
-  АҚ: "акционерлік қоғам",
-  ЖК: "жеке кәсіпкер",
-  ЖСН: "жеке сәйкестендіру нөмірі",
-  БСН: "бизнес-сәйкестендіру нөмірі",
-  ХҚКО: "халыққа қызмет көрсету орталығы",
-  ЖОО: "жоғары оқу орны",
-  ҰБТ: "ұлттық бірыңғай тестілеу",
-  БАҚ: "бұқаралық ақпарат құралдары",
-  ЖІӨ: "жалпы ішкі өнім",
-  АЕК: "айлық есептік көрсеткіш",
-  ҚҚС: "қосылған құн салығы",
-  КСРО: "кеңестік социалистік республикалар одағы",
-  ҰОС: "ұлы отан соғысы",
-  СІМ: "сыртқы істер министрлігі",
-  ЖЭО: "жылу электр орталығы",
-  АЭС: "атом электр стансасы",
-};
-
-/** Abbreviations that may end a sentence, with their dot. */
+/**
+ * Abbreviations that may end a sentence, with their dot.
+ *
+ * Source of all tables here: abbreviation rows of facts-kk.tsv (common usage); Russian ones are read in Russian.
+ */
 const CLOSING: Readonly<Record<string, string>> = {
   "б.з.б.": "біздің заманымыздан бұрын",
   "б.з.д.": "біздің заманымызға дейін",
@@ -42,11 +13,29 @@ const CLOSING: Readonly<Record<string, string>> = {
   "т.б.": "тағы басқа",
   "т.с.с.": "тағы сол сияқты",
   "т.т.": "тағы тағы",
+  "с.с.": "сол сияқты",
+  "т.д.": "так далее",
+  "т.п.": "тому подобное",
 };
 
 /** Abbreviations that something follows, a name mostly. */
 const OPENING: Readonly<Record<string, string>> = {
   "мыс.": "мысалы",
+  "қар.": "қараңыз",
+  "сал.": "салыстырыңыз",
+  "сағ.": "сағат",
+  "т.ғ.д.": "тарих ғылымдарының докторы",
+  "т.ғ.к.": "тарих ғылымдарының кандидаты",
+  "ф.ғ.д.": "филология ғылымдарының докторы",
+  "ф.ғ.к.": "филология ғылымдарының кандидаты",
+  "э.ғ.д.": "экономика ғылымдарының докторы",
+  "э.ғ.к.": "экономика ғылымдарының кандидаты",
+  "з.ғ.д.": "заң ғылымдарының докторы",
+  "з.ғ.к.": "заң ғылымдарының кандидаты",
+  "п.ғ.д.": "педагогика ғылымдарының докторы",
+  "п.ғ.к.": "педагогика ғылымдарының кандидаты",
+  "т.е.": "то есть",
+  "т.к.": "так как",
   "тел.": "телефон",
   "проф.": "профессор",
   "акад.": "академик",
@@ -62,12 +51,16 @@ const PLACES: Readonly<Record<string, readonly [plain: string, afterName: string
   "а.": ["ауыл", "ауылы"],
   "көш.": ["көше", "көшесі"],
   "даң.": ["даңғыл", "даңғылы"],
+  "респ.": ["республика", "республикасы"],
+  "мкр.": ["мөлтек аудан", "мөлтек ауданы"],
+  "ш.а.": ["шағын аудан", "шағын ауданы"],
 };
 
 const AFTER_NUMBERS: Readonly<Record<string, string>> = {
   "ғ.": "ғасыр",
   "ғғ.": "ғасырлар",
   "б.": "бет",
+  "бб.": "беттер",
   "т.": "том",
 };
 const SCALES: Readonly<Record<string, string>> = { млн: "миллион", млрд: "миллиард", трлн: "триллион" };
@@ -75,18 +68,9 @@ const SCALES: Readonly<Record<string, string>> = { млн: "миллион", м�
 const BEFORE_DOT = `(?<![${LOWER}${UPPER}])`;
 const CAPITAL_WORD_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+ $`, "u");
 const TEXT_END = /^[ \t]*(?:$|\n)/u;
-const SENTENCE_END = /^\s*(?:$|\n|\p{Lu})/u;
+/** A Roman numeral goes on: "б.з.б. V ғасыр". */
+const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ -])\p{Lu})/u;
 const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]) ?$/u;
-
-/** Acronyms in capitals, with endings: "АҚШ-тың". Unknown ones are spelled when they have no vowel. */
-export const acronymRule: Rule = patternRule(`([${UPPER}]{2,5})(?:-([${LOWER}]+))?${WORD_END}`, (match) => {
-  const [, letters, ending] = match;
-  const known = Object.hasOwn(ACRONYMS, letters!) ? ACRONYMS[letters!]! : null;
-  if (known === null && hasVowel(letters!.toLowerCase())) return null;
-  const spoken = known ?? spelledByLetters(letters!.toLowerCase());
-  if (ending === undefined) return spoken;
-  return isEnding(ending) ? withEnding(spoken, ending) : `${spoken} ${ending}`;
-});
 
 /** "А. Байтұрсынұлы", "Қ.К. Тоқаев": initials by letter name, without a full stop. */
 export const initialRule: Rule = patternRule(
@@ -95,6 +79,8 @@ export const initialRule: Rule = patternRule(
 );
 
 export const closingRule: Rule = dotted(CLOSING, SENTENCE_END, (written) => CLOSING[written]!);
+/** Without its last dot: "т.б" */
+export const undottedRule: Rule = patternRule(`${BEFORE_DOT}т\\. ?б(?![\\p{L}\\p{M}.])`, () => "тағы басқа");
 export const openingRule: Rule = dotted(OPENING, TEXT_END, (written) => OPENING[written]!);
 export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before) => {
   const [plain, afterName] = PLACES[written]!;
@@ -107,6 +93,9 @@ export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (writte
 );
 export const scaleRule: Rule = patternRule(`(млн|млрд|трлн)\\.?${WORD_END}`, (match) => SCALES[match[1]!]!);
 
+/** Every abbreviation with a dot, as a pattern in lower case. */
+export const DOTTED_SOURCE = dottedSource({ ...CLOSING, ...OPENING, ...PLACES, ...AFTER_NUMBERS });
+
 /**
  * A rule for abbreviations with dots. Spaces after inner dots are allowed, and a capital where a sentence begins. The last
  * dot stays when the sentence ends there.
@@ -116,10 +105,7 @@ function dotted(
   sentenceEnd: RegExp,
   read: (written: string, before: string) => string | null,
 ): Rule {
-  const sources = Object.keys(table)
-    .toSorted((a, b) => b.length - a.length)
-    .map((key) => key.replace(/\.(?=.)/g, "\\. ?").replace(/\.$/, "\\."));
-  const pattern = new RegExp(`${BEFORE_DOT}(?:${sources.join("|")})`, "yui");
+  const pattern = new RegExp(`${BEFORE_DOT}(?:${dottedSource(table)})`, "yui");
   return (text: string, at: number): Reading | null => {
     const match = matchAt(pattern, text, at);
     if (match === null) return null;
@@ -131,6 +117,13 @@ function dotted(
     const isSentenceEnd = sentenceEnd.test(text.slice(end, end + 8));
     return { spoken: isSentenceEnd ? `${spoken}.` : spoken, next: end };
   };
+}
+
+function dottedSource(table: Readonly<Record<string, unknown>>): string {
+  return Object.keys(table)
+    .toSorted((a, b) => b.length - a.length)
+    .map((key) => key.replace(/\.(?=\S)/g, "\\. ?").replace(/\.$/, "\\."))
+    .join("|");
 }
 
 function canonical(written: string): string {

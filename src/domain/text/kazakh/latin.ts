@@ -1,7 +1,9 @@
+import { KNOWN_WORDS } from "./brands.js";
 import { LOWER } from "./letters.js";
 import { KAZAKH_LATIN } from "./prepare.js";
 import { patternRule, type Rule, WORD_END } from "./reading.js";
-import { isEnding, withEnding } from "./suffixes.js";
+import { isEnding } from "./suffixes.js";
+import { saidWord } from "./words.js";
 
 const LATIN_CLASS = `A-Za-zéÉ${KAZAKH_LATIN}${KAZAKH_LATIN.toUpperCase()}`;
 
@@ -35,55 +37,6 @@ const LETTER_NAMES: Readonly<Record<string, string>> = {
   z: "зед",
 };
 
-/** Names that everybody says their own way. */
-const KNOWN_WORDS: Readonly<Record<string, string>> = {
-  google: "гугл",
-  youtube: "ютуб",
-  facebook: "фейсбук",
-  whatsapp: "уатсап",
-  instagram: "инстаграм",
-  telegram: "телеграм",
-  microsoft: "майкрософт",
-  windows: "виндоус",
-  iphone: "айфон",
-  ipad: "айпад",
-  apple: "эпл",
-  android: "андроид",
-  online: "онлайн",
-  offline: "офлайн",
-  email: "имейл",
-  mail: "мейл",
-  wifi: "вай фай",
-  wi: "вай",
-  fi: "фай",
-  covid: "ковид",
-  tiktok: "тик ток",
-  twitter: "твиттер",
-  netflix: "нетфликс",
-  chatgpt: "чат джи пи ти",
-  zoom: "зум",
-  kaspi: "каспи",
-  halyk: "халық",
-  samsung: "самсунг",
-  intel: "интел",
-  linux: "линукс",
-  internet: "интернет",
-  web: "веб",
-  startup: "стартап",
-  it: "ай ти",
-  nato: "нато",
-  unesco: "юнеско",
-  unicef: "юнисеф",
-  fifa: "фифа",
-  uefa: "уефа",
-  kz: "кей зед",
-  com: "ком",
-  www: "дабл ю дабл ю дабл ю",
-  site: "сайт",
-  business: "бизнес",
-  bluetooth: "блютуз",
-};
-
 /** Spelling to sound, longest first; a rough English reading that a Kazakh speaker would use. */
 const SPELLINGS: readonly (readonly [string, string])[] = [
   ["tion", "шн"],
@@ -102,7 +55,7 @@ const SPELLINGS: readonly (readonly [string, string])[] = [
   ["ea", "и"],
   ["ou", "у"],
   ["ow", "оу"],
-  ["ai", "эй"],
+  ["ai", "ай"],
   ["ay", "эй"],
   ["ey", "и"],
   ["kh", "х"],
@@ -197,15 +150,16 @@ export const latinRule: Rule = patternRule(`([${LATIN_CLASS}]+)(?:-([${LOWER}]+)
   const spoken = spokenLatin(match[1]!);
   const ending = match[2];
   if (ending === undefined) return spoken;
-  return isEnding(ending) ? withEnding(spoken, ending) : `${spoken}-${ending}`;
+  // Who writes "Facebook-ке" knows how the name sounds: the ending stays as it is.
+  return isEnding(ending) ? spoken + ending : `${spoken}-${saidWord(ending)}`;
 });
 
 /** One Latin word in Kazakh letters. */
 export function spokenLatin(word: string): string {
   const lower = word.toLowerCase();
   if (KAZAKH_SIGN.test(lower) && lower.length > 1) return respelled(kazakhSpelling(lower), KAZAKH_SPELLINGS);
-  const known = KNOWN_WORDS[lower];
-  if (known !== undefined && Object.hasOwn(KNOWN_WORDS, lower)) return known;
+  const known = KNOWN_WORDS.get(lower);
+  if (known !== undefined) return known;
   if (isSpelledOut(word))
     return [...lower].map((letter) => LETTER_NAMES[plainLetter(letter)] ?? "").join(" ");
   // A last e is silent, a last é is not.

@@ -5,6 +5,8 @@ export const KAZAKH_LETTERS = "аәбвгғдеёжзийкқлмнңоөпрс�
 export const LOWER = "а-яёәғқңөұүһі";
 export const UPPER = "А-ЯЁӘҒҚҢӨҰҮҺІ";
 
+export const CONSONANTS = "бвгғджзйкқлмнңпрстфхһцчшщъь";
+
 const VOWEL = /[аәеёиоөуұүыіэюя]/;
 
 /** True when something in the word can be sung: a word without is spelled by letter names. */

@@ -1,60 +1,89 @@
 import {
-  acronymRule,
   afterNumberRule,
   closingRule,
+  DOTTED_SOURCE,
   initialRule,
   openingRule,
   placeRule,
   scaleRule,
+  undottedRule,
 } from "./abbreviations.js";
+import { acronymRule } from "./acronyms.js";
+import { addressRule } from "./addresses.js";
 import { CALENDAR_RULES, YEAR_MARK_RULE } from "./calendar.js";
 import { latinRule } from "./latin.js";
-import { KAZAKH_LETTERS, LOWER, UPPER } from "./letters.js";
+import { CONSONANTS, LOWER, UPPER } from "./letters.js";
+import type { MappedText } from "./mapped-text.js";
+import { ordinaryRunEnd } from "./ordinary.js";
+import { phoneRule } from "./phones.js";
 import { prepare } from "./prepare.js";
-import { moneyFirstRule, NUMBER_RULES, numberSignRule, PHONE_RULE, vulgarRule } from "./quantities.js";
+import { moneyFirstRule, NUMBER_RULES, numberSignRule, vulgarRule } from "./quantities.js";
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { romanRule } from "./roman.js";
 import {
   addressDotRule,
   droppedRangeRule,
+  hashtagRule,
   minusRule,
   nameHyphenRule,
   signRule,
   slashRule,
   smallRangeRule,
 } from "./signs.js";
-import { tidy } from "./tidy.js";
+import { type TidyWord, tidy } from "./tidy.js";
+import { plainWordRule } from "./words.js";
 
 export interface NormalizeOptions {
   /** False leaves numbers, abbreviations and signs unread: what can not be pronounced then is dropped. */
   readonly expand: boolean;
 }
 
+/**
+ * One spoken word and the part of the written text it is said for. All positions count UTF-16 units.
+ *
+ * Several words can stand for one part: the words of "2024" all have its range.
+ */
+export interface SpokenWord {
+  /** [spokenStart, spokenEnd) of the spoken text: letters, with hyphens inside. */
+  readonly spokenStart: number;
+  readonly spokenEnd: number;
+  /** [start, end) of the written text. Neither ever goes back from one word to the next. */
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface SpokenText {
   /** Lower-case Kazakh Cyrillic with `, . ! ? : ; — -`; empty when nothing in it can be said. */
   readonly spoken: string;
-  /** Characters (code points) of the input that have no place in speech. */
-  readonly droppedCharacters: number;
+  /** Every word of `spoken` in order. Each letter and digit of the written text is in one of their ranges or dropped. */
+  readonly words: readonly SpokenWord[];
+  /** Where the characters (code points) of the written text stand that have no place in speech, ascending. */
+  readonly dropped: readonly number[];
 }
 
 /** Rules by what stands at the place; the first that reads it wins. */
 const WORD_RULES: readonly Rule[] = [
+  addressRule,
+  moneyFirstRule,
   romanRule,
   initialRule,
   acronymRule,
   closingRule,
+  undottedRule,
   openingRule,
   placeRule,
   YEAR_MARK_RULE,
   afterNumberRule,
   scaleRule,
   latinRule,
+  plainWordRule,
 ];
-const DIGIT_RULES: readonly Rule[] = [...CALENDAR_RULES, ...NUMBER_RULES];
+const DIGIT_RULES: readonly Rule[] = [addressRule, ...CALENDAR_RULES, phoneRule, ...NUMBER_RULES];
 const SIGN_RULES: readonly Rule[] = [
-  PHONE_RULE,
+  phoneRule,
   moneyFirstRule,
   numberSignRule,
+  hashtagRule,
   minusRule,
   nameHyphenRule,
   smallRangeRule,
@@ -68,85 +97,126 @@ const WORD_RULES_PLAIN: readonly Rule[] = [latinRule];
 const SIGN_RULES_PLAIN: readonly Rule[] = [nameHyphenRule, addressDotRule, droppedRangeRule];
 
 const LETTER = /[\p{L}\p{M}]/u;
-/** A word that no rule reads: no capital inside, no dot behind it. Nine of ten are, and this keeps them cheap. */
-const ORDINARY_WORD = new RegExp(`(?!мл|трлн)[${LOWER}${UPPER}]?[${LOWER}]+(?![\\p{L}\\p{M}.])`, "uy");
 const PLAIN_WORD = new RegExp(`[${LOWER}${UPPER}]+`, "uy");
-const PAUSES = new Set([" ", "\n", ",", ".", "!", "?", ":", ";", "-", "—"]);
-/** A pass over its own output changes something only where marks met by chance; two passes settle it. */
+const LINE_ENDS = /\n[ \n]*/uy;
+const PAUSES = new Set([" ", ",", ".", "!", "?", ":", ";", "-", "—"]);
+/** What a pass over its own output could still read: it changes something only where marks met by chance. */
+const UNSETTLED = new RegExp(
+  `(?<![${LOWER}])(?:${DOTTED_SOURCE}|т\\. ?б|[${CONSONANTS}]+(?![${LOWER}]))`,
+  "u",
+);
 const MAX_PASSES = 4;
 
 /**
- * Written Kazakh as it is spoken, in the characters a voice knows.
+ * Written Kazakh as it is spoken, in the characters a voice knows, with the way back to what was written.
  *
  * Numbers, dates, times, money, units, Roman numerals, abbreviations and signs become words with their endings; Latin words
  * are respelled by sound; quotation marks are silent, brackets and dashes are pauses; everything else is dropped and
- * counted. Applying it to its own output changes nothing.
+ * listed. Applying it to its own output changes nothing.
  */
 export function normalizeKazakh(text: string, options: NormalizeOptions): SpokenText {
   const first = readOnce(text, options);
-  let spoken = first.spoken;
-  for (let pass = 1; pass < MAX_PASSES; pass++) {
-    const again = readOnce(spoken, options).spoken;
-    if (again === spoken) break;
-    spoken = again;
+  let result = first;
+  for (let pass = 1; pass < MAX_PASSES && UNSETTLED.test(result.spoken); pass++) {
+    const again = readOnce(result.spoken, options);
+    if (again.spoken === result.spoken) break;
+    result = { ...again, words: throughWords(result.words, again.words) };
   }
-  return { spoken, droppedCharacters: first.droppedCharacters };
+  return { ...result, dropped: first.dropped };
 }
 
 function readOnce(raw: string, { expand }: NormalizeOptions): SpokenText {
-  const { text, droppedCharacters: unsayable } = prepare(raw);
-  let droppedCharacters = unsayable;
+  const { mapped, dropped: unsayable } = prepare(raw);
+  const { text } = mapped;
+  const dropped = [...unsayable];
+  const spans: Span[] = [];
   let written = "";
   let at = 0;
   while (at < text.length) {
-    const ordinary = matchAt(ORDINARY_WORD, text, at);
-    const reading = ordinary === null ? read(text, at, expand) : null;
+    const runEnd = ordinaryRunEnd(text, at);
+    if (runEnd > at) {
+      spans.push({ writtenStart: written.length, at, next: null });
+      written += text.slice(at, runEnd);
+      at = runEnd;
+      continue;
+    }
+    const reading = read(text, at, expand);
     if (reading !== null) {
+      spans.push({ writtenStart: written.length, at, next: reading.next });
       written += ` ${reading.spoken} `;
       at = reading.next;
       continue;
     }
-    const rest = (ordinary ?? matchAt(PLAIN_WORD, text, at))?.[0] ?? text[at]!;
-    if (rest === "\n") written += lineEnd(text, at);
+    const rest = (matchAt(PLAIN_WORD, text, at) ?? matchAt(LINE_ENDS, text, at))?.[0] ?? text.charAt(at);
+    if (LETTER.test(rest)) spans.push({ writtenStart: written.length, at, next: null });
+    if (rest.startsWith("\n")) written += lineEnd(rest, text.charAt(at + rest.length));
     else if (rest === "·") written += ", ";
     else if (PAUSES.has(rest) || LETTER.test(rest)) written += rest;
     else {
       written += " ";
-      droppedCharacters++;
+      dropped.push(mapped.startOf(at));
     }
     at += rest.length;
   }
-  const spoken = tidy(written);
-  return { spoken: hasLetter(spoken) ? spoken : "", droppedCharacters };
+  const { spoken, words } = tidy(written);
+  return { spoken, words: sourceWords(words, spans, mapped), dropped: inOrder(dropped) };
+}
+
+/** A reading of [at, next), or letters that were copied (next is null), and where it went. */
+interface Span {
+  readonly writtenStart: number;
+  readonly at: number;
+  readonly next: number | null;
+}
+
+function sourceWords(words: readonly TidyWord[], spans: readonly Span[], source: MappedText): SpokenWord[] {
+  let index = 0;
+  const spanAt = (writtenAt: number): Span => {
+    while ((spans[index + 1]?.writtenStart ?? Number.POSITIVE_INFINITY) <= writtenAt) index++;
+    return spans[index]!;
+  };
+  return words.map(({ spokenStart, spokenEnd, start, end }) => {
+    const first = spanAt(start);
+    const from = first.next === null ? first.at + start - first.writtenStart : first.at;
+    const last = spanAt(end - 1);
+    const to = (last.next ?? last.at + end - last.writtenStart) - 1;
+    return { spokenStart, spokenEnd, start: source.startOf(from), end: source.endOf(to) };
+  });
+}
+
+/** Words of a second pass, whose source is the first pass, by what the words they come from stand for. */
+function throughWords(words: readonly SpokenWord[], again: readonly SpokenWord[]): SpokenWord[] {
+  let index = 0;
+  return again.map((word) => {
+    while (words[index]!.spokenEnd <= word.start) index++;
+    let last = index;
+    while ((words[last + 1]?.spokenStart ?? Number.POSITIVE_INFINITY) < word.end) last++;
+    return { ...word, start: words[index]!.start, end: words[last]!.end };
+  });
+}
+
+/** One character may have been prepared as two, and both have no reading: it is dropped once. */
+function inOrder(positions: readonly number[]): number[] {
+  return [...new Set(positions)].toSorted((a, b) => a - b);
 }
 
 function read(text: string, at: number, expand: boolean): Reading | null {
-  const character = text[at]!;
+  const character = text.charAt(at);
   if (character === " " || character === ",") return null;
-  const rules = LETTER.test(character)
-    ? expand
-      ? WORD_RULES
-      : WORD_RULES_PLAIN
-    : !expand
-      ? SIGN_RULES_PLAIN
-      : character >= "0" && character <= "9"
-        ? DIGIT_RULES
-        : SIGN_RULES;
-  for (const rule of rules) {
+  for (const rule of rulesAt(character, expand)) {
     const reading = rule(text, at);
     if (reading !== null) return reading;
   }
   return null;
 }
 
-/** A line that ends without a mark ends a sentence, unless the next goes on in lower case. */
-function lineEnd(text: string, at: number): string {
-  const next = text.slice(at).trimStart();
-  const goesOn = !text.slice(at).startsWith("\n\n") && /^[\p{Ll}]/u.test(next);
-  return goesOn ? " " : ". ";
+function rulesAt(character: string, expand: boolean): readonly Rule[] {
+  if (LETTER.test(character)) return expand ? WORD_RULES : WORD_RULES_PLAIN;
+  if (!expand) return SIGN_RULES_PLAIN;
+  return character >= "0" && character <= "9" ? DIGIT_RULES : SIGN_RULES;
 }
 
-function hasLetter(spoken: string): boolean {
-  for (const character of spoken) if (KAZAKH_LETTERS.includes(character)) return true;
-  return false;
+/** A line that ends without a mark ends a sentence, unless the next goes on in lower case. */
+function lineEnd(lineEnds: string, next: string): string {
+  return !lineEnds.includes("\n\n") && /^\p{Ll}/u.test(next) ? " " : ". ";
 }

@@ -2,6 +2,7 @@ import { LOWER } from "./letters.js";
 import { collective, ordinal } from "./numerals.js";
 import { matchAt } from "./reading.js";
 import { isEnding, withEnding } from "./suffixes.js";
+import { saidWord } from "./words.js";
 
 /** A number as it was read, before its ending. */
 export interface ReadNumber {
@@ -15,9 +16,10 @@ const ATTACHED = new RegExp(`((?:[ыі]н|сын|н)?ш[ыі])([${LOWER}]*)(?![\
 const ORDINAL_ENDING = /^(?:ыншы|інші|сыншы|ншы|нші|шы|ші)(.*)$/;
 const COLLECTIVE_ENDING = /^[еа]у(.*)$/;
 /** "Жүздеген": hundreds of. */
-const MANY_ENDING = /^д(?:аған|еген)$/;
+const MANY_ENDING =
+  /^д(?:аған|еген)(?:[дт][ае]р)?(?:[ыі]|[ндт][ыі]ң|[ғг][ае]|[дт][ае]|[ндт][ае]н|[дт][ыі])?$/;
 /** Adjectives of measure count, other nouns after a hyphen are numbered: "5-жылдық", but "5-сынып". */
-const COUNTED_NOUN = /(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық)$/;
+const COUNTED_NOUN = /^(?!жылы$|жылғы$).*(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық)$/;
 const CLITIC = /^(?:ақ|ай)$/;
 
 /** Reads what hangs on a number at `at` ("2024-тен", "5-ші", "90-жылдары") and where the text goes on. */
@@ -51,8 +53,8 @@ function withNumberEnding(number: ReadNumber, written: string): string {
   }
   if (isEnding(written)) return withEnding(spoken, written);
   if (CLITIC.test(written)) return `${spoken}-${written}`;
-  if (digits === null || COUNTED_NOUN.test(written)) return `${spoken} ${written}`;
-  return `${ordinal(spoken)} ${written}`;
+  if (digits === null || COUNTED_NOUN.test(written)) return `${spoken} ${saidWord(written)}`;
+  return `${ordinal(spoken)} ${saidWord(written)}`;
 }
 
 /** "Миллиондаған" has no "бір" before it. */

@@ -1,14 +1,15 @@
 import { KAZAKH_LETTERS, LOWER, UPPER } from "./letters.js";
+import { MappedText } from "./mapped-text.js";
 
 /** Text in which every character has a rule: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
-  readonly text: string;
-  /** Characters (code points) that nothing can be said for. Quotation marks are silent, not dropped. */
-  readonly droppedCharacters: number;
+  readonly mapped: MappedText;
+  /** Where the characters (code points) stand that nothing can be said for. Quotation marks are silent, not dropped. */
+  readonly dropped: readonly number[];
 }
 
 /** Signs that rules can say; where they can not, the fallback drops and counts them. */
-export const SIGNS = "%‰$€₽₸£¥₺№§°+=×÷/&@#*_<>−²³½¼¾⅓⅔±·";
+export const SIGNS = "%‰$€₽₸£¥₺₴₹₩₿₼₾₪¢№§°+=×÷/&@#*_<>−²³^½¼¾⅓⅔±·≈≠≤≥∞√~→";
 
 const QUOTES = new Set("\"'`´«»“”„‟‘’‚‛‹›ʹʺʼʻ′″");
 const SPACES = /[\s\u00a0\u2000-\u200a\u202f\u205f\u3000]/u;
@@ -19,19 +20,20 @@ const LATIN = new Set(`abcdefghijklmnopqrstuvwxyzé${KAZAKH_LATIN}`);
 const MARKS = new Set(`0123456789,.!?:;-${SIGNS}`);
 
 /** Most characters stay as they are; these are looked at one by one. */
-const UNUSUAL = new RegExp(`[^${LOWER}${UPPER}a-zA-Z0-9 \\n,.!?:;%-]`, "gu");
+const UNUSUAL_SOURCE = `[^${LOWER}${UPPER}a-zA-Z0-9 \\n,.!?:;%-]`;
+const UNUSUAL = new RegExp(UNUSUAL_SOURCE, "gu");
+const AN_UNUSUAL = new RegExp(UNUSUAL_SOURCE, "u");
 
 /** Foreign letters and signs by what they stand for. */
 const STAND_INS: ReadonlyMap<string, string> = new Map([
   ...pairs("‐‑–—―‒⸺(){}[]⟨⟩•▪●◦▸►…¿¡،。？！：；，", "--—————,,,,,,,,,,,,,,.  ,.?!:;,"),
   ...pairs("əƏɵƟїЇєЄґҐўЎӯӮӊӈҝӄҡҟҕҳӽҙҫҷӣјѕӧӱӓѣѐѝіӢ", "әӘөӨіІеЕгГуУуУңңққққғһһзсчийзөүәееиіИ"),
+  ...pairs("ҥҤӉӇӃӐӒҶӋѲҠҞӀӏѓЃќЌ", "ңҢҢҢҚААЧЧФҚҚІіғҒқҚ"),
   ["љ", "ль"],
   ["њ", "нь"],
   ["ђ", "дж"],
   ["џ", "дж"],
   ["ћ", "ч"],
-  ["ѓ", "ғ"],
-  ["ќ", "қ"],
   ["ѳ", "ф"],
   ["ѵ", "и"],
   ["ß", "ss"],
@@ -52,30 +54,59 @@ const STAND_INS: ReadonlyMap<string, string> = new Map([
   ["℃", "°C"],
 ]);
 
+/** An O typed for a zero: "2О24". */
+const ZERO_BETWEEN_DIGITS = /(?<=\d)[OО](?=\d)/gu;
+/** Powers after a digit, but for the squares and cubes of units. */
+const SUPERSCRIPTS = /(?<=\d)(?![²³](?![⁰¹²³⁴-⁹⁻]))⁻?[⁰¹²³⁴-⁹]+/gu;
+const FRACTION = /^\d+\u2044\d+$/;
+/** Zeros of Arabic, Persian, Devanagari and Bengali digits (Unicode, General_Category Nd); others are dropped. */
+const DIGIT_ZEROS = [0x660, 0x6f0, 0x966, 0x9e6];
+
 /** Latin and Greek letters that look like Cyrillic ones, for words in which somebody mixed them. */
 const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   pairs("aceopxkmthiABCEHKMOPTXIyαορεΑΒΕΗΙΚΜΟΡΤΧ", "асеорхкмтһіАВСЕНКМОРТХІуаореАВЕНІКМОРТХ"),
 );
 
+/** A character and the marks on it, which may be one character when composed. */
+const MARKED = /\P{M}\p{M}+/gu;
+const WORD = /[\p{L}\p{M}]+/gu;
+const FOREIGN_LETTER = /[\p{Script=Latin}\p{Script=Greek}]/u;
+const CYRILLIC_LETTER = /[\p{Script=Cyrillic}əƏɵƟ]/u;
+
+/** Cyrillic letters that look like Latin ones, for Latin words with some of them. */
+const LATIN_LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
+  pairs("асеорхуіһАВСЕНКМОРТХІ", "aceopxyihABCEHKMOPTXI"),
+);
+
 /**
- * Composes, maps and filters characters, and repairs Latin letters inside Cyrillic words.
+ * Composes, maps and filters characters, and repairs letters of another script inside words.
  *
  * A dash keeps its length here, an ellipsis becomes three dots, brackets and bullets become commas: pauses all of them.
  */
 export function prepare(raw: string): PreparedText {
-  let droppedCharacters = 0;
-  const text = repairedWords(raw.normalize("NFC")).replace(UNUSUAL, (character) => {
-    const kept = keep(character);
-    if (kept !== null) return kept;
-    droppedCharacters++;
-    // Invisible characters may stand inside a word, pictures and foreign letters part two words.
-    return /[\p{C}\p{M}]/u.test(character) ? "" : " ";
-  });
-  return { text, droppedCharacters };
+  const dropped: number[] = [];
+  let mapped = new MappedText(raw);
+  const isUnusual = AN_UNUSUAL.test(raw);
+  if (isUnusual) mapped = mapped.replace(MARKED, (marked) => marked.normalize("NFC"));
+  if (FOREIGN_LETTER.test(raw)) mapped = mapped.replace(WORD, repaired);
+  mapped = mapped.replace(ZERO_BETWEEN_DIGITS, () => "0");
+  if (!isUnusual) return { mapped, dropped };
+  mapped = mapped
+    .replace(SUPERSCRIPTS, (power) => `^${power.normalize("NFKD")}`)
+    .replace(UNUSUAL, (character, sourceStart) => {
+      const kept = keep(character);
+      if (kept !== null) return kept;
+      dropped.push(sourceStart);
+      // Invisible characters may stand inside a word, pictures and foreign letters part two words.
+      return /[\p{C}\p{M}]/u.test(character) ? "" : " ";
+    });
+  return { mapped, dropped };
 }
 
 /** What stands for one character: itself, something like it, nothing (silent), or null when it can not be said. */
-function keep(character: string): string | null {
+function keep(unusual: string): string | null {
+  // The Kelvin and Ångström signs and their like are letters when composed.
+  const character = unusual.normalize("NFC");
   if (CYRILLIC.has(character) || MARKS.has(character)) return character;
   if (character === "\n" || character === "\r" || character === "\u2028" || character === "\u2029")
     return "\n";
@@ -87,30 +118,44 @@ function keep(character: string): string | null {
   if (standIn !== undefined) return standIn;
   // Full-width forms, ligatures, accents: what is under them.
   const plain = character.normalize("NFKD").replace(/\p{M}/gu, "");
-  return /^[A-Za-z0-9%$.,!?:;()+=-]+$/.test(plain) ? plain.replace(/[()]/g, ",") : null;
+  if (/^[A-Za-z0-9%$.,!?:;()+=-]+$/.test(plain)) return plain.replace(/[()]/g, ",");
+  // "2⅛" is two and an eighth.
+  return FRACTION.test(plain) ? ` ${plain.replace("\u2044", "/")}` : digitOf(character);
 }
 
-const FOREIGN_LETTER = /[\p{Script=Latin}\p{Script=Greek}]/u;
-
-function repairedWords(text: string): string {
-  if (!FOREIGN_LETTER.test(text)) return text;
-  return text.replace(/[\p{L}\p{M}]+/gu, (word) => {
-    if (!/[\p{Script=Cyrillic}əƏɵƟ]/u.test(word) || !/[\p{Script=Latin}\p{Script=Greek}]/u.test(word))
-      return word;
-    return repaired(word);
-  });
-}
-
-/** A mixed word in Cyrillic, if each of its other letters has a look-alike; otherwise the word as it is. */
+/**
+ * A word of two scripts in one, if each letter of the other has a look-alike; otherwise the word as it is. Latin words
+ * with a Cyrillic letter among them stay Latin.
+ */
 function repaired(word: string): string {
+  if (!FOREIGN_LETTER.test(word) || !CYRILLIC_LETTER.test(word)) return word;
+  const letters = [...word];
+  const foreignCount = letters.filter(
+    (letter) => FOREIGN_LETTER.test(letter) && letter.toLowerCase() !== "ə",
+  ).length;
+  if (foreignCount * 2 > letters.length) {
+    const latin = letters.map((letter) => LATIN_LOOK_ALIKES.get(letter) ?? letter).join("");
+    if (!CYRILLIC_LETTER.test(latin)) return latin;
+  }
   let result = "";
-  for (const letter of word) {
-    if (/[\p{Script=Cyrillic}əƏɵƟ]/u.test(letter)) result += letter;
+  for (const letter of letters) {
+    if (CYRILLIC_LETTER.test(letter)) result += letter;
     else if (letter === "Y") result += isFrontWord(word) ? "Ү" : "У";
-    else if (LOOK_ALIKES.has(letter)) result += LOOK_ALIKES.get(letter)!;
-    else return word;
+    else {
+      const lookAlike = LOOK_ALIKES.get(letter);
+      if (lookAlike === undefined) return word;
+      result += lookAlike;
+    }
   }
   return result;
+}
+
+/** Decimal digits of the other scripts: each has its ten in a row. */
+function digitOf(character: string): string | null {
+  if (!/^\p{Nd}$/u.test(character)) return null;
+  const codePoint = character.codePointAt(0) ?? 0;
+  const value = codePoint - (DIGIT_ZEROS.findLast((zero) => zero <= codePoint) ?? 0);
+  return value >= 0 && value <= 9 ? String(value) : null;
 }
 
 function isFrontWord(word: string): boolean {

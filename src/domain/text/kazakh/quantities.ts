@@ -1,11 +1,12 @@
+import { CURRENCIES, type Currency } from "./currencies.js";
 import { readNumberEnding } from "./number-endings.js";
-import { cardinal, decimal, digitByDigit, ordinal } from "./numerals.js";
+import { asWritten, codeGroup, numberAt, spokenNumber, type WrittenNumber } from "./numbers.js";
+import { cardinal, decimal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, WORD_END } from "./reading.js";
 import { inCase, isEnding, withEnding } from "./suffixes.js";
+import { GLUED_HYPHEN } from "./tidy.js";
 import {
-  CURRENCIES,
   CURRENCY_PATTERN,
-  type Currency,
   RATE_PATTERN,
   rateOf,
   SCALE_PATTERN,
@@ -13,11 +14,11 @@ import {
   UNIT_PATTERN,
   unitName,
 } from "./units.js";
+import { saidWord } from "./words.js";
 
-/** Grouped by spaces, dots or commas, or plain; then a decimal fraction. */
-const NUMBER =
-  /(?:([1-9]\d{0,2}(?:(?: \d{3})+|(?:\.\d{3}){2,}|(?:,\d{3}){2,}|[.,]000))(?!\d)|(\d+))(?:[.,](\d+)(?![.,]?\d))?/uy;
+const ORDINAL_ENDING = /^(?:[ыі]н|сын|н)?ш[ыі]$/;
 const VULGAR = / ?([½¼¾⅓⅔])/uy;
+const SIMPLE_FRACTION = / ([1-9]\d?)\/([1-9]\d{0,2})(?![\d/.,])/uy;
 const VULGAR_READINGS: Readonly<Record<string, string>> = {
   "½": "екіден бір",
   "¼": "төрттен бір",
@@ -25,111 +26,154 @@ const VULGAR_READINGS: Readonly<Record<string, string>> = {
   "⅓": "үштен бір",
   "⅔": "үштен екі",
 };
-const ABBREVIATION_DOT = /\.(?= [\p{Ll},]|[,;:)])/uy;
-
-interface PlainNumber {
-  readonly whole: string;
-  readonly fraction: string;
-  readonly next: number;
-}
+const ABBREVIATION_DOT = /\.(?= [\p{Ll},]| \d+ ?(?:мин|сек)|[,;:)])/uy;
+const SENTENCE_END = /\s*(?:$|\n|\p{Lu})/uy;
 
 /** A number with all that belongs to it: scale, unit or money, and an ending on the last of them. */
 export function quantityRule(text: string, at: number): Reading | null {
-  const number = readNumber(text, at);
+  const number = numberAt(text, at);
   return number === null ? null : readQuantity(number, null, text);
 }
 
-/** "$5", "€ 3,5 млн": said after the number. */
+/** "$5", "€ 3,5 млн", "KZT 500": said after the number. */
 export function moneyFirstRule(text: string, at: number): Reading | null {
-  const currency = CURRENCIES[text[at]!];
+  const sign = matchAt(CODE, text, at)?.[0] ?? text.charAt(at);
+  const currency = Object.hasOwn(CURRENCIES, sign) ? CURRENCIES[sign] : undefined;
   if (currency === undefined) return null;
-  const number = readNumber(text, text[at + 1] === " " ? at + 2 : at + 1);
+  const end = at + sign.length;
+  const number = numberAt(text, text[end] === " " ? end + 1 : end);
   return number === null ? null : readQuantity(number, currency, text);
 }
+const CODE = /[A-Z]{3}(?= ?\d)/uy;
 
 /** "1/2" is "екіден бір": the denominator in the ablative, then the numerator. */
-const fractionRule = patternRule(`(\\d{1,3})/(\\d{1,3})(?![\\d/.])`, (match) => {
-  const [numerator, denominator] = [match[1]!, match[2]!];
-  if (Number(numerator) >= Number(denominator) || numerator.startsWith("0")) return null;
+const fractionRule: Rule = (text, at) => {
+  const match = matchAt(/(?<![\d/])([1-9]\d{0,2})\/(\d{1,3})(?![\d/.])/uy, text, at);
+  if (match === null) return null;
+  const [written, numerator = "", denominator = ""] = match;
+  if (Number(numerator) >= Number(denominator)) return null;
+  return readNumberEnding(
+    { spoken: partOf(numerator, denominator), digits: null },
+    text,
+    at + written.length,
+  );
+};
+
+function partOf(numerator: string, denominator: string): string {
   return `${inCase(cardinal(denominator), "ablative")} ${cardinal(numerator)}`;
-});
+}
 
 /** "№5 мектеп" is "бесінші мектеп"; long numbers and bare ones are "нөмірі". */
 export const numberSignRule: Rule = patternRule(
   `№ ?(\\d+)(?:-(\\p{Ll}+)${WORD_END})?(?= (\\p{L})|)`,
   (match) => {
-    const [, digits, ending, following] = match;
-    const spoken = cardinal(digits!);
+    const [, digits = "", ending, following] = match;
+    const spoken = cardinal(digits);
+    if (ending !== undefined && ORDINAL_ENDING.test(ending)) return ordinal(spoken);
     if (ending !== undefined) {
-      return `нөмірі ${isEnding(ending) ? withEnding(spoken, ending) : `${spoken} ${ending}`}`;
+      return `нөмірі ${isEnding(ending) ? withEnding(spoken, ending) : `${spoken} ${saidWord(ending)}`}`;
     }
-    return following !== undefined && digits!.length <= 3 ? ordinal(spoken) : `нөмірі ${spoken}`;
+    return following !== undefined && digits.length <= 3 ? ordinal(spoken) : `нөмірі ${spoken}`;
   },
 );
 
-/** "+7 701 123 45 67", "8 (701) 123-45-67": read group by group, as written. Brackets have become commas. */
-const phoneRule = patternRule(`\\+?[78][ ,-]*\\d{3}[ ,-]+\\d{3}[ -]?\\d{2}[ -]?\\d{2}(?!\\d)`, (match) => {
-  const groups = match[0].match(/\d+/g)!.map(phoneGroup).join(" ");
-  return match[0].startsWith("+") ? `плюс ${groups}` : groups;
-});
-
 /** Versions and addresses: "2.0.1". */
 const dottedRule = patternRule(`\\d+(?:\\.\\d+){2,}(?!\\d)`, (match) =>
-  match[0].split(".").map(cardinal).join(" нүкте "),
+  // "1.234.567" is one number.
+  /^[1-9]\d{0,2}(?:\.\d{3}){2,}$/.test(match[0]) ? null : match[0].split(".").map(codeGroup).join(" нүкте "),
 );
 
-/** In the order they are tried, at a digit, after the calendar. */
-export const NUMBER_RULES: readonly Rule[] = [phoneRule, dottedRule, fractionRule, quantityRule];
-/** At a plus sign. */
-export const PHONE_RULE: Rule = phoneRule;
+/** "3:1": a result next to "есеп", otherwise a ratio, "үштің бірге қатынасы" (genitive and dative of case_rule rows). */
+const ratioRule = patternRule(
+  "(?<![\\d:.,])(\\d{1,3}):([1-9]\\d{0,2}(?: \\d{3})+|\\d{1,6})(?![\\d:]|[.,]\\d)(?=( есе[пб])|)",
+  (match, text) => {
+    const [, first = "", second = "", result] = match;
+    const [spokenFirst, spokenSecond] = [cardinal(first), cardinal(second.replaceAll(" ", ""))];
+    const isResult =
+      result !== undefined || RESULT_BEFORE.test(text.slice(Math.max(0, match.index - 16), match.index));
+    if (isResult) return spokenFirst + GLUED_HYPHEN + spokenSecond;
+    return `${inCase(spokenFirst, "genitive")} ${inCase(spokenSecond, "dative")} қатынасы`;
+  },
+);
+const RESULT_BEFORE = /есе[пб]\p{Ll}* *[—,:]? *$/u;
 
-function phoneGroup(digits: string): string {
-  const zeros = /^0*/.exec(digits)![0];
-  const rest = digits.slice(zeros.length);
-  return [digitByDigit(zeros), rest === "" ? "" : cardinal(rest)].filter((part) => part !== "").join(" ");
-}
+/** "10^6", from "10⁶": "он алтыншы дәрежеде". */
+const powerRule: Rule = patternRule(`(\\d+)\\^([-−]?)(\\d+)`, (match) => {
+  const [, base = "", minus, exponent = ""] = match;
+  return `${cardinal(base)} ${minus === "" ? "" : "минус "}${ordinal(cardinal(exponent))} дәрежеде`;
+});
 
-function readNumber(text: string, at: number): PlainNumber | null {
-  const match = matchAt(NUMBER, text, at);
-  if (match === null) return null;
-  const whole = (match[1] ?? match[2]!).replace(/[ .,]/g, "");
-  return { whole, fraction: match[3] ?? "", next: at + match[0].length };
-}
+/** In the order they are tried, at a digit, after the calendar and telephone numbers. */
+export const NUMBER_RULES: readonly Rule[] = [powerRule, dottedRule, fractionRule, ratioRule, quantityRule];
 
-function readQuantity(number: PlainNumber, currencyBefore: Currency | null, text: string): Reading {
-  const { whole, fraction } = number;
+function readQuantity(number: WrittenNumber, currencyBefore: Currency | null, text: string): Reading {
+  const { fraction } = number;
   const scale = matchAt(SCALE_PATTERN, text, number.next);
   const end = number.next + (scale?.[0].length ?? 0);
   // The dot of "млн." or "тыс." is part of it unless the sentence ends there.
   const afterScale = scale === null ? end : end + (matchAt(ABBREVIATION_DOT, text, end)?.[0].length ?? 0);
-  const vulgar = scale === null && fraction === "" ? matchAt(VULGAR, text, number.next) : null;
-  const value = spokenValue(number, vulgar?.[1] ?? null) + (scale === null ? "" : ` ${scaleName(scale[1]!)}`);
-  const next = vulgar === null ? afterScale : number.next + vulgar[0].length;
+  const isPlain = scale === null && fraction === "";
+  const vulgar = isPlain ? matchAt(VULGAR, text, number.next) : null;
+  const part = isPlain ? matchAt(SIMPLE_FRACTION, text, number.next) : null;
+  const next = number.next + ((vulgar ?? part)?.[0].length ?? afterScale - number.next);
+  const value = (known: WrittenNumber) =>
+    spokenValue(known, vulgar?.[1] ?? null, part) + (scale === null ? "" : ` ${scaleName(scale[1] ?? "")}`);
   const money = currencyBefore === null ? matchAt(CURRENCY_PATTERN, text, next) : null;
-  const currency = currencyBefore ?? (money === null ? null : CURRENCIES[money[1]!]!);
-  if (currency !== null) {
-    const isSplit = fraction.length === 2 && scale === null && currency.minor !== null;
-    const spoken = isSplit ? inMinor(whole, fraction, currency) : `${value} ${currency.name}`;
-    return measured(spoken, text, next + (money?.[0].length ?? 0));
-  }
-  const rate = matchAt(RATE_PATTERN, text, next);
+  const rate = currencyBefore === null ? matchAt(RATE_PATTERN, text, next) : null;
+  // A scale or a unit makes a decimal of "1.234" and "12.05": there is no thousand of millions, no date of kilograms.
+  const decided: WrittenNumber =
+    scale === null ? number : { ...number, meaning: fraction === "" ? "whole" : "decimal" };
   if (rate !== null) {
-    const { before, after } = rateOf(rate[1]!);
-    return measured(`${before} ${value} ${after}`, text, next + rate[0].length);
+    const { before, after } = rateOf(rate[1] ?? "", rate[2] ?? "");
+    return measured(`${before} ${value(measuredNumber(decided))} ${after}`, text, next + rate[0].length);
+  }
+  const currency = currencyBefore ?? CURRENCIES[money?.[1] ?? ""] ?? null;
+  if (currency !== null) {
+    const amount =
+      scale === null && vulgar === null && part === null
+        ? sum(number, currency, currencyBefore !== null)
+        : `${value(decided)} ${currency.name}`;
+    return measured(amount, text, next + (money?.[0].length ?? 0));
   }
   const unit = matchAt(UNIT_PATTERN, text, next);
-  if (unit !== null) return measured(`${value} ${unitName(unit[1]!)}`, text, next + unit[0].length);
-  const digits = fraction === "" && scale === null && vulgar === null ? whole : null;
-  return readNumberEnding({ spoken: value, digits }, text, next);
+  if (unit !== null) {
+    const end = next + unit[0].length;
+    // The last dot of "а.к." ends the sentence too.
+    const stop = unit[0].endsWith(".") && matchAt(SENTENCE_END, text, end) !== null ? "." : "";
+    return measured(`${value(measuredNumber(decided))} ${unitName(unit[1] ?? "")}${stop}`, text, end);
+  }
+  const digits = isPlain && vulgar === null && part === null ? number.whole : null;
+  return readNumberEnding({ spoken: value(decided), digits }, text, next);
 }
 
-function spokenValue({ whole, fraction }: PlainNumber, vulgar: string | null): string {
-  if (vulgar === "½") return `${cardinal(whole)} жарым`;
-  if (vulgar !== null) return `${cardinal(whole)} бүтін ${VULGAR_READINGS[vulgar]!}`;
-  return fraction === "" ? cardinal(whole) : decimal(whole, fraction);
+/** Dates have no units; a group of three stays open. */
+function measuredNumber(number: WrittenNumber): WrittenNumber {
+  return number.meaning === "date-or-decimal" ? { ...number, meaning: "decimal" } : number;
 }
 
-/** "25,24 ₸" is "жиырма бес теңге жиырма төрт тиын". */
+function spokenValue(number: WrittenNumber, vulgar: string | null, part: RegExpExecArray | null): string {
+  if (vulgar === "½") return `${cardinal(number.whole)} жарым`;
+  if (vulgar !== null) return `${cardinal(number.whole)} бүтін ${VULGAR_READINGS[vulgar] ?? ""}`;
+  if (part !== null && Number(part[1]) < Number(part[2])) {
+    return `${cardinal(number.whole)} бүтін ${partOf(part[1] ?? "", part[2] ?? "")}`;
+  }
+  return spokenNumber(number);
+}
+
+/**
+ * A sum of money. Two digits after the mark are hundredths: "25,24 ₸" is "жиырма бес теңге жиырма төрт тиын". Three are a
+ * group where a sign stands first, as English writes ("$1,234"), and stay open behind a number ("1,234 ₸").
+ */
+function sum(number: WrittenNumber, currency: Currency, isSignFirst: boolean): string {
+  const { whole, fraction, mark } = number;
+  if (fraction.length === 2 && currency.minor !== null) return inMinor(whole, fraction, currency);
+  if (fraction.length === 3 && whole.length <= 3 && whole !== "0") {
+    const isGroup = isSignFirst && mark === ",";
+    return `${isGroup ? cardinal(whole + fraction) : asWritten(whole, mark, fraction)} ${currency.name}`;
+  }
+  return `${fraction === "" ? cardinal(whole) : decimal(whole, fraction)} ${currency.name}`;
+}
+
 function inMinor(whole: string, fraction: string, currency: Currency): string {
   const parts: string[] = [];
   if (whole !== "0") parts.push(`${cardinal(whole)} ${currency.name}`);
@@ -145,5 +189,5 @@ function measured(spoken: string, text: string, at: number): Reading {
 
 /** "½" by itself. */
 export const vulgarRule: Rule = patternRule("[½¼¾⅓⅔]", (match) =>
-  match[0] === "½" ? "жарты" : VULGAR_READINGS[match[0]]!,
+  match[0] === "½" ? "жарты" : (VULGAR_READINGS[match[0]] ?? null),
 );

@@ -1,7 +1,7 @@
+import { CURRENCIES } from "./currencies.js";
 import { readNumberEnding } from "./number-endings.js";
 import { patternRule, type Rule } from "./reading.js";
 import { GLUED_HYPHEN } from "./tidy.js";
-import { CURRENCIES } from "./units.js";
 
 /** Source: symbol rows of facts-kk.tsv. */
 const NAMES: Readonly<Record<string, string>> = {
@@ -20,6 +20,13 @@ const NAMES: Readonly<Record<string, string>> = {
   ">": "үлкен",
   "±": "плюс минус",
   "№": "нөмір",
+  "≈": "шамамен",
+  "~": "шамамен",
+  "≠": "тең емес",
+  "≤": "кіші немесе тең",
+  "≥": "үлкен немесе тең",
+  "∞": "шексіздік",
+  "√": "түбір",
   "²": "квадрат",
   "³": "куб",
 };
@@ -27,7 +34,13 @@ const NAMES: Readonly<Record<string, string>> = {
 const NEXT_TO_DIGIT: Readonly<Record<string, string>> = { "#": "тор", "*": "жұлдызша" };
 
 /** "-5" is "минус бес"; a dash after a word or number is a pause. */
-export const minusRule: Rule = patternRule("(?<![\\p{L}\\p{M}\\d.,]|\\d )[-−](?=\\d)", () => "минус");
+export const minusRule: Rule = patternRule(
+  "(?<![\\p{L}\\p{M}\\d.,]|\\d )[-−](?=[$€₽₸£¥]? ?\\d)",
+  () => "минус",
+);
+
+/** "#Қазақстан" */
+export const hashtagRule: Rule = patternRule("#(?=\\p{L})", () => "хэштег");
 
 /** "COVID-19", "Wi-Fi", "5-G": said without a pause. */
 export const nameHyphenRule: Rule = patternRule(

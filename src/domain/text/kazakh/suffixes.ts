@@ -7,7 +7,8 @@
 export type GrammaticalCase = "genitive" | "dative" | "accusative" | "locative" | "ablative" | "instrumental";
 
 const WRITTEN_CASES: readonly (readonly [GrammaticalCase, RegExp])[] = [
-  ["genitive", /^[ндт][ыі]ң$/],
+  // "АҚШ-ң" leaves the most of it out.
+  ["genitive", /^(?:[ндт][ыі])?ң$/],
   ["dative", /^[ғгқкн][ае]$/],
   ["accusative", /^[ндт][ыі]$/],
   ["locative", /^н?[дт][ае]$/],
@@ -17,8 +18,8 @@ const WRITTEN_CASES: readonly (readonly [GrammaticalCase, RegExp])[] = [
 
 /** Endings that are not one case alone and are taken as written: plural, possessive, likeness, origin. */
 const OTHER_ENDING =
-  /^(?:[лдт][ае]р)?(?:с?[ыі]|[ыі]?м[ыі]з)?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[дт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
-const LIKENESS = /^[дт][ае]й$/;
+  /^(?:ң$|[лдт][ае]р)?(?:с?[ыі]|[ыі]?м[ыі]з)?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
+const LIKENESS = /^(?:[дт][ае]й|[лдт](?:ық|ік))$/;
 
 const FRONT = "әеіөүэ";
 const BACK = "аоұыяё";
@@ -29,11 +30,16 @@ export function isEnding(written: string): boolean {
   return written !== "" && (OTHER_ENDING.test(written) || LIKENESS.test(written));
 }
 
+/** The third person's possessive, and a case after it: "-сі", "-ынан". */
+const WRITTEN_POSSESSIVE = /^с?[ыі](н[ыі]ң|н[ае]|н|нд[ае]|н[ае]н|мен)?$/;
+
 /**
- * Puts a written ending to a spoken phrase: a case is formed anew for its last word, anything else is taken as it is.
- * After a possessive ("министрлігі") the case takes its possessive form.
+ * Puts a written ending to a spoken phrase: a case or a possessive is formed anew for its last word, anything else is
+ * taken as it is. After a possessive ("министрлігі") the case takes its possessive form.
  */
 export function withEnding(phrase: string, written: string): string {
+  const possessive = WRITTEN_POSSESSIVE.exec(written);
+  if (possessive !== null) return inPossessive(phrase) + (possessive[1] ?? "");
   const found = WRITTEN_CASES.find(([, pattern]) => pattern.test(written));
   return found === undefined ? phrase + written : inCase(phrase, found[0]);
 }
@@ -41,7 +47,27 @@ export function withEnding(phrase: string, written: string): string {
 /** The phrase with its last word in a case. */
 export function inCase(phrase: string, grammaticalCase: GrammaticalCase): string {
   const word = phrase.slice(phrase.lastIndexOf(" ") + 1);
-  return phrase + caseEnding(word, grammaticalCase);
+  return stem(phrase) + caseEnding(word, grammaticalCase);
+}
+
+/**
+ * The phrase with its last word in the third person's possessive: -сы/-сі after a vowel, -ы/-і after a consonant, before
+ * which к, қ and п become voiced; "қырық" loses its ы.
+ */
+function inPossessive(phrase: string): string {
+  const word = phrase.slice(phrase.lastIndexOf(" ") + 1);
+  if (POSSESSIVE.test(word)) return phrase;
+  const high = hasFrontHarmony(word) ? "і" : "ы";
+  if (/[аәеёоөыіэя]$/.test(word)) return `${phrase}с${high}`;
+  if (word === "қырық") return `${phrase.slice(0, -2)}қы`;
+  const voiced = VOICED[word.charAt(word.length - 1)];
+  return (voiced === undefined ? stem(phrase) : phrase.slice(0, -1) + voiced) + high;
+}
+const VOICED: Readonly<Record<string, string>> = { к: "г", қ: "ғ", п: "б" };
+
+/** Borrowed words in a double consonant lose one before an ending: "килограмнан" (spelling rules of 1983). */
+function stem(phrase: string): string {
+  return /(мм|лл|тт|сс)$/.test(phrase) ? phrase.slice(0, -1) : phrase;
 }
 
 function caseEnding(word: string, grammaticalCase: GrammaticalCase): string {
@@ -74,7 +100,7 @@ function caseEnding(word: string, grammaticalCase: GrammaticalCase): string {
 
 /** Heads of compound names, which carry a third person possessive: "министрлігі", "Штаттары", "градусы". */
 const POSSESSIVE =
-  /(?:лігі|лығы|тары|лары|дары|лері|дері|тері|ұйымы|одағы|орталығы|орны|соғысы|стансасы|салығы|нөмірі|департаменті|республикасы|градусы|жылы|қаласы|облысы|ауданы|ауылы|көшесі|даңғылы|күші|бағанасы|құралдары)$/;
+  /(?:лігі|лығы|тары|лары|дары|лері|дері|тері|ұйымы|одағы|орталығы|орны|соғысы|стансасы|салығы|нөмірі|департаменті|республикасы|федерациясы|комитеті|қоры|институты|градусы|жылы|қаласы|облысы|ауданы|ауылы|көшесі|даңғылы|күші|бағанасы|құралдары)$/;
 
 /** The last vowel decides; the glides у and и, and a soft sign, decide only where nothing else does. */
 function hasFrontHarmony(word: string): boolean {

@@ -3,31 +3,62 @@ import { LOWER } from "./letters.js";
 /** A hyphen between two readings, which come with spaces. `prepare` leaves none in a text. */
 export const GLUED_HYPHEN = "\u2010";
 
-const MARK_RUN = /[\s,.!?:;—]+/gu;
-/** A run of marks becomes the one that matters most to the voice. */
-const STRONGEST_FIRST = ["?", "!", ".", ";", ":", ",", "—"];
-const LONE_HYPHEN = new RegExp(`(?<![${LOWER}])-+|-+(?![${LOWER}])|-{2,}`, "gu");
-
-/**
- * The canonical form of spoken text: single spaces, one mark at a time with a space after it, dashes between spaces,
- * hyphens only inside words, a letter first.
- */
-export function tidy(text: string): string {
-  return text
-    .toLowerCase()
-    .replace(/ *\u2010 */gu, "-")
-    .replace(/[ \t]+[-–—]+[ \t]+|[–—]+/gu, " — ")
-    .replace(LONE_HYPHEN, " ")
-    .replace(LONE_HYPHEN, " ")
-    .replace(MARK_RUN, strongest)
-    .replace(/^[\s,.!?:;—-]+|[\s,:;—-]+$/gu, "");
+/** Letters and the hyphens inside, found at [start, end) of the untidy text and put at [spokenStart, spokenEnd). */
+export interface TidyWord {
+  readonly spokenStart: number;
+  readonly spokenEnd: number;
+  readonly start: number;
+  readonly end: number;
 }
 
-function strongest(run: string, at: number, text: string): string {
-  const mark = STRONGEST_FIRST.find((candidate) => run.includes(candidate));
+export interface TidyText {
+  readonly spoken: string;
+  readonly words: readonly TidyWord[];
+}
+
+const LETTERS = new RegExp(`[${LOWER}]+`, "gu");
+/** A run of marks becomes the one that matters most to the voice. */
+const STRONGEST_FIRST = ["?", "!", ".", ";", ":", ","];
+const GLUE = /^[ \t]*\u2010[ \t]*$/u;
+const DASH = /[–—]|[ \t][-–—]+[ \t]/u;
+
+/**
+ * The canonical form of spoken text: lower case, single spaces, one mark at a time with a space after it, dashes between
+ * spaces, hyphens only inside words, a letter first. Empty without a letter.
+ */
+export function tidy(untidy: string): TidyText {
+  const text = untidy.toLowerCase();
+  const words: TidyWord[] = [];
+  let spoken = "";
+  let end = 0;
+  LETTERS.lastIndex = 0;
+  for (let match = LETTERS.exec(text); match !== null; match = LETTERS.exec(text)) {
+    const start = match.index;
+    const last = words.at(-1);
+    const between = last === undefined ? "" : separator(text.slice(end, start));
+    end = start + match[0].length;
+    spoken += between + match[0];
+    if (last !== undefined && between === "-") {
+      words[words.length - 1] = { ...last, spokenEnd: spoken.length, end };
+    } else {
+      words.push({ spokenStart: spoken.length - match[0].length, spokenEnd: spoken.length, start, end });
+    }
+  }
+  if (words.length > 0) spoken += finalMark(text.slice(end));
+  return { spoken, words };
+}
+
+/** What stands between two words. */
+function separator(gap: string): string {
+  if (gap === " " || gap === "  ") return " ";
+  if (gap === "-" || GLUE.test(gap)) return "-";
+  const mark = STRONGEST_FIRST.find((candidate) => gap.includes(candidate));
   // Three dots in the middle of a sentence are a hesitation.
-  const isHesitation = mark === "." && run.includes("...") && /\S/u.test(text.slice(at + run.length));
-  if (isHesitation) return ", ";
-  if (mark === "—") return " — ";
-  return mark === undefined ? " " : `${mark} `;
+  if (mark === "." && gap.includes("...")) return ", ";
+  if (mark !== undefined) return `${mark} `;
+  return DASH.test(gap) ? " — " : " ";
+}
+
+function finalMark(gap: string): string {
+  return STRONGEST_FIRST.slice(0, 3).find((candidate) => gap.includes(candidate)) ?? "";
 }

@@ -1,7 +1,9 @@
+import { CURRENCIES } from "./currencies.js";
+
 /**
- * Units of measure and money, as they are written after a number and said.
+ * Units of measure, as they are written after a number and said.
  *
- * Source: unit and currency rows of facts-kk.tsv (Unicode CLDR 37 main/kk). A case ending goes to the last word.
+ * Source: unit rows of facts-kk.tsv (Unicode CLDR 37 main/kk). A case ending goes to the last word.
  */
 const PLAIN_UNITS: Readonly<Record<string, string>> = {
   км: "километр",
@@ -37,6 +39,7 @@ const PLAIN_UNITS: Readonly<Record<string, string>> = {
   "°С": "Цельсий градусы",
   "° C": "Цельсий градусы",
   "° С": "Цельсий градусы",
+  "°F": "Фаренгейт градусы",
   "°": "градус",
   сағ: "сағат",
   мин: "минут",
@@ -75,8 +78,42 @@ const PLAIN_UNITS: Readonly<Record<string, string>> = {
   "а.к.": "ат күші",
   "%": "пайыз",
   "‰": "промилле",
+  дл: "децилитр",
+  гл: "гектолитр",
+  моль: "моль",
+  дБ: "децибел",
+  лк: "люкс",
+  бар: "бар",
+  МПа: "мегапаскаль",
+  Н: "ньютон",
+  Ом: "ом",
+  кОм: "килоом",
+  мА: "миллиампер",
+  мА·сағ: "миллиампер-сағат",
+  мВ: "милливольт",
+  мВт: "милливатт",
+  МВт·сағ: "мегаватт-сағат",
+  ГВт·сағ: "гигаватт-сағат",
+  ТВт: "тераватт",
+  бит: "бит",
+  кбит: "килобит",
+  Мбит: "мегабит",
+  Гбит: "гигабит",
+  шақ: "шақырым",
+  "шаршы м": "шаршы метр",
+  "шаршы км": "шаршы километр",
+  "текше м": "текше метр",
   px: "пиксель",
   "п.т.": "пайыздық тармақ",
+  m: "метр",
+  m2: "шаршы метр",
+  "m²": "шаршы метр",
+  m3: "текше метр",
+  "m³": "текше метр",
+  km2: "шаршы километр",
+  "km²": "шаршы километр",
+  mg: "миллиграмм",
+  ml: "миллилитр",
   km: "километр",
   kg: "килограмм",
   cm: "сантиметр",
@@ -90,75 +127,69 @@ const PLAIN_UNITS: Readonly<Record<string, string>> = {
   kWh: "киловатт-сағат",
 };
 
-/** Rates put the divisor before the number: "60 км/сағ" is "сағатына алпыс километр". */
-const RATES: readonly (readonly [unit: string, before: string, after: string])[] = [
-  ["км/сағ", "сағатына", "километр"],
-  ["км/ч", "сағатына", "километр"],
-  ["км/h", "сағатына", "километр"],
-  ["м/с", "секундына", "метр"],
-  ["м/сек", "секундына", "метр"],
-  ["км/с", "секундына", "километр"],
-  ["Мбит/с", "секундына", "мегабит"],
-  ["Гбит/с", "секундына", "гигабит"],
-  ["кбит/с", "секундына", "килобит"],
-  ["МБ/с", "секундына", "мегабайт"],
-  ["л/мин", "минутына", "литр"],
-];
+/**
+ * What a rate is for, in the possessive dative, said before the number: "60 км/сағ" is "сағатына алпыс километр".
+ *
+ * Source: unit rows of facts-kk.tsv; the ending is possessive -ы/-і/-сы/-сі and dative -на/-не (case_rule rows).
+ */
+const DIVISORS: Readonly<Record<string, string>> = {
+  сағ: "сағатына",
+  ч: "сағатына",
+  h: "сағатына",
+  с: "секундына",
+  сек: "секундына",
+  s: "секундына",
+  "с²": "секунд квадратына",
+  мин: "минутына",
+  тәул: "тәулігіне",
+  тәулік: "тәулігіне",
+  күн: "күніне",
+  апта: "аптасына",
+  ай: "айына",
+  жыл: "жылына",
+  л: "литріне",
+  мл: "миллилитріне",
+  дл: "децилитріне",
+  кг: "килограмына",
+  г: "грамына",
+  т: "тоннасына",
+  га: "гектарына",
+  км: "километріне",
+  м: "метріне",
+  "км²": "шаршы километріне",
+  "м²": "шаршы метріне",
+  "м³": "текше метріне",
+  "см³": "текше сантиметріне",
+  м3: "текше метріне",
+  м2: "шаршы метріне",
+  адам: "адамына",
+  дана: "данасына",
+};
 
 /** Scale words by their abbreviations. */
 const SCALES: Readonly<Record<string, string>> = {
   тыс: "мың",
   мың: "мың",
+  млрд: "миллиард",
   млн: "миллион",
   миллион: "миллион",
-  млрд: "миллиард",
   миллиард: "миллиард",
   трлн: "триллион",
   триллион: "триллион",
 };
 
-export interface Currency {
-  readonly name: string;
-  /** A hundredth of it; null where fractions are read as decimals. */
-  readonly minor: string | null;
-}
-
-const TENGE: Currency = { name: "теңге", minor: "тиын" };
-const DOLLAR: Currency = { name: "доллар", minor: "цент" };
-const EURO: Currency = { name: "еуро", minor: "цент" };
-const ROUBLE: Currency = { name: "рубль", minor: "тиын" };
-const YUAN: Currency = { name: "юань", minor: null };
-const POUND: Currency = { name: "фунт стерлинг", minor: "пенс" };
-const LIRA: Currency = { name: "лира", minor: null };
-
-export const CURRENCIES: Readonly<Record<string, Currency>> = {
-  "₸": TENGE,
-  тг: TENGE,
-  тнг: TENGE,
-  KZT: TENGE,
-  $: DOLLAR,
-  USD: DOLLAR,
-  долл: DOLLAR,
-  "€": EURO,
-  EUR: EURO,
-  "₽": ROUBLE,
-  руб: ROUBLE,
-  RUB: ROUBLE,
-  "¥": YUAN,
-  CNY: YUAN,
-  "£": POUND,
-  GBP: POUND,
-  "₺": LIRA,
-  TRY: LIRA,
-};
-
 /** Patterns end where no letter, digit or power follows. */
 const END = "(?![\\p{L}\\p{M}\\d²³])";
 export const UNIT_PATTERN = new RegExp(
-  ` ?(${alternatives(Object.keys(PLAIN_UNITS))})(?<!(?<!°) ?А(?= \\p{L}))${END}`,
+  // "7 А сыныбы" is a class, not a current.
+  ` ?(${alternatives(Object.keys(PLAIN_UNITS))})(?<!(?<!°) ?[АВ](?= \\p{L}))${END}`,
   "yu",
 );
-export const RATE_PATTERN = new RegExp(` ?(${alternatives(RATES.map(([unit]) => unit))})${END}`, "yu");
+/** "км/сағ", "₸/кг"; groups are what is measured and for what. */
+export const RATE_PATTERN = new RegExp(
+  ` ?(${alternatives([...Object.keys(PLAIN_UNITS), ...Object.keys(CURRENCIES)])})/(${alternatives(Object.keys(DIVISORS))})${END}`,
+  "yu",
+);
 export const SCALE_PATTERN = new RegExp(` ?(${alternatives(Object.keys(SCALES))})${END}`, "yu");
 export const CURRENCY_PATTERN = new RegExp(` ?(${alternatives(Object.keys(CURRENCIES))})${END}`, "yu");
 
@@ -166,9 +197,19 @@ export function unitName(written: string): string {
   return PLAIN_UNITS[written]!.toLowerCase();
 }
 
-export function rateOf(written: string): { readonly before: string; readonly after: string } {
-  const [, before, after] = RATES.find(([unit]) => unit === written)!;
-  return { before, after };
+/** What stands before and after the number of a rate. */
+export function rateOf(
+  measured: string,
+  divisor: string,
+): { readonly before: string; readonly after: string } {
+  return { before: DIVISORS[divisor]!, after: CURRENCIES[measured]?.name ?? unitName(measured) };
+}
+
+/** "бір кг": a unit or scale that no number stands before, but for those that are words or letters; null for others. */
+export function bareUnitName(written: string): string | null {
+  if (Object.hasOwn(SCALES, written)) return SCALES[written] ?? null;
+  if (Object.hasOwn(CURRENCIES, written)) return CURRENCIES[written]?.name ?? null;
+  return Object.hasOwn(PLAIN_UNITS, written) ? unitName(written) : null;
 }
 
 export function scaleName(written: string): string {

@@ -1,0 +1,171 @@
+import { SpeechError } from "../../src/domain/errors.js";
+import type { Decision } from "../kernel/actor.js";
+
+/** Leases that may wait for a load; beyond it `ENGINE_BUSY`, since whoever comes last would be served last. */
+const WAITING_CAPACITY = 4_096;
+
+/**
+ * Whether an engine's workers are there. Work takes a lease first: it waits while the workers come, and keeps them from
+ * going. `releasing` ends workers that nobody uses; a lease taken meanwhile waits for the next ones.
+ */
+export type ResidencyState =
+  | { readonly phase: "cold" }
+  | { readonly phase: "loading"; readonly waiting: readonly number[] }
+  | { readonly phase: "warm"; readonly leaseCount: number }
+  | { readonly phase: "releasing"; readonly waiting: readonly number[] }
+  | { readonly phase: "stopped" };
+
+export type ResidencyMessage =
+  | { readonly type: "acquire"; readonly lease: number }
+  /** The owner of a lease that was not refused is through with it, or waits no longer. */
+  | { readonly type: "leave"; readonly lease: number }
+  | { readonly type: "loaded" }
+  | { readonly type: "failed"; readonly error: SpeechError }
+  /** Nothing was leased for the idle time. */
+  | { readonly type: "idle" }
+  | { readonly type: "released" }
+  | { readonly type: "stop" };
+
+export type ResidencyEffect =
+  | { readonly type: "load" }
+  /** Ends the workers, or what there is of them. */
+  | { readonly type: "unload" }
+  | { readonly type: "grant"; readonly lease: number }
+  | { readonly type: "refuse"; readonly lease: number; readonly error: SpeechError }
+  | { readonly type: "await-idle" }
+  | { readonly type: "cancel-idle" };
+
+type ResidencyDecision = Decision<ResidencyState, ResidencyEffect>;
+
+/** Pure: when workers start and end, and who may use them. */
+export function decideResidency(state: ResidencyState, message: ResidencyMessage): ResidencyDecision {
+  if (message.type === "stop") return onStop(state);
+  switch (state.phase) {
+    case "cold":
+      return message.type === "acquire" ? load([message.lease]) : unchanged(state);
+    case "loading":
+      return whileLoading(state, message);
+    case "warm":
+      return whileWarm(state, message);
+    case "releasing":
+      return whileReleasing(state, message);
+    case "stopped":
+      return message.type === "acquire" ? refuseOne(state, message.lease, stopping()) : unchanged(state);
+  }
+}
+
+function whileLoading(
+  state: Extract<ResidencyState, { phase: "loading" }>,
+  message: ResidencyMessage,
+): ResidencyDecision {
+  const { waiting } = state;
+  switch (message.type) {
+    case "acquire":
+    case "leave":
+      return queue(state, message);
+    case "loaded": {
+      const effects = waiting.map((lease) => ({ type: "grant", lease }) as const);
+      const warm = { phase: "warm", leaseCount: waiting.length } as const;
+      // All who asked for it may have left while it was loaded.
+      return { state: warm, effects: waiting.length > 0 ? effects : [{ type: "await-idle" }] };
+    }
+    case "failed":
+      // What did start has to end before anybody tries again.
+      return {
+        state: { phase: "releasing", waiting: [] },
+        effects: [...refuseAll(waiting, message.error), { type: "unload" }],
+      };
+    default:
+      return unchanged(state);
+  }
+}
+
+function whileWarm(
+  state: Extract<ResidencyState, { phase: "warm" }>,
+  message: ResidencyMessage,
+): ResidencyDecision {
+  const { leaseCount } = state;
+  switch (message.type) {
+    case "acquire": {
+      const grant = { type: "grant", lease: message.lease } as const;
+      return {
+        state: { phase: "warm", leaseCount: leaseCount + 1 },
+        effects: leaseCount === 0 ? [{ type: "cancel-idle" }, grant] : [grant],
+      };
+    }
+    case "leave":
+      return {
+        state: { phase: "warm", leaseCount: leaseCount - 1 },
+        effects: leaseCount === 1 ? [{ type: "await-idle" }] : [],
+      };
+    case "idle":
+      // A lease may have been taken after the time was up and before this was said.
+      if (leaseCount > 0) return unchanged(state);
+      return { state: { phase: "releasing", waiting: [] }, effects: [{ type: "unload" }] };
+    default:
+      return unchanged(state);
+  }
+}
+
+function whileReleasing(
+  state: Extract<ResidencyState, { phase: "releasing" }>,
+  message: ResidencyMessage,
+): ResidencyDecision {
+  switch (message.type) {
+    case "acquire":
+    case "leave":
+      return queue(state, message);
+    case "released":
+      return state.waiting.length > 0 ? load(state.waiting) : { state: { phase: "cold" }, effects: [] };
+    default:
+      return unchanged(state);
+  }
+}
+
+function queue(
+  state: Extract<ResidencyState, { phase: "loading" | "releasing" }>,
+  { type, lease }: Extract<ResidencyMessage, { type: "acquire" | "leave" }>,
+): ResidencyDecision {
+  if (type === "leave") {
+    const waiting = state.waiting.filter((other) => other !== lease);
+    return { state: { phase: state.phase, waiting }, effects: [] };
+  }
+  if (state.waiting.length >= WAITING_CAPACITY) {
+    return refuseOne(state, lease, new SpeechError("ENGINE_BUSY", "too many requests wait for the model"));
+  }
+  return { state: { phase: state.phase, waiting: [...state.waiting, lease] }, effects: [] };
+}
+
+function onStop(state: ResidencyState): ResidencyDecision {
+  const stopped: ResidencyState = { phase: "stopped" };
+  switch (state.phase) {
+    case "loading":
+      return { state: stopped, effects: [...refuseAll(state.waiting, stopping()), { type: "unload" }] };
+    case "warm":
+      return { state: stopped, effects: [{ type: "cancel-idle" }, { type: "unload" }] };
+    case "releasing":
+      return { state: stopped, effects: refuseAll(state.waiting, stopping()) };
+    default:
+      return { state: stopped, effects: [] };
+  }
+}
+
+function load(waiting: readonly number[]): ResidencyDecision {
+  return { state: { phase: "loading", waiting }, effects: [{ type: "load" }] };
+}
+
+function refuseOne(state: ResidencyState, lease: number, error: SpeechError): ResidencyDecision {
+  return { state, effects: refuseAll([lease], error) };
+}
+
+function refuseAll(leases: readonly number[], error: SpeechError): ResidencyEffect[] {
+  return leases.map((lease) => ({ type: "refuse", lease, error }));
+}
+
+function stopping(): SpeechError {
+  return new SpeechError("SHUTTING_DOWN", "the service is stopping");
+}
+
+function unchanged(state: ResidencyState): ResidencyDecision {
+  return { state, effects: [] };
+}

@@ -1,0 +1,88 @@
+import { SpeechError } from "../../src/domain/errors.js";
+import type { Decision } from "../kernel/actor.js";
+
+/** Sentences that may be made before the reader has asked for them. */
+const SENTENCES_AHEAD = 2;
+
+/** How far the work and the reader are; counts are of sentences. */
+export type SynthesisState =
+  | {
+      readonly phase: "speaking";
+      readonly sentenceCount: number;
+      /** Asked of the synthesizer so far; at most one at a time, so that sentences stay in order. */
+      readonly begun: number;
+      readonly finished: number;
+      readonly delivered: number;
+      /** The reader has a part of the sentence after the last delivered one. */
+      readonly isInsideSentence: boolean;
+      /** Chunks that are made and not delivered; true where one ends its sentence. */
+      readonly waitingChunks: readonly boolean[];
+      readonly isReaderWaiting: boolean;
+    }
+  | { readonly phase: "ended" };
+
+export type SynthesisMessage =
+  | { readonly type: "pull" }
+  | { readonly type: "made"; readonly endsSentence: boolean }
+  | { readonly type: "failed"; readonly error: SpeechError }
+  | { readonly type: "stop" };
+
+export type SynthesisEffect =
+  | { readonly type: "begin"; readonly sentence: number }
+  /** The oldest chunk that waits. */
+  | { readonly type: "deliver" }
+  | { readonly type: "end" }
+  | { readonly type: "fail"; readonly error: SpeechError }
+  | { readonly type: "cancel" };
+
+/** Pure: what a synthesis does next. */
+export function decideSynthesis(
+  state: SynthesisState,
+  message: SynthesisMessage,
+): Decision<SynthesisState, SynthesisEffect> {
+  if (state.phase === "ended") return { state, effects: [] };
+  switch (message.type) {
+    case "pull":
+      return advance({ ...state, isReaderWaiting: true });
+    case "made":
+      return advance({
+        ...state,
+        finished: state.finished + (message.endsSentence ? 1 : 0),
+        waitingChunks: [...state.waitingChunks, message.endsSentence],
+      });
+    case "failed":
+      return { state: { phase: "ended" }, effects: [{ type: "fail", error: message.error }] };
+    case "stop": {
+      const error = new SpeechError("CANCELLED", "synthesis was cancelled");
+      return { state: { phase: "ended" }, effects: [{ type: "cancel" }, { type: "fail", error }] };
+    }
+  }
+}
+
+function advance(
+  state: Extract<SynthesisState, { phase: "speaking" }>,
+): Decision<SynthesisState, SynthesisEffect> {
+  const effects: SynthesisEffect[] = [];
+  let { begun, delivered, isInsideSentence, waitingChunks, isReaderWaiting } = state;
+  const [endsSentence] = waitingChunks;
+  if (isReaderWaiting && endsSentence !== undefined) {
+    effects.push({ type: "deliver" });
+    waitingChunks = waitingChunks.slice(1);
+    if (endsSentence) delivered++;
+    isInsideSentence = !endsSentence;
+    isReaderWaiting = false;
+  } else if (isReaderWaiting && delivered === state.sentenceCount) {
+    return { state: { phase: "ended" }, effects: [{ type: "end" }] };
+  }
+  const isIdle = begun === state.finished;
+  // The sentence that is being read, or waited for, does not count as ahead.
+  const wanted = delivered + (isReaderWaiting || isInsideSentence ? 1 : 0) + SENTENCES_AHEAD;
+  if (isIdle && begun < Math.min(wanted, state.sentenceCount)) {
+    effects.push({ type: "begin", sentence: begun });
+    begun++;
+  }
+  return {
+    state: { ...state, begun, delivered, isInsideSentence, waitingChunks, isReaderWaiting },
+    effects,
+  };
+}

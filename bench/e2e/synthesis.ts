@@ -1,0 +1,202 @@
+import { normalizeKazakh } from "../../src/domain/text/kazakh/normalize.js";
+import { MODELS } from "../evaluate/paths.js";
+import { saveResult } from "../save-result.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SpeechRun, streamPcm, streamSentences } from "../support/speech-client.js";
+import { type EngineFigures, measureEngine } from "../support/synthesis-floor.js";
+
+const SENTENCES = [
+  "Бүгін ауа райы жақсы болады, таулы жерлерде жаңбыр жауады.",
+  "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.",
+  "Кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.",
+  "Біз ертең достарымызбен бірге көлге барамыз.",
+];
+/** What people send least often and what goes wrong first. */
+const SHORT_TEXTS = ["Сәлем", "А", "7"];
+const LONG_TEXT_CHARACTERS = 5_000;
+/** Load below which no listener may run dry. */
+const UNDERRUN_LOAD = 0.65;
+const UNDERRUN_STREAMS = 8;
+
+/** Concurrent requests: sent at once to be shared, and one after another by a client who asked at the same time. */
+interface Round {
+  readonly nfe: number;
+  readonly streams: number;
+  readonly shared: readonly SpeechRun[];
+  readonly serial: readonly SpeechRun[];
+  readonly sharedWallMs: number;
+  readonly serialWallMs: number;
+}
+
+/**
+ * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams, shared step by step
+ * against the same service serving them one after another; what the engine adds to the model; underruns; short and long
+ * texts. `SYNTHESIS_ROWS` reaches the service and the engine.
+ */
+export async function run(options: {
+  readonly smoke: boolean;
+  readonly args: readonly string[];
+}): Promise<void> {
+  const { smoke } = options;
+  const counts = smoke ? [2] : streamCounts(options.args);
+  const rows = Number(process.env["SYNTHESIS_ROWS"] ?? 1);
+  const engine = await measureEngine({
+    modelFolder: `${MODELS}svc-kk-v1`,
+    rows,
+    texts: [...SENTENCES, ...SENTENCES]
+      .slice(0, smoke ? 2 : 8)
+      .map((text) => normalizeKazakh(text, { expand: true }).spoken),
+    nfe: smoke ? 4 : 16,
+    cancels: smoke ? 2 : 20,
+  });
+  printEngine(engine);
+  const service = await startServiceProcess({ SYNTHESIS_PER_ORG: "1000" });
+  try {
+    await creditDevelopment(service, 1_000_000_000);
+    await streamSentences(service, { text: SENTENCES[0]!, nfe: 4 });
+    const rounds: Round[] = [];
+    for (const nfe of smoke ? [4] : [16, 32]) {
+      for (const streams of counts) {
+        const round = await measureRound(service, nfe, streams, smoke ? 1 : 3);
+        rounds.push(round);
+        printRound(round);
+      }
+    }
+    const idle = await measureIdle(service, smoke ? 1 : 10, smoke ? [4] : [16, 32]);
+    console.log(`idle, one sentence: first audio ${JSON.stringify(idle)}`);
+    const paced = await measureUnderruns(service, smoke ? 2 : UNDERRUN_STREAMS, smoke ? 1 : 4);
+    console.log(
+      `${paced.runs.length} paced requests at load ${paced.load.toFixed(2)}: ` +
+        `${paced.runs.filter(({ underruns }) => underruns > 0).length} with underruns`,
+    );
+    const texts = smoke ? SHORT_TEXTS.slice(0, 1) : [...SHORT_TEXTS, longText()];
+    const extremes = [];
+    for (const text of texts) {
+      const speech = await streamSentences(service, { text, nfe: 16 });
+      extremes.push({ characters: text.length, ...speech });
+      console.log(`${text.length} characters: ${describe(speech)}`);
+    }
+    if (!smoke) {
+      const parameters = { sentences: SENTENCES, rows, underrunLoad: UNDERRUN_LOAD };
+      await saveResult("synthesis", {
+        parameters,
+        engine,
+        rounds: rounds.map((round) => ({ ...summary(round), raw: round })),
+        idle,
+        paced,
+        extremes,
+      });
+    }
+  } finally {
+    await service.stop();
+  }
+}
+
+function streamCounts(args: readonly string[]): number[] {
+  const given = args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
+  return given.length > 0 ? given : [1, 2, 4, 8, 16];
+}
+
+/** A text of `count` sentences that differs from stream to stream. */
+function textOf(stream: number, count: number): string {
+  return Array.from({ length: count }, (_, i) => SENTENCES[(stream + i) % SENTENCES.length]).join(" ");
+}
+
+function longText(): string {
+  let text = "";
+  for (let i = 0; text.length < LONG_TEXT_CHARACTERS; i++) text += `${SENTENCES[i % SENTENCES.length]} `;
+  return text.slice(0, LONG_TEXT_CHARACTERS);
+}
+
+async function measureRound(
+  service: ServiceProcess,
+  nfe: number,
+  streams: number,
+  sentences: number,
+): Promise<Round> {
+  const texts = Array.from({ length: streams }, (_, stream) => textOf(stream, sentences));
+  const sharedAtMs = performance.now();
+  const shared = await Promise.all(texts.map((text) => streamSentences(service, { text, nfe }, sharedAtMs)));
+  const serialAtMs = performance.now();
+  const serial: SpeechRun[] = [];
+  for (const text of texts) serial.push(await streamSentences(service, { text, nfe }, serialAtMs));
+  const sharedWallMs = serialAtMs - sharedAtMs;
+  return { nfe, streams, shared, serial, sharedWallMs, serialWallMs: performance.now() - serialAtMs };
+}
+
+/** Median first audio of single requests to an idle service, in milliseconds: to be compared with the bare first piece. */
+async function measureIdle(service: ServiceProcess, rounds: number, steps: readonly number[]) {
+  const figures: Record<string, number> = {};
+  const [text] = SENTENCES as [string];
+  for (const nfe of steps) {
+    const times: number[] = [];
+    for (let i = 0; i < rounds; i++) times.push((await streamSentences(service, { text, nfe })).firstAudioMs);
+    figures[`stream, nfe ${nfe}`] = percentile(times, 0.5);
+  }
+  const pcm: number[] = [];
+  for (let i = 0; i < rounds; i++) pcm.push((await streamPcm(service, { input: text })).firstAudioMs);
+  figures["pcm, nfe 32"] = percentile(pcm, 0.5);
+  return figures;
+}
+
+/** Streams that begin again as often as keeps the worker busy for the wanted share of the time. */
+async function measureUnderruns(service: ServiceProcess, streams: number, repeats: number) {
+  const alone = await streamSentences(service, { text: textOf(0, 3), nfe: 16 });
+  const periodMs = (streams * alone.totalMs) / UNDERRUN_LOAD;
+  const startedAtMs = performance.now();
+  const runs = await Promise.all(
+    Array.from({ length: streams * repeats }, async (_, index) => {
+      const beginsAtMs = (index * periodMs) / streams;
+      await new Promise((resolve) => setTimeout(resolve, beginsAtMs));
+      return streamSentences(service, { text: textOf(index, 3), nfe: 16 });
+    }),
+  );
+  const load = (streams * repeats * alone.totalMs) / (performance.now() - startedAtMs);
+  return { streams, periodMs, load, runs };
+}
+
+function summary({ nfe, streams, shared, serial, sharedWallMs, serialWallMs }: Round) {
+  const firstAudio = (runs: readonly SpeechRun[]) => {
+    const times = runs.map(({ firstAudioMs }) => firstAudioMs);
+    return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
+  };
+  const audioMs = shared.reduce((sum, { audioSeconds }) => sum + audioSeconds * 1_000, 0);
+  return {
+    nfe,
+    streams,
+    sharedFirstAudioMs: firstAudio(shared),
+    serialFirstAudioMs: firstAudio(serial),
+    sharedRealTimeFactor: sharedWallMs / audioMs,
+    serialRealTimeFactor: serialWallMs / audioMs,
+    /** Audio per second, shared / serial. */
+    throughputRatio: serialWallMs / sharedWallMs,
+  };
+}
+
+function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? Number.NaN);
+}
+
+function describe({ firstAudioMs, audioSeconds, totalMs }: SpeechRun): string {
+  const factor = totalMs / 1_000 / audioSeconds;
+  return `first audio ${Math.round(firstAudioMs)} ms, ${audioSeconds.toFixed(1)} s of audio, RTF ${factor.toFixed(2)}`;
+}
+
+function printEngine({ busyShare, floorShare, runsAfterCancel, bareFirstPieceMs }: EngineFigures): void {
+  console.log(
+    `worker inside the runtime ${(100 * busyShare).toFixed(1)} % of its time, bare model ${floorShare.toFixed(3)} of ` +
+      `the engine's time; at most ${Math.max(...runsAfterCancel)} model runs after a cancel; ` +
+      `bare first piece ${JSON.stringify(bareFirstPieceMs)} ms`,
+  );
+}
+
+function printRound(round: Round): void {
+  const { sharedFirstAudioMs, serialFirstAudioMs, ...rest } = summary(round);
+  console.log(
+    `${String(rest.streams).padStart(3)} streams, nfe ${rest.nfe}: first audio ` +
+      `${sharedFirstAudioMs.p50}/${sharedFirstAudioMs.p95} ms shared, ` +
+      `${serialFirstAudioMs.p50}/${serialFirstAudioMs.p95} ms one after another (p50/p95); ` +
+      `RTF ${rest.sharedRealTimeFactor.toFixed(3)}, throughput ratio ${rest.throughputRatio.toFixed(2)}`,
+  );
+}

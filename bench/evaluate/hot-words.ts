@@ -1,0 +1,111 @@
+import { parseArgs } from "node:util";
+import { editDistance, errorRates, normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
+import { HotWords } from "../../src/domain/decoding/hot-words.js";
+import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { type Heard, hear, loadRecognizerParts } from "./acoustics.js";
+import { MODELS } from "./paths.js";
+import { prepareSet } from "./prepare.js";
+import { percent, table } from "./report.js";
+import { readIndex, selectItems } from "./sets.js";
+
+const HELP = `npm run build && node dist/bench/evaluate/hot-words.js [--model svc-kk-ru-v2] [--limit 20] [--sets clean]
+
+What hot words do on the evaluation sentences, for several scores. Wanted are words of the reference that come out wrong
+without hot words and have five letters or more. Each sentence gets a list of 100: its wanted words and words of other
+sentences; and once more a list of words of other sentences alone, which should change nothing.`;
+const SCORES = [0, 0.5, 1, 1.5, 2, 3, 5];
+const LIST_SIZE = 100;
+/** Shorter ones are mostly function words, which nobody lists. */
+const SHORTEST = 5;
+
+const { values } = parseArgs({
+  options: {
+    model: { type: "string", default: "svc-kk-ru-v2" },
+    limit: { type: "string", default: "20" },
+    sets: { type: "string", default: "clean" },
+    help: { type: "boolean", default: false },
+  },
+});
+if (values.help) console.log(HELP);
+else await measure();
+
+async function measure(): Promise<void> {
+  const recognizer = await loadRecognizerParts(MODELS + values.model);
+  const { vocabulary } = recognizer.graphs;
+  const { languageModel, manifest } = recognizer;
+  const decoder = new BeamDecoder(
+    vocabulary,
+    new PrefixBeamSearch(vocabulary, languageModel, manifest.decoding),
+  );
+  const items = selectItems(
+    await readIndex(prepareSet("evaluation")),
+    values.sets.split(","),
+    Number(values.limit),
+  );
+  const heard: Heard[] = [];
+  for (const item of items) heard.push(await hear(recognizer, item));
+  const textOf = ({ full, frames }: Heard, hotWords: HotWords | null) =>
+    decoder.decode(full, frames, { hotWords }).text;
+  const plain = heard.map((one) => textOf(one, null));
+  const wanted = heard.map((one, i) => {
+    const found = new Set(wordsOf(plain[i]!));
+    return wordsOf(one.item.reference).filter((word) => word.length >= SHORTEST && !found.has(word));
+  });
+  const others = [...new Set(heard.flatMap(({ item }) => wordsOf(item.reference)))].filter(
+    (word) => word.length >= SHORTEST,
+  );
+  const rows = SCORES.map((characterScore) => {
+    let [hits, total, changed, insertions] = [0, 0, 0, 0];
+    const related: { reference: string; hypothesis: string }[] = [];
+    const unrelated: { reference: string; hypothesis: string }[] = [];
+    for (const [i, one] of heard.entries()) {
+      const own = new Set(wordsOf(one.item.reference));
+      const strangers = others.filter((word) => !own.has(word));
+      const step = Math.max(1, Math.floor(strangers.length / LIST_SIZE));
+      const distractors = strangers.filter((_, at) => at % step === i % step).slice(0, LIST_SIZE);
+      const compile = (words: readonly string[]) =>
+        HotWords.compile(
+          words
+            .filter((word) => [...word].every((letter) => vocabulary.includes(letter)))
+            .map((text) => ({ text, characterScore })),
+          vocabulary,
+        );
+      const reference = one.item.reference;
+      const strange = textOf(one, compile(distractors));
+      unrelated.push({ reference, hypothesis: strange });
+      changed += editDistance(wordsOf(plain[i]!), wordsOf(strange));
+      insertions += Math.max(0, wordsOf(strange).length - wordsOf(plain[i]!).length);
+      const list = [...wanted[i]!, ...distractors].slice(0, LIST_SIZE);
+      const hypothesis = textOf(one, compile(list));
+      related.push({ reference, hypothesis });
+      const found = new Set(wordsOf(hypothesis));
+      hits += wanted[i]!.filter((word) => found.has(word)).length;
+      total += wanted[i]!.length;
+    }
+    return [
+      String(characterScore),
+      `${hits} of ${total}`,
+      percent(errorRates(related).wordErrorRate),
+      percent(errorRates(unrelated).wordErrorRate),
+      String(changed),
+      String(insertions),
+    ];
+  });
+  const head = [
+    "score",
+    "wanted words found",
+    "WER with them",
+    "WER with 100 others",
+    "words changed by others",
+    "more words by others",
+  ];
+  console.log(table(head, rows));
+  await recognizer.graphs.release();
+}
+
+function wordsOf(text: string): string[] {
+  return normalizeForScoring(text)
+    .split(" ")
+    .filter((word) => word !== "");
+}

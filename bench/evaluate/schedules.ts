@@ -1,0 +1,125 @@
+import { readFile } from "node:fs/promises";
+import { FlowMatching } from "../../native/onnx/flow-matching.js";
+import { readManifest, type SynthesizerManifest } from "../../native/onnx/model-package.js";
+import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
+import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
+import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
+import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import { loadRecognizerParts } from "./acoustics.js";
+import { MODELS, RECIPES } from "./paths.js";
+import { percent, table } from "./report.js";
+import { listenerOf } from "./synthesis.js";
+
+const REFERENCE_STEPS = 64;
+const SWAYS = [0, -0.5, -1, -1.3];
+const STEPS = [8, 16, 32];
+/**
+ * Steps of a 32-step grid that are kept, before the sway.
+ * @see Zheng et al., "Accelerating Flow-Matching-Based Text-to-Speech via Empirically Pruned Step Sampling", 2025
+ */
+const PRUNED: readonly (readonly number[])[] = [
+  [0, 2, 4, 6, 8, 16, 24, 32],
+  [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32],
+];
+
+/** One schedule, heard by the recogniser and compared with many steps. */
+export interface ScheduleRow {
+  readonly name: string;
+  readonly steps: number;
+  readonly beam: ErrorRates;
+  /** Root mean square distance of normalised log-mel frames from those of 64 steps with the package's sway. */
+  readonly melDistance: number;
+}
+
+export interface ScheduleReport {
+  readonly modelId: string;
+  readonly recognizerId: string;
+  readonly rows: readonly ScheduleRow[];
+}
+
+/** Speaks held-out sentences by several schedules of few steps. The noise is the same for all of them. */
+export async function evaluateSchedules(options: {
+  readonly modelId: string;
+  readonly recognizerId: string;
+  readonly limit: number;
+}): Promise<ScheduleReport> {
+  const folder = MODELS + options.modelId;
+  const manifest = (await readManifest(folder)) as SynthesizerManifest;
+  const model = await FlowMatching.load({ folder, manifest }, { intraOpThreads: 1 });
+  const recognizer = await loadRecognizerParts(MODELS + options.recognizerId);
+  const listen = listenerOf(recognizer, manifest.sampleRateHz);
+  const texts = await heldOut(Math.min(options.limit, 40));
+  const jobs = manifest.voices.flatMap((voice) =>
+    texts.map(
+      (spokenText): SynthesisJob => ({
+        modelId: manifest.id,
+        voice: voice.name,
+        spokenText,
+        speed: 1,
+        nfe: REFERENCE_STEPS,
+        seed: 1,
+      }),
+    ),
+  );
+  const references: Float32Array[] = [];
+  for (const job of jobs) references.push(await melOf(model, job, swaySchedule(REFERENCE_STEPS, -1)));
+  const rows: ScheduleRow[] = [];
+  for (const { name, schedule } of schedules()) {
+    const pairs: { reference: string; hypothesis: string }[] = [];
+    let distance = 0;
+    for (const [index, job] of jobs.entries()) {
+      distance += rootMeanSquare(await melOf(model, job, schedule), references[index]!) / jobs.length;
+      const { beam } = await listen(await model.speakAlone(job, schedule));
+      pairs.push({ reference: job.spokenText, hypothesis: beam });
+    }
+    rows.push({ name, steps: schedule.length - 1, beam: errorRates(pairs), melDistance: distance });
+  }
+  await model.release();
+  await recognizer.graphs.release();
+  return { modelId: options.modelId, recognizerId: options.recognizerId, rows };
+}
+
+/** The report as Markdown. */
+export function scheduleTable({ modelId, recognizerId, rows }: ScheduleReport): string {
+  const cells = rows.map((row) => [
+    String(row.steps),
+    row.name,
+    `${percent(row.beam.characterErrorRate)} / ${percent(row.beam.wordErrorRate)}`,
+    row.melDistance.toFixed(3),
+  ]);
+  const head = ["steps", "schedule", "CER / WER, %", "mel distance to 64 steps"];
+  return `### ${modelId} heard by ${recognizerId}, by schedule of the solver\n\n${table(head, cells)}`;
+}
+
+function schedules(): { readonly name: string; readonly schedule: Float64Array }[] {
+  const swayed = STEPS.flatMap((steps) =>
+    SWAYS.map((sway) => ({ name: `sway ${sway}`, schedule: swaySchedule(steps, sway) })),
+  );
+  const fine = swaySchedule(32, -1);
+  const pruned = PRUNED.map((kept) => ({
+    name: "pruned, sway -1",
+    schedule: Float64Array.from(kept, (step) => fine[step] ?? 1),
+  }));
+  return [...swayed, ...pruned];
+}
+
+async function heldOut(count: number): Promise<string[]> {
+  const lines = (await readFile(`${RECIPES}data/text/kk-heldout.txt`, "utf8")).split("\n");
+  const speakable = lines
+    .map((line) => line.trim().toLowerCase())
+    .filter((line) => /^[а-яёәғқңөұүһі ,.!?-]{20,160}$/.test(line));
+  const stride = Math.max(1, Math.floor(speakable.length / count));
+  return speakable.filter((_, index) => index % stride === 0).slice(0, count);
+}
+
+async function melOf(model: FlowMatching, job: SynthesisJob, schedule: Float64Array): Promise<Float32Array> {
+  const piece = await model.begin(job, schedule);
+  while (!model.isSolved(piece)) await model.step([piece], paddedPatches(piece.patches));
+  return piece.x.slice(0, piece.frames * model.manifest.melBins);
+}
+
+function rootMeanSquare(a: Float32Array, b: Float32Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += (a[i]! - b[i]!) ** 2;
+  return Math.sqrt(sum / a.length);
+}

@@ -1,0 +1,78 @@
+import { createHash } from "node:crypto";
+import type { ModelManifest } from "../../native/onnx/model-package.js";
+import type { ErrorRates } from "../../src/domain/accuracy/error-rate.js";
+import { percent, table } from "./report.js";
+
+/** Columns of the table; older versions stay in evaluation.json. */
+const SHOWN_VERSIONS = 3;
+
+/** What one version of the weights scored, finals with beam search and language model: name of a row to its rates. */
+export interface VersionFigures {
+  /** Short hash over the hashes of the package's files; "first" where the evaluation did not record it. */
+  readonly weights: string;
+  readonly date: string;
+  readonly figures: Readonly<Record<string, readonly [characterErrorRate: number, wordErrorRate: number]>>;
+}
+
+interface EvaluatedRow {
+  readonly set?: string;
+  readonly voice?: string;
+  readonly nfe?: number | null;
+  readonly beam: ErrorRates;
+}
+
+/** An `evaluation.json` as far as versions need it. */
+export interface EvaluatedPackage {
+  readonly date: string;
+  readonly rows: readonly EvaluatedRow[];
+  readonly versions?: readonly VersionFigures[];
+}
+
+/** Names the weights of a package and its decoding: other files or other settings give another name. */
+export function weightsOf(manifest: ModelManifest): string {
+  const hash = createHash("sha256");
+  for (const name of Object.keys(manifest.files).sort())
+    hash.update(`${name} ${manifest.files[name]?.sha256}\n`);
+  if (manifest.task === "transcription") hash.update(JSON.stringify(manifest.decoding));
+  return hash.digest("hex").slice(0, 8);
+}
+
+/** The versions of the file before, oldest first, and the one just evaluated; weights evaluated again replace their figures. */
+export function addVersion(
+  before: EvaluatedPackage | null,
+  now: { readonly weights: string; readonly date: string; readonly rows: readonly EvaluatedRow[] },
+): VersionFigures[] {
+  const known =
+    before === null
+      ? []
+      : (before.versions ?? [{ weights: "first", date: before.date, figures: figuresOf(before.rows) }]);
+  const current = { weights: now.weights, date: now.date, figures: figuresOf(now.rows) };
+  return [...known.filter(({ weights }) => weights !== now.weights), current];
+}
+
+/** CER / WER in per cent of the latest versions side by side; a dash where a version was not scored. */
+export function versionsTable(versions: readonly VersionFigures[]): string {
+  const shown = versions.slice(-SHOWN_VERSIONS);
+  const names = [...new Set(shown.flatMap(({ figures }) => Object.keys(figures)))];
+  const head = [
+    "finals",
+    ...shown.map(({ weights, date }) => `${weights} (${date.slice(0, 16).replace("T", " ")})`),
+  ];
+  const rows = names.map((name) => [
+    name,
+    ...shown.map(({ figures }) => {
+      const rates = figures[name];
+      return rates === undefined ? "–" : `${percent(rates[0])} / ${percent(rates[1])}`;
+    }),
+  ]);
+  return table(head, rows);
+}
+
+function figuresOf(rows: readonly EvaluatedRow[]): VersionFigures["figures"] {
+  return Object.fromEntries(
+    rows.map(({ set, voice, nfe, beam }) => [
+      set ?? `${voice} ${nfe === null ? "reference" : `nfe ${nfe}`}`,
+      [beam.characterErrorRate, beam.wordErrorRate] as const,
+    ]),
+  );
+}

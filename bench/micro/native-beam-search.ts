@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { gunzipSync } from "node:zlib";
+import { Bench } from "tinybench";
+import { loadBinding } from "../../native/beam/binding.js";
+import { NativeBeamSearch, sharedModel } from "../../native/beam/native-beam-search.js";
+import { CtcTwoPass } from "../../native/onnx/ctc-two-pass.js";
+import { type RecognizerManifest, readPackage, readPackageFile } from "../../native/onnx/model-package.js";
+import { HotWords } from "../../src/domain/decoding/hot-words.js";
+import { LanguageModel } from "../../src/domain/decoding/language-model.js";
+import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { MODELS, RECORDINGS } from "../evaluate/paths.js";
+import { readWav } from "../evaluate/wav.js";
+import { saveResult, taskFigures } from "../save-result.js";
+
+const FILES = [
+  "kazakh-speech-commands/example_1.wav",
+  "pisets-ru-test/test_sound_ru.wav",
+  "asterisk-ru-core/conf-getconfno.wav",
+  "asterisk-ru-core/vm-intro.wav",
+];
+const HOT_WORDS = ["конференция", "номер", "абонент", "сәлем", "жиналыс"];
+
+/** Recordings of people with the shipped model's settings: the native search against its reference, with all they return. */
+export async function run(options: { readonly smoke: boolean }): Promise<void> {
+  const { binding, missing } = loadBinding();
+  if (binding === null) {
+    console.log(`native-beam-search: nothing to compare, ${missing}`);
+    return;
+  }
+  const recognizer = await readPackage<RecognizerManifest>(`${MODELS}svc-kk-ru-v2`, "transcription");
+  const graphs = await CtcTwoPass.load(recognizer, { intraOpThreads: 1 });
+  const { vocabulary, manifest } = graphs;
+  const file = gunzipSync(await readPackageFile(recognizer, "languageModel"));
+  const languageModel = LanguageModel.parse(file);
+  const model = await sharedModel(binding, "bench", vocabulary, async () => file);
+  const reference = new PrefixBeamSearch(vocabulary, languageModel, manifest.decoding);
+  const native = new NativeBeamSearch(binding, vocabulary, model, manifest.decoding);
+  const heard: { logProbs: Float32Array; frames: number }[] = [];
+  for (const path of FILES) {
+    heard.push(await graphs.decodeUtterance(await readWav(RECORDINGS + path, manifest.sampleRateHz)));
+  }
+  await graphs.release();
+  const hotWords = HotWords.compile(
+    HOT_WORDS.map((text) => ({ text, characterScore: 1 })),
+    vocabulary,
+  );
+  const searchAll = (search: TokenSearch, hot: HotWords | null) =>
+    heard.map(({ logProbs, frames }) => search.search(logProbs, frames, hot));
+  const bench = new Bench({ time: options.smoke ? 20 : 4_000, retainSamples: true });
+  for (const [name, hot] of [
+    ["", null],
+    [", hot words", hotWords],
+  ] as const) {
+    assert.deepEqual(plain(searchAll(native, hot)), plain(searchAll(reference, hot)));
+    bench.add(`typescript${name}`, () => searchAll(reference, hot));
+    bench.add(`native${name}`, () => searchAll(native, hot));
+  }
+  await bench.run();
+  const figures = taskFigures(bench);
+  const p50 = figures.map(({ p50Ms }) => p50Ms);
+  const ratio = { plain: p50[0]! / p50[1]!, hotWords: p50[2]! / p50[3]! };
+  const frames = heard.reduce((sum, one) => sum + one.frames, 0);
+  for (const { name, p50Ms } of figures) {
+    console.log(`native-beam-search ${name}: ${((p50Ms / frames) * 1_000).toFixed(2)} µs a frame`);
+  }
+  console.log(
+    `native-beam-search: ${ratio.plain.toFixed(2)} times as fast as TypeScript, ${ratio.hotWords.toFixed(2)} with hot words`,
+  );
+  const memoryBytes = { native: binding.modelBytes(model), typescript: languageModel.memoryBytes };
+  const parameters = { ...manifest.decoding, files: FILES, frames, hotWords: HOT_WORDS };
+  if (!options.smoke) await saveResult("native-beam-search", { parameters, ratio, memoryBytes, figures });
+}
+
+function plain(found: ReturnType<TokenSearch["search"]>[]): unknown {
+  return found.map((texts) => texts.map(({ tokens, score }) => ({ tokens: Array.from(tokens), score })));
+}

@@ -1,0 +1,68 @@
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The repository, seen from `dist/bench/support`. */
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const CACHE = join(ROOT, "bench/.cache/peer");
+export const PEER_PACKAGE = "sherpa-onnx-node@1.13.8";
+
+/** One stream of the peer. */
+export interface PeerStream {
+  acceptWaveform(audio: { readonly samples: Float32Array; readonly sampleRate: number }): void;
+}
+
+/** The part of sherpa-onnx-node's streaming recogniser that is used here. */
+export interface PeerRecognizer {
+  createStream(): PeerStream;
+  isReady(stream: PeerStream): boolean;
+  decodeStreams(streams: readonly PeerStream[]): void;
+  isEndpoint(stream: PeerStream): boolean;
+  getResult(stream: PeerStream): { readonly text: string };
+  reset(stream: PeerStream): void;
+}
+
+interface PeerModule {
+  readonly OnlineRecognizer: new (config: object) => PeerRecognizer;
+}
+
+/**
+ * Installs the peer beside the benches and wraps the shipped weights for it, once.
+ * @throws an error that says what is missing
+ */
+export async function preparePeer(modelFolder: string): Promise<(chunkFrames: number) => PeerRecognizer> {
+  await mkdir(CACHE, { recursive: true });
+  if (!existsSync(join(CACHE, "node_modules/sherpa-onnx-node"))) {
+    requireRun("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", CACHE, PEER_PACKAGE]);
+  }
+  const script = join(ROOT, "bench/peer/export_nemo_ctc.py");
+  // Made anew each time: the weights may have changed.
+  requireRun("/usr/bin/python3", [script, "--model", modelFolder, "--out", CACHE]);
+  const { OnlineRecognizer } = createRequire(join(CACHE, "from-here.js"))("sherpa-onnx-node") as PeerModule;
+  return (chunkFrames) =>
+    new OnlineRecognizer({
+      featConfig: { sampleRate: 16_000, featureDim: 80 },
+      modelConfig: {
+        nemoCtc: { model: join(CACHE, `chunk${chunkFrames}.onnx`) },
+        tokens: join(CACHE, "tokens.txt"),
+        numThreads: 1,
+        provider: "cpu",
+      },
+      enableEndpoint: true,
+      rule1MinTrailingSilence: 2.4,
+      // The same threshold of silence as ours.
+      rule2MinTrailingSilence: 0.2,
+      rule3MinUtteranceLength: 30,
+    });
+}
+
+function requireRun(command: string, args: readonly string[]): void {
+  const { status } = spawnSync(command, args, { stdio: ["ignore", "ignore", "inherit"] });
+  if (status === 0) return;
+  throw new Error(
+    `Cannot prepare the peer: ${command} ${args[0]} failed; it needs npm and apt-get install python3-onnx python3-numpy`,
+  );
+}

@@ -1,0 +1,24 @@
+import { LiveEngine } from "../../actors/engine/live-engine.js";
+import { type RecognizerManifest, readManifest } from "../../native/onnx/model-package.js";
+import { startLiveWorker } from "../../native/worker/start-workers.js";
+import { createLog } from "../../src/observe/log.js";
+import { systemClock } from "../../src/ports/clock.js";
+
+/** A live engine of the recogniser in `modelFolder`, in this process, not started yet. */
+export async function recognizerEngine(options: {
+  readonly modelFolder: string;
+  readonly workerCount?: number;
+  readonly intraOpThreads?: number;
+}): Promise<LiveEngine> {
+  const { modelFolder, workerCount = 1, intraOpThreads = 1 } = options;
+  const manifest = (await readManifest(modelFolder)) as RecognizerManifest;
+  const settings = { modelFolder, intraOpThreads, allowFaults: false };
+  return new LiveEngine({
+    workerCount,
+    startWorker: (cells, onMessage) => startLiveWorker(settings, cells, onMessage),
+    contextSamples: manifest.contextFrames * manifest.frameSamples,
+    sampleRateHz: manifest.sampleRateHz,
+    clock: systemClock,
+    log: createLog({ level: "warn" }),
+  });
+}

@@ -1,0 +1,68 @@
+// A live worker without a recogniser, for benches of what is around it: it answers every 100 ms of audio with a partial.
+import { parentPort, workerData } from "node:worker_threads";
+import { PcmRing } from "../../native/ring/pcm-ring.js";
+import {
+  type FromLiveWorker,
+  LIVE_CELL,
+  PROTOCOL_VERSION,
+  type ToLiveWorker,
+  type WorkerData,
+} from "../../native/worker/protocol.js";
+
+const ANSWER_SAMPLES = 1_600;
+const IDLE_SAMPLES = 32_000;
+
+interface StubSlot {
+  readonly session: number;
+  readonly epoch: number;
+  ring: PcmRing;
+  answeredSample: number;
+  releasedSample: number;
+}
+
+const port = parentPort!;
+const cells = new Int32Array((workerData as WorkerData).cells);
+const slots = new Map<number, StubSlot>();
+let isStopping = false;
+
+function post(message: FromLiveWorker): void {
+  port.postMessage(message);
+}
+
+port.on("message", (message: ToLiveWorker) => {
+  if (message.type === "open") {
+    const ring = PcmRing.attach(message.ring);
+    slots.set(message.session, { ...message, ring, answeredSample: 0, releasedSample: 0 });
+  } else if (message.type === "ring") {
+    const slot = slots.get(message.session);
+    if (slot !== undefined) slot.ring = PcmRing.attach(message.ring);
+  } else if (message.type === "close") slots.delete(message.session);
+  else if (message.type === "finish") {
+    const slot = slots.get(message.session);
+    if (slot !== undefined) post({ type: "finished", session: slot.session, epoch: slot.epoch });
+  } else if (message.type === "stop") isStopping = true;
+  Atomics.add(cells, LIVE_CELL.bell, 1);
+  Atomics.notify(cells, LIVE_CELL.bell);
+});
+
+function answer(slot: StubSlot): void {
+  const { written } = slot.ring;
+  if (written - slot.answeredSample < ANSWER_SAMPLES) return;
+  const { session, epoch } = slot;
+  slot.ring.cursor = written;
+  slot.answeredSample = written;
+  post({ type: "partial", session, epoch, utterance: 0, text: "ә", startSample: 0, endSample: written });
+  if (written - slot.releasedSample < IDLE_SAMPLES) return;
+  slot.releasedSample = written;
+  post({ type: "idle", session, epoch, resume: { sample: written, isMidSpeech: false } });
+}
+
+post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: 0 });
+while (!isStopping) {
+  const rung = Atomics.load(cells, LIVE_CELL.bell);
+  for (const slot of slots.values()) answer(slot);
+  // Lets messages in before it sleeps.
+  await new Promise((resolve) => setImmediate(resolve));
+  await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;
+}
+port.close();

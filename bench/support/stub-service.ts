@@ -1,0 +1,118 @@
+// The service's front, live sessions, rings and a live worker without a recogniser, in a process of its own:
+// `node stub-service.js uws|node KEY [FRONT_THREADS]`. No store: everybody may do everything. Prints its port; ends with SIGTERM.
+import { randomBytes } from "node:crypto";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LiveEngine } from "../../actors/engine/live-engine.js";
+import type { Conversations } from "../../actors/session/conversation.js";
+import { LiveSession } from "../../actors/session/live.js";
+import { PROTOCOL_VERSION } from "../../native/worker/protocol.js";
+import { WorkerHandle } from "../../native/worker/worker-handle.js";
+import { SpeechError } from "../../src/domain/errors.js";
+import { AddressPolicy } from "../../src/fetching/address-policy.js";
+import { UrlFetcher } from "../../src/fetching/url-fetcher.js";
+import { ThreadedFront } from "../../src/front-threads/threaded-front.js";
+import { createLog } from "../../src/observe/log.js";
+import { systemClock } from "../../src/ports/clock.js";
+import type { FrontHandlers } from "../../src/ports/front.js";
+import type { UsageMeter } from "../../src/ports/usage-meter.js";
+import { AnswerFiles } from "../../src/transport/answer-files.js";
+import type { FrontKind } from "../../src/transport/select-front.js";
+import { createTransport } from "../../src/transport/transport.js";
+
+const [front = "auto", key = "", threads = "1"] = process.argv.slice(2);
+const threadCount = Number(threads);
+const log = createLog({ level: "warn" });
+const ENTRY = new URL("./stub-live-worker.js", import.meta.url);
+const LIMIT = 100_000;
+
+const engine = new LiveEngine({
+  workerCount: 1,
+  startWorker: (cells, onMessage) =>
+    WorkerHandle.start({
+      name: "stub-live-worker",
+      entry: ENTRY,
+      data: {
+        protocolVersion: PROTOCOL_VERSION,
+        modelFolder: "",
+        intraOpThreads: 1,
+        cells,
+        pcm: null,
+        allowFaults: false,
+        rows: 1,
+      },
+      readyWithinMs: 10_000,
+      stopWithinMs: 10_000,
+      onMessage,
+    }),
+  contextSamples: 25_600,
+  sampleRateHz: 16_000,
+  clock: systemClock,
+  log,
+});
+
+const meter: UsageMeter = {
+  requireCredit: async () => {},
+  hold: async () => {
+    throw new SpeechError("ENGINE_BUSY", "only live sessions live here");
+  },
+  openLive: (_reference, _samplesPerSecond, onFunds) => {
+    queueMicrotask(() =>
+      onFunds({ limitSamples: Number.POSITIVE_INFINITY, beyond: new SpeechError("OUT_OF_CREDITS", "never") }),
+    );
+    return { accepted: () => {}, settle: (_samples, onCharged) => onCharged(0) };
+  },
+};
+
+const refuse = () => {
+  throw new SpeechError("ENGINE_BUSY", "only live sessions live here");
+};
+const conversations: Conversations = {
+  models: [],
+  alphabet: new Set(),
+  requireCredit: async () => {},
+  synthesis: refuse,
+  transcription: refuse,
+  live: (caller, options, sink) =>
+    new LiveSession({
+      sessionId: `ses_${randomBytes(12).toString("hex")}`,
+      requestId: caller.requestId,
+      modelId: "stub",
+      sampleRateHz: 16_000,
+      options,
+      decoder: engine,
+      meter,
+      organizationId: caller.identity.organizationId,
+      sink,
+      log: log.child({ requestId: caller.requestId }),
+      onEnded: () => {},
+    }),
+};
+
+await engine.start();
+const folder = await mkdtemp(join(tmpdir(), "dauys-stub-"));
+const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
+const noKeys = () => Promise.reject(new SpeechError("AUTH_UNAVAILABLE", "there is no store here"));
+const transport = createTransport({
+  front: front as FrontKind,
+  ...(threadCount > 1 && {
+    makeFront: (handlers: FrontHandlers) => new ThreadedFront({ threadCount, handlers, log }),
+  }),
+  conversations,
+  keys: { find: async (raw) => (raw === key ? { keyId: "key", organizationId: "org", tier: "paid" } : null) },
+  log,
+  idempotency: { claim: noKeys, isKnown: noKeys },
+  answers,
+  spoolDir: folder,
+  urls: new UrlFetcher({ policy: new AddressPolicy([]) }),
+  limitsOf: () => ({ synthesis: 0, files: 0, live: LIMIT }),
+  isReady: () => true,
+});
+console.log(await transport.listen("127.0.0.1", 0));
+process.once("SIGTERM", async () => {
+  await transport.close();
+  await engine.stop();
+  answers.close();
+  await rm(folder, { recursive: true, force: true });
+});

@@ -1,0 +1,46 @@
+"""What the tiny graphs share: random weights that every run draws alike, export without surprises, packages with manifests."""
+import json
+import os
+import sys
+
+import onnx
+import torch
+
+FIXTURES = os.path.join(os.path.dirname(__file__), "../../../test/fixtures/adapters")
+SEED = 20261121
+
+
+def seed(offset=0):
+    torch.manual_seed(SEED + offset)
+
+
+def export(package, file, module, inputs, input_names, output_names, dynamic_axes):
+    """Writes FIXTURES/package/file; names of tensors are the interface, so they are checked here."""
+    folder = os.path.join(FIXTURES, package)
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, file)
+    module.eval()
+    with torch.no_grad():
+        torch.onnx.export(module, inputs, path, input_names=input_names, output_names=output_names,
+                          dynamic_axes=dynamic_axes, opset_version=16, do_constant_folding=True)
+    model = onnx.load(path)
+    assert [i.name for i in model.graph.input] == input_names, [i.name for i in model.graph.input]
+    assert [o.name for o in model.graph.output] == output_names, [o.name for o in model.graph.output]
+    size = os.path.getsize(path)
+    assert size < 100_000, size
+    print(f"{package}/{file}: {size} bytes", file=sys.stderr)
+
+
+def write_tokens(package, symbols):
+    with open(os.path.join(FIXTURES, package, "tokens.txt"), "w", encoding="utf-8") as out:
+        for number, symbol in enumerate(symbols):
+            out.write(f"{symbol} {number}\n")
+
+
+def write_manifest(package, manifest, files):
+    """Hashes are filled in by scripts/seal-model.mjs."""
+    manifest = {"id": package, "interfaceVersion": 1, **manifest, "licence": "Apache-2.0",
+                "files": {name: {"path": path, "sha256": "0" * 64} for name, path in files.items()}}
+    with open(os.path.join(FIXTURES, package, "manifest.json"), "w", encoding="utf-8") as out:
+        json.dump(manifest, out, ensure_ascii=False, indent=2)
+        out.write("\n")

@@ -1,0 +1,227 @@
+#include <napi.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "prefix_beam_search.h"
+
+namespace {
+
+using beam::HotWordsView;
+using beam::LanguageModel;
+using beam::PrefixBeamSearch;
+
+constexpr napi_type_tag kModelTag = {0x6b9c1d54e0f24a37, 0x91d2a8c57e3b4f60};
+constexpr napi_type_tag kSearchTag = {0x2f7ae81b903d4c65, 0xb4c6150d82f947ea};
+constexpr uint32_t kMaxFrames = 1u << 20;
+
+/**
+ * The models of the process: every thread that asks for one gets the same, and it is freed with its last holder. Outlives
+ * every thread, and is never destroyed itself, since threads may end after `main` has returned.
+ */
+class ModelRegistry {
+ public:
+  static ModelRegistry& Instance() {
+    static ModelRegistry* const registry = new ModelRegistry();
+    return *registry;
+  }
+
+  std::shared_ptr<const LanguageModel> Find(const std::string& key) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return FindLocked(key);
+  }
+
+  /** Keeps the model that was there first, when two threads have read the same one. */
+  std::shared_ptr<const LanguageModel> Keep(const std::string& key, std::shared_ptr<const LanguageModel> model) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (auto known = FindLocked(key)) return known;
+    models_[key] = model;
+    return model;
+  }
+
+ private:
+  std::shared_ptr<const LanguageModel> FindLocked(const std::string& key) {
+    for (auto entry = models_.begin(); entry != models_.end();) {
+      entry = entry->second.expired() ? models_.erase(entry) : std::next(entry);
+    }
+    const auto found = models_.find(key);
+    return found == models_.end() ? nullptr : found->second.lock();
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<const LanguageModel>> models_;
+};
+
+[[noreturn]] void Refuse(Napi::Env env, const std::string& message) { throw Napi::TypeError::New(env, message); }
+
+uint32_t WholeNumber(const Napi::Value& value, const char* name, uint32_t max) {
+  const double number = value.IsNumber() ? value.As<Napi::Number>().DoubleValue() : -1;
+  if (!(number >= 0 && number <= max) || number != std::floor(number)) {
+    Refuse(value.Env(), std::string(name) + " must be a whole number up to " + std::to_string(max));
+  }
+  return static_cast<uint32_t>(number);
+}
+
+double Number(const Napi::Object& object, const char* name) {
+  const Napi::Value value = object.Get(name);
+  if (!value.IsNumber()) Refuse(object.Env(), std::string(name) + " must be a number");
+  return value.As<Napi::Number>().DoubleValue();
+}
+
+template <typename Array>
+Array TypedArray(const Napi::Value& value, napi_typedarray_type type, const char* name) {
+  if (!value.IsTypedArray() || value.As<Napi::TypedArray>().TypedArrayType() != type) {
+    Refuse(value.Env(), std::string(name) + " must be a typed array of its type");
+  }
+  return value.As<Array>();
+}
+
+/** A function of the addon: what C++ throws becomes an Error in JavaScript. */
+template <Napi::Value (*Body)(const Napi::CallbackInfo&)>
+Napi::Value Guarded(const Napi::CallbackInfo& info) {
+  try {
+    return Body(info);
+  } catch (const Napi::Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw Napi::Error::New(info.Env(), error.what());
+  }
+}
+
+/** An object that owns a `T`, told from others by its tag; freed by the collector or with its thread. */
+template <typename T>
+Napi::Value Wrap(Napi::Env env, T value, const napi_type_tag& tag) {
+  auto holder = std::make_unique<T>(std::move(value));
+  auto external = Napi::External<T>::New(env, holder.get(), [](Napi::Env, T* held) { delete held; });
+  holder.release();
+  external.TypeTag(&tag);
+  return external;
+}
+
+template <typename T>
+T& Unwrap(const Napi::Value& value, const napi_type_tag& tag, const char* name) {
+  if (!value.IsExternal() || !value.As<Napi::External<T>>().CheckTypeTag(&tag)) {
+    Refuse(value.Env(), std::string(name) + " is not one of this addon's");
+  }
+  return *value.As<Napi::External<T>>().Data();
+}
+
+using SharedModel = std::shared_ptr<const LanguageModel>;
+using OwnedSearch = std::unique_ptr<PrefixBeamSearch>;
+
+/** findModel(key): the model that some thread has read under this key, or null. */
+Napi::Value FindModel(const Napi::CallbackInfo& info) {
+  if (!info[0].IsString()) Refuse(info.Env(), "key must be a string");
+  SharedModel model = ModelRegistry::Instance().Find(info[0].As<Napi::String>());
+  return model == nullptr ? info.Env().Null() : Wrap(info.Env(), std::move(model), kModelTag);
+}
+
+/** readModel(key, sections, vocabulary, nodes, arcs, words) */
+Napi::Value ReadModel(const Napi::CallbackInfo& info) {
+  if (!info[0].IsString()) Refuse(info.Env(), "key must be a string");
+  const auto sections = TypedArray<Napi::Uint8Array>(info[1], napi_uint8_array, "sections");
+  const beam::LanguageModelSizes sizes = {
+      WholeNumber(info[2], "vocabulary", 128), WholeNumber(info[3], "nodeCount", (1u << 24) - 1),
+      WholeNumber(info[4], "arcCount", UINT32_MAX - 1), WholeNumber(info[5], "wordCount", UINT32_MAX - 1)};
+  auto model = std::make_shared<const LanguageModel>(sections.Data(), sections.ElementLength(), sizes);
+  return Wrap(info.Env(), ModelRegistry::Instance().Keep(info[0].As<Napi::String>(), std::move(model)), kModelTag);
+}
+
+/** modelBytes(model): memory of its tables. */
+Napi::Value ModelBytes(const Napi::CallbackInfo& info) {
+  const auto& model = Unwrap<SharedModel>(info[0], kModelTag, "model");
+  return Napi::Number::New(info.Env(), static_cast<double>(model->memory_bytes()));
+}
+
+/** makeSearch(model or null, options, logAddTable) */
+Napi::Value MakeSearch(const Napi::CallbackInfo& info) {
+  SharedModel model;
+  if (!info[0].IsNull()) model = Unwrap<SharedModel>(info[0], kModelTag, "model");
+  if (!info[1].IsObject()) Refuse(info.Env(), "options must be an object");
+  const auto given = info[1].As<Napi::Object>();
+  const Napi::Value space = given.Get("space");
+  const bool has_space = !(space.IsNumber() && space.As<Napi::Number>().DoubleValue() == -1);
+  const beam::BeamSearchOptions options = {
+      WholeNumber(given.Get("vocabularySize"), "vocabularySize", 256),
+      has_space ? static_cast<int32_t>(WholeNumber(space, "space", 255)) : -1,
+      WholeNumber(given.Get("beamWidth"), "beamWidth", 4096),
+      Number(given, "languageModelWeight"),
+      Number(given, "characterBonus"),
+      Number(given, "wordBonus"),
+      WholeNumber(given.Get("candidatesPerFrame"), "candidatesPerFrame", 256),
+      Number(given, "candidateFloor")};
+  const auto table = TypedArray<Napi::Float64Array>(info[2], napi_float64_array, "logAddTable");
+  beam::LogAdder log_add({table.Data(), table.Data() + table.ElementLength()});
+  auto search = std::make_unique<PrefixBeamSearch>(std::move(model), options, std::move(log_add));
+  return Wrap(info.Env(), std::move(search), kSearchTag);
+}
+
+HotWordsView ViewOf(const Napi::Object& hot_words) {
+  const auto first_arc = TypedArray<Napi::Int32Array>(hot_words.Get("firstArc"), napi_int32_array, "firstArc");
+  const auto arc_tokens = TypedArray<Napi::Uint8Array>(hot_words.Get("arcTokens"), napi_uint8_array, "arcTokens");
+  const auto arc_targets =
+      TypedArray<Napi::Int32Array>(hot_words.Get("arcTargets"), napi_int32_array, "arcTargets");
+  const auto suffix = TypedArray<Napi::Int32Array>(hot_words.Get("suffix"), napi_int32_array, "suffix");
+  const auto gain = TypedArray<Napi::Float64Array>(hot_words.Get("gain"), napi_float64_array, "gain");
+  const auto credit = TypedArray<Napi::Float64Array>(hot_words.Get("credit"), napi_float64_array, "credit");
+  const size_t states = suffix.ElementLength();
+  const size_t arcs = arc_tokens.ElementLength();
+  if (first_arc.ElementLength() != states + 1 || gain.ElementLength() != states ||
+      credit.ElementLength() != states || arc_targets.ElementLength() != arcs) {
+    Refuse(hot_words.Env(), "hot words: the arrays do not fit each other");
+  }
+  const auto start_state = static_cast<int32_t>(WholeNumber(hot_words.Get("startState"), "startState", INT32_MAX));
+  return HotWordsView({first_arc.Data(), arc_tokens.Data(), arc_targets.Data(), suffix.Data(), gain.Data(),
+                       credit.Data(), states, arcs, start_state});
+}
+
+template <typename Array, typename T>
+Array CopyOf(Napi::Env env, const std::vector<T>& values) {
+  Array array = Array::New(env, values.size());
+  std::copy(values.begin(), values.end(), array.Data());
+  return array;
+}
+
+/** search(search, logProbs, frames, hotWords or null): the texts of the beam, best first. */
+Napi::Value Search(const Napi::CallbackInfo& info) {
+  const Napi::Env env = info.Env();
+  auto& search = Unwrap<OwnedSearch>(info[0], kSearchTag, "search");
+  const auto log_probs = TypedArray<Napi::Float32Array>(info[1], napi_float32_array, "logProbs");
+  const uint32_t frames = WholeNumber(info[2], "frames", kMaxFrames);
+  if (size_t{frames} * search->vocabulary() > log_probs.ElementLength()) {
+    Refuse(env, "logProbs must hold all frames");
+  }
+  beam::Hypotheses found;
+  if (info[3].IsObject()) {
+    const HotWordsView hot_words = ViewOf(info[3].As<Napi::Object>());
+    search->Search(log_probs.Data(), frames, &hot_words, &found);
+  } else {
+    search->Search(log_probs.Data(), frames, nullptr, &found);
+  }
+  Napi::Object result = Napi::Object::New(env);
+  result.Set("tokens", CopyOf<Napi::Uint8Array>(env, found.tokens));
+  result.Set("ends", CopyOf<Napi::Int32Array>(env, found.ends));
+  result.Set("scores", CopyOf<Napi::Float64Array>(env, found.scores));
+  return result;
+}
+
+/** Called once in every thread that loads the addon; nothing here belongs to one of them. */
+Napi::Object Init(Napi::Env env, Napi::Object exports) {
+  exports.Set("findModel", Napi::Function::New<Guarded<FindModel>>(env, "findModel"));
+  exports.Set("readModel", Napi::Function::New<Guarded<ReadModel>>(env, "readModel"));
+  exports.Set("modelBytes", Napi::Function::New<Guarded<ModelBytes>>(env, "modelBytes"));
+  exports.Set("makeSearch", Napi::Function::New<Guarded<MakeSearch>>(env, "makeSearch"));
+  exports.Set("search", Napi::Function::New<Guarded<Search>>(env, "search"));
+  return exports;
+}
+
+}  // namespace
+
+NODE_API_MODULE(beam, Init)

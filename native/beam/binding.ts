@@ -1,0 +1,62 @@
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { HotWords } from "../../src/domain/decoding/hot-words.js";
+
+/** Where `scripts/build-native.mjs` puts it, seen from `dist/native/beam`. */
+const BUILT = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));
+
+/** A language model in memory that all threads share. */
+export type NativeModel = object & { readonly __nativeModel: never };
+/** A search with its workspace; belongs to the thread that made it. */
+export type NativeSearch = object & { readonly __nativeSearch: never };
+
+/** What `addon.cc` exports. */
+export interface NativeBinding {
+  findModel(key: string): NativeModel | null;
+  /** @throws for sections that do not hold together */
+  readModel(
+    key: string,
+    sections: Uint8Array,
+    vocabularySize: number,
+    nodeCount: number,
+    arcCount: number,
+    wordCount: number,
+  ): NativeModel;
+  modelBytes(model: NativeModel): number;
+  makeSearch(
+    model: NativeModel | null,
+    options: {
+      readonly vocabularySize: number;
+      readonly space: number;
+      readonly beamWidth: number;
+      readonly languageModelWeight: number;
+      readonly characterBonus: number;
+      readonly wordBonus: number;
+      readonly candidatesPerFrame: number;
+      readonly candidateFloor: number;
+    },
+    logAddTable: Float64Array,
+  ): NativeSearch;
+  /** Works on the arrays in place; `ends` says where each text ends in `tokens`. */
+  search(
+    search: NativeSearch,
+    logProbs: Float32Array,
+    frames: number,
+    hotWords: HotWords | null,
+  ): { readonly tokens: Uint8Array; readonly ends: Int32Array; readonly scores: Float64Array };
+}
+
+/** The addon, or why there is none. */
+export type LoadedBinding =
+  | { readonly binding: NativeBinding; readonly missing: null }
+  | { readonly binding: null; readonly missing: string };
+
+/** Loads the addon into this thread; without it the search runs in TypeScript. */
+export function loadBinding(path = BUILT): LoadedBinding {
+  try {
+    return { binding: createRequire(import.meta.url)(path) as NativeBinding, missing: null };
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    return { binding: null, missing: reason };
+  }
+}

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace beam {
+
+/** Hash of no letters yet; 32-bit FNV-1a over output tokens, as in `src/domain/decoding/lexicon.ts`. */
+constexpr uint32_t kEmptyWordHash = 2166136261u;
+
+inline uint32_t ExtendWordHash(uint32_t hash, uint32_t token) { return (hash ^ token) * 16777619u; }
+
+/** What the header of a model file says. */
+struct LanguageModelSizes {
+  uint32_t vocabulary;
+  uint32_t nodes;
+  uint32_t arcs;
+  uint32_t words;
+};
+
+/**
+ * Character n-gram model as a backing-off automaton, the same as `src/domain/decoding/language-model.ts` reads.
+ * Never changes after it is made, so that any number of threads may ask it.
+ */
+class LanguageModel {
+ public:
+  /**
+   * @param sections the model file behind its header, after gunzip
+   * @throws std::invalid_argument when it is cut short or does not hold together
+   */
+  LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes);
+
+  /** State at the start of a sentence. */
+  uint32_t start_state() const { return start_state_; }
+  uint32_t vocabulary() const { return vocabulary_; }
+  /** Bytes held by the tables. */
+  size_t memory_bytes() const;
+
+  /** State after `token`, which must be below `vocabulary`; its log-prob, natural log, goes to `log_prob`. */
+  uint32_t Advance(uint32_t state, uint32_t token, double* log_prob) const {
+    double backoff = 0;
+    for (uint32_t at = state;;) {
+      const uint32_t arc = at == 0 ? token : FindArc(at, token);
+      if (arc != kNoArc) {
+        const uint32_t target = targets_[arc];
+        *log_prob = backoff + log_prob_codes_[target & 255u];
+        return target >> 8;
+      }
+      backoff += backoff_codes_[nodes_[at].backoff];
+      at = nodes_[at].suffix;
+    }
+  }
+
+  /** Whether the word with this hash is in the lexicon. */
+  bool HasWord(uint32_t hash) const;
+
+ private:
+  /** What a look-up needs of a state, side by side: one cache line instead of three. */
+  struct Node {
+    uint32_t first_arc;
+    uint32_t suffix;
+    uint32_t backoff;
+  };
+  static constexpr uint32_t kNoArc = UINT32_MAX;
+
+  uint32_t FindArc(uint32_t state, uint32_t token) const {
+    uint32_t low = nodes_[state].first_arc;
+    uint32_t high = nodes_[state + 1].first_arc;
+    while (high - low > 4) {
+      const uint32_t middle = low + (high - low) / 2;
+      if (tokens_[middle] <= token) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    for (uint32_t arc = low; arc < high; arc++) {
+      if (tokens_[arc] == token) return arc;
+    }
+    return kNoArc;
+  }
+
+  uint32_t TargetFrom(uint32_t from, uint32_t token) const;
+  void ReadNodes(const uint8_t* arc_counts, const uint8_t* backoffs, const LanguageModelSizes& sizes);
+  void LinkNodes(const uint8_t* state_tokens, const uint8_t* codes);
+  void ReadLexicon(const uint8_t* gaps, uint32_t words);
+
+  uint32_t vocabulary_;
+  uint32_t start_state_ = 0;
+  std::array<double, 256> log_prob_codes_;
+  std::array<double, 256> backoff_codes_;
+  /** One more than there are states: a state's arcs end where the next one's begin. */
+  std::vector<Node> nodes_;
+  std::vector<uint8_t> tokens_;
+  /** Next state in the upper 24 bits, log-prob code in the lower 8. */
+  std::vector<uint32_t> targets_;
+  std::vector<uint32_t> word_hashes_;
+  /** First hash of every upper half, and the end of the last: hashes are spread evenly. */
+  std::vector<uint32_t> hash_starts_;
+};
+
+}  // namespace beam

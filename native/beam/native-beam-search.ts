@@ -1,0 +1,70 @@
+import type { HotWords } from "../../src/domain/decoding/hot-words.js";
+import {
+  brokenLanguageModel,
+  readLanguageModelHeader,
+  requireVocabulary,
+} from "../../src/domain/decoding/language-model.js";
+import { LOG_ADD_TABLE } from "../../src/domain/decoding/log-add.js";
+import {
+  type BeamSearchOptions,
+  type Hypotheses,
+  type Hypothesis,
+  type TokenSearch,
+  withDefaults,
+} from "../../src/domain/decoding/prefix-beam-search.js";
+import type { NativeBinding, NativeModel, NativeSearch } from "./binding.js";
+
+/**
+ * The language model that the process keeps under this key, read from the file if no thread has done so yet. It is freed
+ * when the last thread that uses it has ended.
+ *
+ * @param key the file's hash, so that another file is another model
+ * @param readFile gives the model file after gunzip
+ * @throws {SpeechError} `MODEL_BROKEN`, as `LanguageModel.parse`
+ */
+export async function sharedModel(
+  binding: NativeBinding,
+  key: string,
+  vocabulary: readonly string[],
+  readFile: () => Promise<Uint8Array>,
+): Promise<NativeModel> {
+  const known = binding.findModel(key);
+  if (known !== null) return known;
+  const { header, sections } = readLanguageModelHeader(await readFile());
+  requireVocabulary(header, vocabulary);
+  try {
+    const { nodeCount, arcCount, wordCount } = header;
+    return binding.readModel(key, sections, vocabulary.length, nodeCount, arcCount, wordCount);
+  } catch (error) {
+    throw brokenLanguageModel(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+/** `PrefixBeamSearch` in C++: finds the same texts, about as many times faster as `bench/micro/native-beam-search.ts` says. */
+export class NativeBeamSearch implements TokenSearch {
+  readonly #binding: NativeBinding;
+  readonly #search: NativeSearch;
+
+  constructor(
+    binding: NativeBinding,
+    vocabulary: readonly string[],
+    model: NativeModel | null,
+    options: BeamSearchOptions,
+  ) {
+    this.#binding = binding;
+    const search = {
+      ...withDefaults(options),
+      vocabularySize: vocabulary.length,
+      space: vocabulary.indexOf(" "),
+    };
+    this.#search = binding.makeSearch(model, search, LOG_ADD_TABLE);
+  }
+
+  search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses {
+    const { tokens, ends, scores } = this.#binding.search(this.#search, logProbs, frames, hotWords);
+    const textOf = (rank: number): Hypothesis => {
+      return { tokens: tokens.subarray(rank === 0 ? 0 : ends[rank - 1], ends[rank]), score: scores[rank]! };
+    };
+    return [textOf(0), ...Array.from(scores.subarray(1), (_, i) => textOf(i + 1))];
+  }
+}

@@ -1,0 +1,184 @@
+import type { LogMel } from "../../src/domain/audio/log-mel.js";
+import { type CtcHead, writeBlank } from "./external-recognizer.js";
+import type { LogProbs } from "./recognizer.js";
+import { copyRows, type Tokens } from "./tokens.js";
+
+/** Samples of one step, and feature frames that come of them. */
+const STEP_SAMPLES = 640;
+const STEP_FRAMES = 4;
+/** Audio kept before a step: more than the longest window reaches back. */
+const HISTORY_SAMPLES = 400;
+
+/** A graph that reads features chunk by chunk, with caches that live in a stream's state. */
+export interface ChunkGraph {
+  readonly windowFrames: number;
+  readonly shiftFrames: number;
+  /** Frames of zeros in front of the first frame. */
+  readonly leadFrames: number;
+  /** Rows of log-probs per run, and feature frames that each stands for. */
+  readonly rowsPerChunk: number;
+  readonly subsampling: number;
+  /** Floats of all caches; zeros begin a stream. */
+  readonly cacheSize: number;
+  /**
+   * @param features `[windowFrames, bins]`
+   * @param caches `[cacheSize]`, changed in place
+   * @param rows receives `[rowsPerChunk, columns]` in the graph's order
+   */
+  run(features: Float32Array, caches: Float32Array, rows: Float32Array): Promise<void>;
+  release(): Promise<void>;
+}
+
+/**
+ * Streams audio through a chunked graph: features are computed as soon as their windows are complete, collected until a chunk is
+ * whole, and its rows are handed out one per step. So rows lag by up to two chunks: one that fills, one that is handed out.
+ *
+ * Frame f of the features is done in the step that completes its window; with 25 ms centred on a grid of 10 ms those are
+ * frames 4 k - 1 to 4 k + 2 of step k, and the frame before the audio is left out.
+ */
+export class ChunkedCtc implements CtcHead {
+  readonly vocabulary: readonly string[];
+  readonly outputFrameSamples: number;
+  readonly stateSize: number;
+  readonly #logMel: LogMel;
+  readonly #graph: ChunkGraph;
+  readonly #tokens: Tokens;
+  readonly #at: StateLayout;
+  /** Steps for which a row of the graph is handed out. */
+  readonly #stepsPerRow: number;
+  readonly #samples = new Float32Array(HISTORY_SAMPLES + STEP_SAMPLES);
+  readonly #window: Float32Array;
+  readonly #rows: Float32Array;
+  readonly #ordered: Float32Array;
+
+  constructor(logMel: LogMel, graph: ChunkGraph, tokens: Tokens) {
+    this.vocabulary = tokens.vocabulary;
+    this.outputFrameSamples = graph.subsampling * logMel.options.hopSamples;
+    this.#logMel = logMel;
+    this.#graph = graph;
+    this.#tokens = tokens;
+    this.#stepsPerRow = graph.subsampling / STEP_FRAMES;
+    const width = this.vocabulary.length;
+    this.#window = new Float32Array(graph.windowFrames * logMel.bins);
+    this.#rows = new Float32Array(graph.rowsPerChunk * width);
+    this.#ordered = new Float32Array(graph.rowsPerChunk * width);
+    this.#at = layoutOf(graph, logMel.bins, width);
+    this.stateSize = this.#at.size;
+  }
+
+  async step(state: Float32Array, pcm: Float32Array, row: Float32Array): Promise<void> {
+    const width = this.vocabulary.length;
+    const { queueCount, queue, turns } = this.#at;
+    await this.#advance(state, pcm, () => {
+      state.set(this.#ordered, queue + state[queueCount]! * width);
+      state[queueCount] = state[queueCount]! + this.#graph.rowsPerChunk;
+    });
+    if (state[queueCount] === 0) {
+      writeBlank(row);
+      return;
+    }
+    row.set(state.subarray(queue, queue + width));
+    // A row stands for one or more steps; greedy decoding folds its repeats.
+    state[turns] = state[turns]! + 1;
+    if (state[turns] < this.#stepsPerRow) return;
+    state[turns] = 0;
+    state.copyWithin(queue, queue + width, queue + state[queueCount]! * width);
+    state[queueCount] = state[queueCount]! - 1;
+  }
+
+  /** The same runs as a stream's, with silence behind the audio until its last frame is in a chunk. */
+  async decode(pcm: Float32Array): Promise<LogProbs> {
+    const { shiftFrames, rowsPerChunk } = this.#graph;
+    const width = this.vocabulary.length;
+    const audioFrames = Math.ceil(pcm.length / this.#logMel.options.hopSamples);
+    const chunks = Math.ceil(audioFrames / shiftFrames);
+    const logProbs = new Float32Array(chunks * rowsPerChunk * width);
+    const state = new Float32Array(this.stateSize);
+    const samples = new Float32Array(STEP_SAMPLES);
+    let done = 0;
+    for (let start = 0; done < chunks; start += STEP_SAMPLES) {
+      samples.fill(0).set(pcm.subarray(start, start + STEP_SAMPLES));
+      await this.#advance(state, samples, () => {
+        if (done < chunks) logProbs.set(this.#ordered, done * rowsPerChunk * width);
+        done++;
+      });
+    }
+    const rows = Math.min(chunks * rowsPerChunk, Math.ceil(audioFrames / this.#graph.subsampling));
+    return { logProbs: logProbs.subarray(0, rows * width), frames: rows };
+  }
+
+  async release(): Promise<void> {
+    await this.#graph.release();
+  }
+
+  /** Takes a step's audio; `onChunk` is called when `#ordered` holds the rows of a chunk. */
+  async #advance(state: Float32Array, pcm: Float32Array, onChunk: () => void): Promise<void> {
+    const { bins } = this.#logMel;
+    const { windowFrames, shiftFrames } = this.#graph;
+    const { featureCount, features, caches, queueCount } = this.#at;
+    this.#takeFeatures(state, pcm);
+    while (state[featureCount]! >= windowFrames) {
+      this.#window.set(state.subarray(features, features + windowFrames * bins));
+      await this.#graph.run(this.#window, state.subarray(caches), this.#rows);
+      copyRows(this.#rows, this.#tokens.columns, this.#ordered);
+      onChunk();
+      state.copyWithin(features, features + shiftFrames * bins, queueCount);
+      state[featureCount] = state[featureCount]! - shiftFrames;
+    }
+  }
+
+  #takeFeatures(state: Float32Array, pcm: Float32Array): void {
+    const { hopSamples, firstSample, edge } = this.#logMel.options;
+    const { bins } = this.#logMel;
+    const { isRunning, history, featureCount, features } = this.#at;
+    const samples = this.#samples;
+    samples.set(state.subarray(history, history + HISTORY_SAMPLES));
+    samples.set(pcm, HISTORY_SAMPLES);
+    const isFirst = state[isRunning] === 0;
+    if (isFirst) {
+      state[isRunning] = 1;
+      state[featureCount] = this.#graph.leadFrames;
+      for (let i = 0; edge === "mirror" && i < -firstSample; i++) samples[HISTORY_SAMPLES - 1 - i] = pcm[i]!;
+    }
+    for (let frame = isFirst ? 0 : -1; frame < STEP_FRAMES - 1; frame++) {
+      const start = HISTORY_SAMPLES + firstSample + frame * hopSamples;
+      const offset = features + state[featureCount]! * bins;
+      this.#logMel.computeFrame(samples, start, state, offset);
+      state[featureCount] = state[featureCount]! + 1;
+    }
+    state.set(samples.subarray(STEP_SAMPLES), history);
+  }
+}
+
+/** Where the parts of a stream's state begin. */
+interface StateLayout {
+  readonly isRunning: number;
+  readonly featureCount: number;
+  readonly turns: number;
+  readonly history: number;
+  readonly features: number;
+  readonly queueCount: number;
+  readonly queue: number;
+  readonly caches: number;
+  readonly size: number;
+}
+
+function layoutOf(graph: ChunkGraph, bins: number, width: number): StateLayout {
+  const history = 3;
+  const features = history + HISTORY_SAMPLES;
+  const queueCount = features + (graph.windowFrames + STEP_FRAMES) * bins;
+  const queue = queueCount + 1;
+  // A chunk comes when the one before it is nearly handed out.
+  const caches = queue + 3 * graph.rowsPerChunk * width;
+  return {
+    isRunning: 0,
+    featureCount: 1,
+    turns: 2,
+    history,
+    features,
+    queueCount,
+    queue,
+    caches,
+    size: caches + graph.cacheSize,
+  };
+}

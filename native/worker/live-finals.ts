@@ -1,0 +1,156 @@
+import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
+import type { RecognizerModel } from "../onnx/recognizer.js";
+import type { LiveSlot } from "./live-slot.js";
+import type { FromLiveWorker } from "./protocol.js";
+import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
+import type { StatePool } from "./state-pool.js";
+import type { DecodedUtterance, UtteranceDecoder } from "./utterance-decoder.js";
+
+/** Second passes may take this long between two steps: those of other sessions wait meanwhile. */
+const BUDGET_MS = 8;
+const NO_PCM = new Float32Array(0);
+
+type Ended = Extract<EndpointEvent, { type: "ended" }>;
+
+/** An utterance that has ended, as it was at that frame. */
+interface Ending {
+  readonly slot: LiveSlot;
+  readonly event: Ended;
+  readonly startFrame: number;
+  readonly pass: SecondPass | null;
+  /** The streaming head has heard letters in it. */
+  readonly hasLetters: boolean;
+}
+
+/** Second passes of all sessions of a live worker, and the finals that come of them. */
+export class LiveFinals {
+  readonly #model: RecognizerModel;
+  readonly #utterances: UtteranceDecoder;
+  readonly #post: (message: FromLiveWorker) => void;
+  readonly #runner: SecondPassRunner;
+  /** Asked for at half of the threshold and needed at the threshold, in this order. */
+  readonly #waiting: SecondPass[] = [];
+  readonly #endings: Ending[] = [];
+
+  constructor(
+    model: RecognizerModel,
+    utterances: UtteranceDecoder,
+    parts: {
+      readonly states: StatePool;
+      readonly longestChunk: number;
+      readonly post: (message: FromLiveWorker) => void;
+    },
+  ) {
+    this.#model = model;
+    this.#utterances = utterances;
+    this.#post = parts.post;
+    this.#runner = new SecondPassRunner(model, utterances, {
+      states: parts.states,
+      longestReplay: parts.longestChunk,
+    });
+  }
+
+  /** Something waits that could be done now. */
+  get hasWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  async warmUp(): Promise<void> {
+    await this.#runner.warmUp();
+    await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), 0, null);
+  }
+
+  /** Half of the threshold has passed: the text will be needed unless speech resumes. */
+  prepare(input: Omit<SecondPassInput, "endSample">): void {
+    const { slot, endFrame } = input;
+    const audioEnd = slot.finishSample ?? Number.POSITIVE_INFINITY;
+    const endSample = Math.min(endFrame * this.#model.manifest.frameSamples, audioEnd);
+    slot.pass?.drop();
+    slot.pass = new SecondPass({ ...input, endSample }, this.#runner);
+    this.#waiting.push(slot.pass);
+  }
+
+  /** Runs what waits for as long as steps may be held up, at least one. */
+  async runWaiting(): Promise<void> {
+    const startedAtMs = performance.now();
+    while (this.#waiting.length > 0 && performance.now() - startedAtMs < BUDGET_MS) {
+      const pass = this.#waiting.shift()!;
+      if (!pass.isOver) await pass.run();
+    }
+  }
+
+  /** Notes an end; nothing is said before `publishEndings`. */
+  end(slot: LiveSlot, event: Ended): void {
+    const startFrame = slot.toSessionFrame(event.startFrame);
+    const pass = event.reason === "too-long" ? null : slot.pass;
+    if (pass === null) slot.pass?.drop();
+    slot.pass = null;
+    this.#endings.push({ slot, event, startFrame, pass, hasLetters: slot.greedy.text !== "" });
+    slot.greedy.reset();
+    slot.sentTokens = 0;
+    slot.sentPartial = "";
+  }
+
+  /** Says the finals of all utterances that have ended, in order. */
+  async publishEndings(): Promise<void> {
+    for (let index = 0; index < this.#endings.length; index++) {
+      const ending = this.#endings[index]!;
+      if (ending.slot.isClosed) ending.pass?.drop();
+      else this.#publish(ending, await this.#textOf(ending));
+    }
+    if (this.#endings.length > 0) this.#endings.length = 0;
+  }
+
+  /** Ends the open utterance at `markSample`, which decoding has reached. */
+  async finalizeAt(slot: LiveSlot, markSample: number): Promise<void> {
+    for (const event of slot.endpointer.finalizeNow()) {
+      if (event.type !== "ended") continue;
+      slot.pass ??= this.#passUpTo(slot, slot.toSessionFrame(event.startFrame), markSample);
+      this.end(slot, event);
+    }
+    await this.publishEndings();
+  }
+
+  #passUpTo(slot: LiveSlot, startFrame: number, markSample: number): SecondPass {
+    const endFrame = slot.encoded.endFrame;
+    const framesEnd = endFrame * this.#model.manifest.frameSamples;
+    const audioEnd = Math.min(markSample, slot.finishSample ?? Number.POSITIVE_INFINITY);
+    const pcm = audioEnd > framesEnd ? new Float32Array(audioEnd - framesEnd) : NO_PCM;
+    slot.readPcm(framesEnd, pcm);
+    const input = { slot, startFrame, endFrame, state: slot.state, pcm, replayedFrames: 0 };
+    return new SecondPass({ ...input, endSample: audioEnd }, this.#runner);
+  }
+
+  #textOf({ slot, event, startFrame, pass }: Ending): Promise<DecodedUtterance> {
+    if (pass !== null) return pass.run();
+    // A cut lies in the past, where the encoder's state is gone: the audio itself is decoded, the way files are.
+    const { frameSamples, sampleRateHz } = this.#model.manifest;
+    const startSample = startFrame * frameSamples;
+    const pcm = new Float32Array(slot.toSessionFrame(event.endFrame) * frameSamples - startSample);
+    slot.readPcm(startSample, pcm);
+    return this.#utterances.decode(pcm, startSample / sampleRateHz, slot.hotWords);
+  }
+
+  #publish({ slot, event, startFrame, hasLetters }: Ending, { text, words }: DecodedUtterance): void {
+    if (slot.isClosed) return;
+    const { frameSamples, sampleRateHz } = this.#model.manifest;
+    const endFrame = slot.toSessionFrame(event.endFrame);
+    const start = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
+    const end = words.at(-1)?.end ?? (endFrame * frameSamples) / sampleRateHz;
+    // A client that may have seen a partial must see how it ended, be it with nothing.
+    const isHeard = text !== "" || (slot.wantsPartials && hasLetters);
+    slot.resume = { sample: endFrame * frameSamples, isMidSpeech: event.isMidSpeech };
+    this.#post({
+      type: "final",
+      session: slot.session,
+      epoch: slot.epoch,
+      utterance: slot.nextUtterance,
+      text: isHeard ? text : null,
+      startSample: Math.round(start * sampleRateHz),
+      endSample: Math.min(Math.round(end * sampleRateHz), slot.finishSample ?? Number.POSITIVE_INFINITY),
+      words,
+      resume: slot.resume,
+    });
+    if (isHeard) slot.nextUtterance++;
+  }
+}

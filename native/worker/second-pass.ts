@@ -1,0 +1,128 @@
+import type { RecognizerModel, StepBatch } from "../onnx/recognizer.js";
+import { BLOCK_FRAMES } from "./frame-rows.js";
+import type { LiveSlot } from "./live-slot.js";
+import type { StatePool } from "./state-pool.js";
+import type { DecodedUtterance, UtteranceDecoder } from "./utterance-decoder.js";
+
+/** What a second pass works on; all of it is the same whatever the chunks were that the audio was stepped in. */
+export interface SecondPassInput {
+  readonly slot: LiveSlot;
+  /** Frames of the session, the end exclusive; the encoder's output of them is held by the slot. */
+  readonly startFrame: number;
+  readonly endFrame: number;
+  /** Encoder state to flush from; copied. */
+  readonly state: Float32Array;
+  /** Audio between that state and the silence of the flush: whole frames before `endFrame`, and a part of one after it. */
+  readonly pcm: Float32Array;
+  /** How many of its frames lie before `endFrame`. */
+  readonly replayedFrames: number;
+  /** End of the utterance's audio, in samples of the session. */
+  readonly endSample: number;
+}
+
+/**
+ * The second pass over one utterance: the encoder's output of its frames, then of some silence after them, goes through
+ * the full-context half and the beam search. Frames that the streaming step has encoded are not encoded again.
+ */
+export class SecondPass {
+  readonly #input: SecondPassInput;
+  readonly #runner: SecondPassRunner;
+  readonly #state: Float32Array;
+  #result: DecodedUtterance | null = null;
+  #isOver = false;
+
+  constructor(input: SecondPassInput, runner: SecondPassRunner) {
+    this.#input = input;
+    this.#runner = runner;
+    this.#state = runner.states.acquire(true);
+    this.#state.set(input.state);
+  }
+
+  /** Run, or not needed any more. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** The text, be it that it was decoded before. */
+  async run(): Promise<DecodedUtterance> {
+    if (this.#result === null) {
+      this.#result = await this.#runner.decode(this.#input, this.#state);
+      this.drop();
+    }
+    return this.#result;
+  }
+
+  /** Its text is not needed. May be called twice. */
+  drop(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#runner.states.release(this.#state);
+  }
+}
+
+/** The buffers that second passes share; one runs at a time. */
+export class SecondPassRunner {
+  readonly states: StatePool;
+  readonly #model: RecognizerModel;
+  readonly #utterances: UtteranceDecoder;
+  readonly #flushFrames: number;
+  readonly #makeBatch: (rows: number, frames: number) => StepBatch;
+  readonly #batches: StepBatch[] = [];
+  #encoded: Float32Array;
+
+  /** @param longestReplay the most frames a state to flush from may lie behind */
+  constructor(
+    model: RecognizerModel,
+    utterances: UtteranceDecoder,
+    parts: { readonly states: StatePool; readonly longestReplay: number },
+  ) {
+    this.#model = model;
+    this.#utterances = utterances;
+    this.states = parts.states;
+    const { flushSamples, frameSamples } = model.manifest;
+    this.#flushFrames = Math.ceil(flushSamples / frameSamples);
+    this.#makeBatch = model.stepBatches({ rows: 1, frames: parts.longestReplay + this.#flushFrames });
+    this.#encoded = new Float32Array(BLOCK_FRAMES * model.encodedSize);
+  }
+
+  /** Runs the kernels once, so that the first utterance does not pay for their setup. */
+  async warmUp(): Promise<void> {
+    await this.#batch(this.#flushFrames).run();
+  }
+
+  async decode(input: SecondPassInput, state: Float32Array): Promise<DecodedUtterance> {
+    const { slot, startFrame, endFrame, pcm, replayedFrames, endSample } = input;
+    const { encodedSize } = this.#model;
+    const { frameSamples, sampleRateHz } = this.#model.manifest;
+    const flush = this.#batch(replayedFrames + this.#flushFrames);
+    flush.pcm.fill(0);
+    flush.pcm.set(pcm);
+    flush.state.set(state);
+    await flush.run();
+    const heardFrames = endFrame - startFrame;
+    const frames = heardFrames + this.#flushFrames;
+    const encoded = this.#workspace(frames * encodedSize);
+    slot.encoded.copy(startFrame, endFrame, encoded);
+    encoded.set(flush.encoded.subarray(replayedFrames * encodedSize), heardFrames * encodedSize);
+    const refined = await this.#model.refine(encoded, frames);
+    return this.#utterances.search(refined.logProbs, refined.frames, {
+      offsetSeconds: (startFrame * frameSamples) / sampleRateHz,
+      endSeconds: endSample / sampleRateHz,
+      hotWords: slot.hotWords,
+    });
+  }
+
+  #batch(frames: number): StepBatch {
+    let batch = this.#batches[frames];
+    if (batch === undefined) {
+      batch = this.#makeBatch(1, frames);
+      this.#batches[frames] = batch;
+    }
+    return batch;
+  }
+
+  #workspace(size: number): Float32Array {
+    if (this.#encoded.length < size) this.#encoded = new Float32Array(2 * size);
+    return this.#encoded.subarray(0, size);
+  }
+}

@@ -1,0 +1,34 @@
+// Builds the console's pages into dist/console, unless what is there is newer than everything it is made of.
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+/** The pages, and what they share with the service. */
+const SOURCES = ["src/console/pages", "src/client", "src/player", "src/domain", "package-lock.json"];
+const BUILT = join(root, "dist/console/index.html");
+
+if (newestMs() > (existsSync(BUILT) ? statSync(BUILT).mtimeMs : 0)) await build();
+
+function newestMs() {
+  const paths = SOURCES.map((source) => join(root, source)).filter((path) => existsSync(path));
+  const all = paths.flatMap((path) => [path, ...(statSync(path).isDirectory() ? within(path) : [])]);
+  return Math.max(...all.map((path) => statSync(path).mtimeMs));
+}
+
+function within(folder) {
+  return readdirSync(folder, { recursive: true }).map((name) => join(folder, name));
+}
+
+async function build() {
+  const vite = await import("vite").catch(() => null);
+  if (vite === null) {
+    // An installation without development packages serves the pages that it was given, or none.
+    console.error("vite is not installed: the console's pages are left as they are");
+    return;
+  }
+  await vite.build({
+    root: join(root, "src/console/pages"),
+    configFile: join(root, "src/console/pages/vite.config.js"),
+  });
+}

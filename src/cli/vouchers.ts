@@ -1,0 +1,91 @@
+import type { Store } from "../store/store.js";
+import type { Voucher } from "../store/vouchers.js";
+import { type Command, type CommandInput, printLine, printNote, UsageError } from "./command.js";
+import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { table } from "./table.js";
+
+const MOST_AT_ONCE = 1_000;
+
+export const vouchersCommand: Command = {
+  usage: "vouchers create CREDITS | list",
+  summary: `Makes and lists codes that are redeemed in the console for credits; ${OPERATOR_HELP}.`,
+  options: {
+    json: { type: "boolean" },
+    count: { type: "string" },
+    note: { type: "string" },
+    days: { type: "string" },
+  },
+  optionHelp: [
+    `--count N  create: so many codes, 1 to ${MOST_AT_ONCE}; 1 when absent`,
+    "--note TEXT  create: what they are for; shown in lists",
+    "--days N  create: good for so many days; without it they stay good",
+  ],
+  run: vouchers,
+};
+
+async function vouchers(input: CommandInput): Promise<void> {
+  const [action, ...rest] = input.positionals;
+  const [amount] = rest;
+  if (action === "create" && rest.length === 1 && amount !== undefined) {
+    const credits = whole("CREDITS", amount, Number.MAX_SAFE_INTEGER);
+    const count = whole("--count", input.options.text("count") ?? "1", MOST_AT_ONCE);
+    const days = input.options.text("days");
+    const lifetimeDays = days === null ? null : whole("--days", days, 36_500);
+    return await withStore(input, (store) => create(store, { credits, count, lifetimeDays }, input));
+  }
+  if (action === "create") throw new UsageError("create takes CREDITS, what each code is worth");
+  if (action === "list" && rest.length === 0) return await withStore(input, (store) => list(store, input));
+  throw new UsageError("say create or list");
+}
+
+async function create(
+  store: Store,
+  wanted: { readonly credits: number; readonly count: number; readonly lifetimeDays: number | null },
+  { options }: CommandInput,
+): Promise<void> {
+  const note = options.text("note") ?? "";
+  for (let made = 0; made < wanted.count; made++) {
+    const { code, ...voucher } = await store.vouchers.create({ ...wanted, note });
+    printLine(options.isSet("json") ? JSON.stringify({ ...toJson(voucher), code }) : code);
+  }
+  if (!options.isSet("json")) printNote("Codes are shown this once: only a hash of each is kept.");
+}
+
+async function list(store: Store, { options }: CommandInput): Promise<void> {
+  const found = await store.vouchers.list();
+  if (options.isSet("json")) return printLine(JSON.stringify({ data: found.map(toJson) }));
+  const rows = found.map((voucher) => [
+    voucher.id,
+    `...${voucher.lastFour}`,
+    String(voucher.credits),
+    voucher.createdAt.toISOString(),
+    stateOf(voucher),
+    voucher.organizationId ?? "",
+    voucher.note,
+  ]);
+  printLine(table(["ID", "CODE", "CREDITS", "CREATED", "STATE", "ORGANIZATION", "NOTE"], rows));
+}
+
+function stateOf({ redeemedAt, expiresAt }: Voucher): string {
+  if (redeemedAt !== null) return `redeemed ${redeemedAt.toISOString()}`;
+  if (expiresAt === null) return "good";
+  return `${expiresAt.getTime() > Date.now() ? "good until" : "expired"} ${expiresAt.toISOString()}`;
+}
+
+function whole(name: string, text: string, most: number): number {
+  if (/^[1-9]\d{0,14}$/.test(text) && Number(text) <= most) return Number(text);
+  throw new UsageError(`${name} must be a whole number from 1 to ${most}, received "${text}"`);
+}
+
+function toJson(voucher: Voucher) {
+  return {
+    id: voucher.id,
+    last_four: voucher.lastFour,
+    credits: voucher.credits,
+    note: voucher.note,
+    created_at: voucher.createdAt,
+    expires_at: voucher.expiresAt,
+    redeemed_at: voucher.redeemedAt,
+    organization_id: voucher.organizationId,
+  };
+}

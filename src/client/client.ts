@@ -1,0 +1,205 @@
+import { type AudioSource, headerName, type OpenSource, openSource } from "./audio-source.js";
+import { LiveConnector } from "./live-connector.js";
+import type { LiveOptions } from "./live-options.js";
+import { LiveTranscription } from "./live-transcription.js";
+import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
+import { readSpeech, readSpeechFrames } from "./speech.js";
+import type { Platform, RequestBody, UploadProgress } from "./transport.js";
+import type {
+  Health,
+  Model,
+  Speech,
+  SpeechFrame,
+  SpeechRequest,
+  StreamToken,
+  Transcription,
+  Voices,
+} from "./types.js";
+
+export interface ClientOptions {
+  /** Address of the service, "https://speech.example.org"; a path in it is kept. */
+  readonly baseUrl: string;
+  /** Address of file transcription, where that is served elsewhere. */
+  readonly sttUrl?: string | undefined;
+  /** Address of live transcription, where that is served elsewhere; http or https, ws or wss. */
+  readonly streamUrl?: string | undefined;
+  /** `sk-svc-...`. It grants billable use: never put one into a page. */
+  readonly apiKey?: string | undefined;
+  /**
+   * Gets the token for each live connection from a server of yours, which asks for it with the key. Without it the
+   * client asks by itself, with its `apiKey`.
+   */
+  readonly streamToken?: ((signal: AbortSignal) => Promise<string>) | undefined;
+  /** Milliseconds a request may take, retries included; 120,000 when absent. */
+  readonly timeoutMs?: number | undefined;
+  /** Milliseconds until a live session must be ready; 60,000 when absent. */
+  readonly liveOpenTimeoutMs?: number | undefined;
+  /** How often a request that failed is tried again; 2 when absent. */
+  readonly maxRetries?: number | undefined;
+}
+
+export interface TranscribeOptions extends CallOptions {
+  /** Adds `words` and `segments`, at no cost. */
+  readonly timestamps?: boolean | undefined;
+  /** Only its ending matters, which names the container; the source's own name, or `audio.wav`, when absent. */
+  readonly fileName?: string | undefined;
+  /** Told as the upload goes on. */
+  readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
+}
+
+/** A transcription and the id under which the ledger keeps its charge. */
+export type Transcribed = Transcription & { readonly request_id: string | null };
+
+export const DEFAULT_TIMEOUT_MS = 120_000;
+export const DEFAULT_LIVE_OPEN_TIMEOUT_MS = 60_000;
+const DEFAULT_MAX_RETRIES = 2;
+
+/**
+ * The service's interface as methods. Every method that waits takes an `AbortSignal`, and rejects with an `ApiError`
+ * when the service refuses, a `ConnectionError` when it cannot be reached, a `RequestTimeoutError` when it takes too
+ * long. What may heal is tried again, and billed work is not charged twice for that.
+ */
+export class ServiceClient {
+  readonly #requester: Requester;
+  readonly #connector: LiveConnector;
+  readonly #baseUrl: URL;
+  readonly #sttUrl: URL;
+  readonly #authorization: Readonly<Record<string, string>>;
+
+  /** @throws {TypeError} when an address is not one of http or https */
+  constructor(options: ClientOptions, platform: Platform) {
+    this.#baseUrl = serviceUrl(options.baseUrl);
+    this.#sttUrl = serviceUrl(options.sttUrl ?? options.baseUrl);
+    const { apiKey } = options;
+    this.#authorization = apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
+    this.#requester = new Requester(platform.transport, {
+      timeoutMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
+      maxRetries: options.maxRetries ?? DEFAULT_MAX_RETRIES,
+    });
+    const ownToken = async (signal: AbortSignal) => (await this.streamToken({ signal })).token;
+    this.#connector = new LiveConnector({
+      url: serviceUrl(options.streamUrl ?? options.baseUrl),
+      openSocket: platform.openSocket,
+      credential:
+        options.streamToken ??
+        (platform.socketTakesKey && apiKey !== undefined ? async () => apiKey : ownToken),
+      openTimeoutMs: options.liveOpenTimeoutMs ?? DEFAULT_LIVE_OPEN_TIMEOUT_MS,
+    });
+  }
+
+  /** Says a text; settles with one WAV when all of it is spoken. Costs 2 credits per 5 characters. */
+  async speak(request: SpeechRequest, options: CallOptions = {}): Promise<Speech> {
+    return readSpeech(await this.#requester.open(this.#speechPlan("v1/tts", request), options));
+  }
+
+  /**
+   * Says a text sentence by sentence: each frame comes as soon as it is spoken. The request leaves when the loop
+   * begins, and is given up when the loop is left.
+   */
+  async *speakStream(request: SpeechRequest, options: CallOptions = {}): AsyncGenerator<SpeechFrame, void> {
+    yield* readSpeechFrames(await this.#requester.open(this.#speechPlan("v1/tts/stream", request), options));
+  }
+
+  /** Writes a recording of at most 2 hours down. Costs 2.5 credits per second of audio. */
+  async transcribe(source: AudioSource, options: TranscribeOptions = {}): Promise<Transcribed> {
+    const query = new URLSearchParams();
+    if (options.timestamps === true) query.set("timestamps", "true");
+    if (isAddress(source)) {
+      query.set("url", source.url);
+      return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query) }, options);
+    }
+    return this.transcribeOpen(openSource(source), options, query);
+  }
+
+  /** Live transcription of 16-bit mono PCM at 16 kHz. Costs 6 credits per second of audio. */
+  live(options: LiveOptions = {}): LiveTranscription {
+    return new LiveTranscription(this.#connector, options);
+  }
+
+  /** The models that speak. Needs no key. */
+  async models(options: CallOptions = {}): Promise<readonly Model[]> {
+    const { data } = await this.#get<{ readonly data: readonly Model[] }>("v1/models", options);
+    return data;
+  }
+
+  /** The voices of a model; `svc-kk-v1` when absent. Needs no key. */
+  async voices(options: CallOptions & { readonly model?: string | undefined } = {}): Promise<Voices> {
+    const { model } = options;
+    const query = model === undefined ? "" : `?${new URLSearchParams({ model })}`;
+    return this.#get<Voices>(`v1/voices${query}`, options);
+  }
+
+  /** Whether the service is up. Needs no key. */
+  async health(options: CallOptions = {}): Promise<Health> {
+    return this.#get<Health>("health", options);
+  }
+
+  /** A token that opens one live socket within 60 s: for a server to hand to its pages. */
+  async streamToken(options: CallOptions = {}): Promise<StreamToken> {
+    const url = new URL("v1/stream/token", this.#baseUrl);
+    const answer = await this.#requester.open({ method: "POST", url, headers: this.#authorization }, options);
+    return (await answer.json()) as StreamToken;
+  }
+
+  /** A source that is a body already. */
+  protected async transcribeOpen(
+    { body, fileName }: OpenSource,
+    options: TranscribeOptions,
+    query: URLSearchParams = new URLSearchParams(options.timestamps === true ? { timestamps: "true" } : {}),
+  ): Promise<Transcribed> {
+    const headers = {
+      "content-type": "application/octet-stream",
+      "x-filename": headerName(options.fileName ?? fileName ?? "audio.wav"),
+    };
+    return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query), headers, body }, options);
+  }
+
+  async #transcribed(plan: RequestPlan, options: TranscribeOptions): Promise<Transcribed> {
+    const headers = { ...plan.headers, ...this.#authorization };
+    const { onUploadProgress } = options;
+    const answer = await this.#requester.open(
+      { ...plan, headers, isBilled: true, onUploadProgress },
+      options,
+    );
+    return { ...((await answer.json()) as Transcription), request_id: answer.requestId };
+  }
+
+  #transcribeUrl(query: URLSearchParams): URL {
+    return new URL(query.size === 0 ? "v1/transcribe" : `v1/transcribe?${query}`, this.#sttUrl);
+  }
+
+  #speechPlan(path: string, request: SpeechRequest): RequestPlan {
+    const headers = { "content-type": "application/json", ...this.#authorization };
+    return {
+      method: "POST",
+      url: new URL(path, this.#baseUrl),
+      headers,
+      body: jsonBody(request),
+      isBilled: true,
+    };
+  }
+
+  async #get<T>(path: string, options: CallOptions): Promise<T> {
+    const answer = await this.#requester.open({ method: "GET", url: new URL(path, this.#baseUrl) }, options);
+    return (await answer.json()) as T;
+  }
+}
+
+function isAddress(source: AudioSource): source is { readonly url: string } {
+  return "url" in source && typeof source.url === "string";
+}
+
+function jsonBody(value: object): RequestBody {
+  return { type: "bytes", bytes: new TextEncoder().encode(JSON.stringify(value)) };
+}
+
+/** An address to which paths can be added: one that ends with a slash keeps its own path. */
+function serviceUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url !== null) url.protocol = url.protocol.replace(/^ws/, "http");
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(`the service's address must begin with http:// or https://, received "${text}"`);
+  }
+  url.pathname = url.pathname.replace(/\/*$/, "/");
+  return url;
+}

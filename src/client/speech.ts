@@ -1,0 +1,66 @@
+import { parseWavHeader } from "../domain/audio/wav.js";
+import { WavFrameReader } from "../protocol/wav-frames.js";
+import { ConnectionError, DauysError } from "./errors.js";
+import type { OpenAnswer } from "./requester.js";
+import type { Speech, SpeechFrame, SpeechUsage } from "./types.js";
+
+/** Reads the answer of `/v1/tts`. */
+export async function readSpeech(answer: OpenAnswer): Promise<Speech> {
+  const wav = await answer.bytes();
+  return { wav, ...soundOf(wav), usage: usageOf(answer) };
+}
+
+/**
+ * Reads the answer of `/v1/tts/stream`, sentence by sentence, however its bytes are cut on their way.
+ *
+ * @throws {ConnectionError} when it ends within a sentence
+ */
+export async function* readSpeechFrames(answer: OpenAnswer): AsyncGenerator<SpeechFrame> {
+  const reader = new WavFrameReader();
+  const usage = usageOf(answer);
+  let sequence = 0;
+  let startSeconds = 0;
+  for await (const chunk of answer.chunks()) {
+    for (const bytes of reader.push(chunk)) {
+      const wav = new Uint8Array(bytes);
+      const sound = soundOf(wav);
+      yield { sequence, wav, startSeconds, ...sound, usage };
+      sequence++;
+      startSeconds += sound.durationSeconds;
+    }
+  }
+  if (!reader.isAtBoundary) throw new ConnectionError("the sound ended in the middle of a sentence");
+}
+
+function soundOf(wav: Uint8Array): { readonly sampleRateHz: number; readonly durationSeconds: number } {
+  const header = headerOf(wav);
+  const bytes = header.dataBytes ?? wav.length - header.dataOffset;
+  return {
+    sampleRateHz: header.sampleRateHz,
+    durationSeconds: bytes / header.blockBytes / header.sampleRateHz,
+  };
+}
+
+function headerOf(wav: Uint8Array) {
+  try {
+    const header = parseWavHeader(wav, wav.length);
+    if (header !== null) return header;
+  } catch (error) {
+    throw new DauysError("bad_answer", "the answer is no WAV: is this the address of the service?", {
+      cause: error,
+    });
+  }
+  throw new DauysError("bad_answer", "the answer is no whole WAV");
+}
+
+function usageOf(answer: OpenAnswer): SpeechUsage {
+  return {
+    requestId: answer.requestId,
+    characters: numberIn(answer.header("x-svc-chars")),
+    creditsCharged: numberIn(answer.header("x-svc-credits")),
+  };
+}
+
+function numberIn(value: string | null): number | null {
+  return value !== null && /^\d+$/.test(value) ? Number(value) : null;
+}

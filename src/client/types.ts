@@ -1,0 +1,178 @@
+// The shapes of the public interface, member by member as they go over the wire. They are written out, and compared with
+// the protocol's schemas by a test, so that whoever uses the library needs no schema library for its types.
+
+/** What to say, and how. */
+export interface SpeechRequest {
+  /** At most 5,000 Unicode code points, which are what is billed. */
+  readonly text: string;
+  /** Model id; `svc-kk-v1` when absent. */
+  readonly model?: string | undefined;
+  /** A voice of the model; its default voice when absent. */
+  readonly voice?: string | undefined;
+  /** Tempo, 0.5 to 2; 1 when absent. */
+  readonly speed?: number | undefined;
+  /** Solver steps, 4 to 64: 16 is fast, 32 (when absent) is quality. */
+  readonly nfe?: number | undefined;
+  /** Expands numbers, currency and dates into spoken Kazakh; true when absent. */
+  readonly normalize?: boolean | undefined;
+}
+
+/** What an answer says about itself. */
+export interface SpeechUsage {
+  /** `x-request-id`, under which the ledger keeps the charge. */
+  readonly requestId: string | null;
+  /** Billed characters of the whole text. */
+  readonly characters: number | null;
+  /** Credits charged, where the answer says them. */
+  readonly creditsCharged: number | null;
+}
+
+/** A whole spoken text. */
+export interface Speech {
+  /** A WAV file: 24 kHz, 16-bit PCM, mono. */
+  readonly wav: Uint8Array<ArrayBuffer>;
+  readonly sampleRateHz: number;
+  readonly durationSeconds: number;
+  readonly usage: SpeechUsage;
+}
+
+/** One spoken sentence of a text. */
+export interface SpeechFrame {
+  /** From 0, rising by one. */
+  readonly sequence: number;
+  /** A WAV file that plays by itself: 24 kHz, 16-bit PCM, mono. */
+  readonly wav: Uint8Array<ArrayBuffer>;
+  readonly sampleRateHz: number;
+  /** Where the sentence begins in the whole speech: the durations before it. */
+  readonly startSeconds: number;
+  readonly durationSeconds: number;
+  readonly usage: SpeechUsage;
+}
+
+export interface TimedWord {
+  /** Lowercase, unpunctuated. */
+  readonly word: string;
+  /** Seconds from the start of the audio. */
+  readonly start: number;
+  /** Seconds from the start of the audio. */
+  readonly end: number;
+}
+
+export interface TranscriptSegment {
+  readonly id: number;
+  readonly text: string;
+  /** Seconds from the start of the audio. */
+  readonly start: number;
+  /** Seconds from the start of the audio. */
+  readonly end: number;
+}
+
+/** A file, written down. */
+export interface Transcription {
+  /** Lowercase, unpunctuated. */
+  readonly text: string;
+  readonly model: string;
+  /** Duration of the submitted audio, the billed quantity. */
+  readonly audio_seconds: number;
+  readonly processing_seconds: number;
+  /** processing_seconds / audio_seconds: below 1 is faster than real time. */
+  readonly rtf: number | null;
+  readonly x_realtime: number | null;
+  /** Pieces the audio was split into at pauses. */
+  readonly chunks: number;
+  /** Hz. */
+  readonly sample_rate_in: number;
+  readonly credits_charged: number;
+  /** Only with `timestamps`. */
+  readonly words?: readonly TimedWord[] | undefined;
+  /** Only with `timestamps`. */
+  readonly segments?: readonly TranscriptSegment[] | undefined;
+}
+
+export interface Model {
+  readonly name: string;
+  /** Language code. */
+  readonly lang: string;
+  /** Of the sound it makes, in Hz. */
+  readonly sample_rate: number;
+  readonly voices: readonly string[];
+  readonly default_voice: string;
+}
+
+export interface Voice {
+  readonly name: string;
+  readonly gender: string | null;
+  readonly style: string | null;
+  readonly best_for: string | null;
+}
+
+export interface Voices {
+  readonly model: string;
+  readonly voices: readonly Voice[];
+}
+
+export interface Health {
+  readonly status: "ok";
+  /** Model ids. */
+  readonly models: readonly string[];
+}
+
+export interface StreamToken {
+  /** Opens one live socket. */
+  readonly token: string;
+  /** Seconds. */
+  readonly expires_in: number;
+}
+
+interface LiveUtterance {
+  /** From 0; rises by one with each final. */
+  readonly utterance: number;
+  readonly text: string;
+  /** Seconds of audio since the first that was sent. */
+  readonly start: number;
+  /** Seconds of audio since the first that was sent. */
+  readonly end: number;
+}
+
+/** Text that may still change. */
+export interface LivePartial extends LiveUtterance {
+  readonly type: "partial";
+  /** Code points at the beginning of `text` that later partials of this utterance keep, as long as its socket lasts. */
+  readonly stable: number;
+}
+
+/** Text that never changes again. */
+export interface LiveFinal extends LiveUtterance {
+  readonly type: "final";
+  /** Only with `words`. */
+  readonly words?: readonly ScoredWord[] | undefined;
+}
+
+export interface ScoredWord extends TimedWord {
+  /** How sure the word is, 0 to 1. */
+  readonly confidence: number;
+}
+
+export type LiveResult = LivePartial | LiveFinal;
+
+/** What the service sends over a live socket. Times are seconds of audio that this socket accepted. */
+export type LiveMessage =
+  | {
+      readonly type: "ready";
+      readonly session_id: string;
+      readonly request_id: string;
+      readonly model: string;
+      readonly sample_rate: number;
+      readonly eou_ms: number;
+    }
+  | LivePartial
+  | LiveFinal
+  /** The service stops within `deadline_s` seconds. */
+  | { readonly type: "going_away"; readonly deadline_s: number }
+  | {
+      readonly type: "error";
+      readonly code: string;
+      readonly detail: string;
+      readonly retryable: boolean;
+    }
+  | { readonly type: "done"; readonly audio_seconds: number; readonly credits_charged: number };

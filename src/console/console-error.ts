@@ -1,0 +1,42 @@
+/** Everything that the console can answer with besides success; pages have a text for each in every language. */
+export const CONSOLE_ERRORS = {
+  invalid_request: 400,
+  email_invalid: 400,
+  password_short: 400,
+  password_long: 400,
+  name_required: 400,
+  name_long: 400,
+  not_signed_in: 401,
+  wrong_credentials: 401,
+  cross_site: 403,
+  owner_only: 403,
+  not_found: 404,
+  invitation_invalid: 404,
+  voucher_invalid: 404,
+  email_taken: 409,
+  last_owner: 409,
+  too_many_keys: 409,
+  too_many_attempts: 429,
+  busy: 503,
+  unavailable: 503,
+} as const;
+
+export type ConsoleErrorCode = keyof typeof CONSOLE_ERRORS;
+
+/** A refusal that the page shows in its user's language. */
+export class ConsoleError extends Error {
+  override readonly name = "ConsoleError";
+  readonly code: ConsoleErrorCode;
+  /** Seconds after which another try makes sense. */
+  readonly retryAfterSeconds: number | null;
+
+  constructor(code: ConsoleErrorCode, message: string, retryAfterSeconds: number | null = null) {
+    super(message);
+    this.code = code;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+export function isConsoleErrorCode(text: string): text is ConsoleErrorCode {
+  return Object.hasOwn(CONSOLE_ERRORS, text);
+}

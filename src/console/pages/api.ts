@@ -1,0 +1,106 @@
+import { ApiError, DauysError } from "../../client/browser.js";
+
+/** What the pages could not do, in a form that every language has a text for. */
+export class Problem extends Error {
+  readonly code: string;
+  readonly requestId: string | null;
+
+  constructor(code: string, requestId: string | null) {
+    super(code);
+    this.code = code;
+    this.requestId = requestId;
+  }
+}
+
+export interface Organization {
+  readonly id: string;
+  readonly name: string;
+  readonly role: "owner" | "member";
+}
+export interface Session {
+  readonly user: { readonly id: string; readonly email: string } | null;
+  readonly organizations: readonly Organization[];
+}
+export interface ApiKey {
+  readonly id: string;
+  readonly prefix: string;
+  readonly last_four: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly last_used_at: string | null;
+  readonly revoked_at: string | null;
+}
+export interface Credits {
+  readonly balance: number;
+  readonly held: number;
+  readonly available: number;
+}
+export interface LedgerEntry {
+  readonly kind: "grant" | "topup" | "charge" | "refund";
+  readonly credits: number;
+  readonly request_id: string | null;
+  readonly endpoint: string | null;
+  readonly key_name: string | null;
+  readonly created_at: string;
+}
+export interface UsageRow {
+  readonly day: string;
+  readonly kind: "synthesis" | "file" | "live";
+  readonly endpoint: string | null;
+  readonly key_id: string | null;
+  readonly key_name: string | null;
+  readonly requests: number;
+  readonly quantity: number;
+  readonly credits: number;
+}
+export interface Member {
+  readonly user_id: string;
+  readonly email: string;
+  readonly role: "owner" | "member";
+  readonly created_at: string;
+}
+export interface Invitation {
+  readonly id: string;
+  readonly role: "owner" | "member";
+  readonly expires_at: string;
+}
+
+/** Whoever wants to know that the session has ended. */
+export const sessionEnded = new EventTarget();
+/** Somebody's credits have changed. */
+export const creditsChanged = new EventTarget();
+
+/** Asks the console's own interface. @throws {Problem} */
+export async function ask<T>(
+  method: "GET" | "POST" | "PATCH" | "DELETE",
+  path: string,
+  body?: object,
+): Promise<T> {
+  let answer: Response;
+  try {
+    answer = await fetch(`/console/api${path}`, {
+      method,
+      ...(body !== undefined && {
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    });
+  } catch {
+    throw new Problem("connection", null);
+  }
+  const json: unknown = await answer.json().catch(() => null);
+  if (answer.ok) return json as T;
+  const code = (json as { readonly code?: string } | null)?.code ?? "unavailable";
+  if (code === "not_signed_in") sessionEnded.dispatchEvent(new Event("ended"));
+  throw new Problem(code, answer.headers.get("x-request-id"));
+}
+
+/** Whatever was thrown, as a problem to show. Null for what the user stopped. */
+export function asProblem(thrown: unknown): Problem | null {
+  if (thrown instanceof Problem) return thrown;
+  if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
+  if (thrown instanceof ApiError) return new Problem(thrown.code, thrown.requestId);
+  if (thrown instanceof DauysError)
+    return new Problem(thrown.code === "connection_failed" ? "connection" : thrown.code, null);
+  return new Problem("unknown", null);
+}

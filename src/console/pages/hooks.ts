@@ -1,0 +1,57 @@
+import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { ask, asProblem, type Problem } from "./api.js";
+
+export type Loaded<T> =
+  | { readonly state: "loading" }
+  | { readonly state: "failed"; readonly problem: Problem }
+  | { readonly state: "ready"; readonly value: T };
+
+/** What stands at `path`, and how to ask for it again; while that goes on, what was there stays. */
+export function useLoaded<T>(path: string): readonly [Loaded<T>, () => Promise<void>] {
+  const [loaded, setLoaded] = useState<Loaded<T>>({ state: "loading" });
+  const current = useRef(path);
+  const load = useCallback(async () => {
+    current.current = path;
+    try {
+      const value = await ask<T>("GET", path);
+      if (current.current === path) setLoaded({ state: "ready", value });
+    } catch (thrown) {
+      const problem = asProblem(thrown);
+      if (current.current === path && problem !== null) setLoaded({ state: "failed", problem });
+    }
+  }, [path]);
+  useEffect(() => {
+    void load();
+  }, [load]);
+  return [loaded, load];
+}
+
+/** Runs one piece of work at a time and remembers how it failed. */
+export function useWork() {
+  const [isBusy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const run = useCallback(async (work: () => Promise<void>) => {
+    setBusy(true);
+    setProblem(null);
+    try {
+      await work();
+    } catch (thrown) {
+      setProblem(asProblem(thrown));
+    } finally {
+      setBusy(false);
+    }
+  }, []);
+  return { isBusy, problem, run, setProblem };
+}
+
+/** Whether something has been going on for so long that the reader wonders why. */
+export function useIsSlow(isBusy: boolean, afterMs: number): boolean {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    setSlow(false);
+    if (!isBusy) return;
+    const timer = setTimeout(() => setSlow(true), afterMs);
+    return () => clearTimeout(timer);
+  }, [isBusy, afterMs]);
+  return isSlow;
+}

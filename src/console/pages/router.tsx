@@ -1,0 +1,52 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+const BASE = "/console";
+
+/** The part of the address behind `/console/`. */
+export function usePath(): string {
+  const [path, setPath] = useState(currentPath());
+  useEffect(() => {
+    const update = () => setPath(currentPath());
+    addEventListener("popstate", update);
+    return () => removeEventListener("popstate", update);
+  }, []);
+  return path;
+}
+
+export function go(path: string): void {
+  history.pushState(null, "", `${BASE}/${path}`);
+  dispatchEvent(new PopStateEvent("popstate"));
+  scrollTo(0, 0);
+  // Readers of the screen are told that another page is there.
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+}
+
+interface LinkProps {
+  readonly to: string;
+  readonly class?: string;
+  readonly isCurrent?: boolean;
+  readonly children: ComponentChildren;
+}
+
+export function Link({ to, class: className, isCurrent = false, children }: LinkProps) {
+  const follow = (event: MouseEvent) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    go(to);
+  };
+  return (
+    <a
+      href={`${BASE}/${to}`}
+      class={className}
+      aria-current={isCurrent ? "page" : undefined}
+      onClick={follow}
+    >
+      {children}
+    </a>
+  );
+}
+
+function currentPath(): string {
+  return location.pathname.replace(/^\/console\/?/, "").replace(/\/$/, "");
+}

@@ -1,0 +1,67 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
+import { ConsoleError } from "./console-error.js";
+
+/** 32 MiB and a third of a second of one core a password; one of the settings that OWASP names for scrypt. */
+const COST = { N: 2 ** 15, r: 8, p: 3 };
+const MAX_MEMORY_BYTES = 64 * 2 ** 20;
+const SALT_BYTES = 16;
+const HASH_BYTES = 32;
+/** At work at once: more would take threads from the disk, and memory. */
+const MOST_RUNNING = 2;
+/** Beyond it people are asked to come again. */
+const MOST_WAITING = 50;
+
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** The text that is kept of a password. @throws {ConsoleError} `busy` */
+export async function hashPassword(password: string): Promise<string> {
+  const salt = randomBytes(SALT_BYTES);
+  const hash = await derive(password, salt, COST);
+  const { N, r, p } = COST;
+  return ["scrypt", N, r, p, salt.toString("base64"), hash.toString("base64")].join("$");
+}
+
+/**
+ * Whether a password is the one that was kept; null for a person who is not there takes as long as a wrong password.
+ *
+ * @throws {ConsoleError} `busy`
+ */
+export async function isPassword(password: string, kept: string | null): Promise<boolean> {
+  const [, N, r, p, salt, hash] = (kept ?? NOBODY).split("$");
+  if (salt === undefined || hash === undefined) throw new Error("a kept password is damaged");
+  const options = { N: Number(N), r: Number(r), p: Number(p) };
+  const derived = await derive(password, Buffer.from(salt, "base64"), options);
+  return timingSafeEqual(derived, Buffer.from(hash, "base64")) && kept !== null;
+}
+
+const NOBODY = ["scrypt", COST.N, COST.r, COST.p, "AAAA", Buffer.alloc(HASH_BYTES).toString("base64")].join(
+  "$",
+);
+
+async function derive(password: string, salt: Buffer, options: ScryptOptions): Promise<Buffer> {
+  await takeTurn();
+  try {
+    return await new Promise((resolve, reject) => {
+      // Two ways to write the same letters are one password.
+      const normalized = password.normalize("NFKC");
+      scrypt(normalized, salt, HASH_BYTES, { ...options, maxmem: MAX_MEMORY_BYTES }, (error, key) =>
+        error === null ? resolve(key) : reject(error),
+      );
+    });
+  } finally {
+    // The turn passes on from hand to hand: nobody slips in between.
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
+  }
+}
+
+async function takeTurn(): Promise<void> {
+  if (running < MOST_RUNNING) {
+    running++;
+    return;
+  }
+  if (waiting.length >= MOST_WAITING) throw new ConsoleError("busy", "too many people sign in", 5);
+  await new Promise<void>((resolve) => waiting.push(resolve));
+}

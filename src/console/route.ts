@@ -1,0 +1,58 @@
+import type { Log } from "../observe/log.js";
+import type { Clock } from "../ports/clock.js";
+import type { ConsoleStore, Role, User } from "../ports/console-store.js";
+import type { TopUps } from "../ports/top-ups.js";
+import type { Exchange } from "../transport/exchange.js";
+import type { Route } from "../transport/routes.js";
+import type { TemporaryKeys } from "./temporary-keys.js";
+
+/** What the console is made of. */
+export interface ConsoleDeps {
+  readonly store: ConsoleStore;
+  readonly topUps: TopUps;
+  readonly temporaryKeys: TemporaryKeys;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A request that anybody may send. */
+export interface OpenCall {
+  readonly exchange: Exchange;
+  readonly deps: ConsoleDeps;
+  /** What stands in the path at `:name`. */
+  param(name: string): string;
+  /** The JSON body. @throws when there is none */
+  body(): Promise<unknown>;
+}
+
+/** A request of somebody who is signed in. */
+export interface UserCall extends OpenCall {
+  readonly user: User;
+  /** Hash of the session's cookie. */
+  readonly session: Buffer;
+}
+
+/** A request about an organization that its sender belongs to. */
+export interface MemberCall extends UserCall {
+  readonly organizationId: string;
+  readonly role: Role;
+}
+
+export interface ConsoleAnswer {
+  readonly status?: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Null when the handler has answered by itself. */
+type Handled = Promise<ConsoleAnswer | null>;
+
+/** One row of the console's interface; paths of `member` and `owner` rows hold `:organization`. */
+export type ConsoleRoute = { readonly method: Route["method"]; readonly path: string } & (
+  | { readonly access: "open"; handle(call: OpenCall): Handled }
+  | { readonly access: "user"; handle(call: UserCall): Handled }
+  | { readonly access: "member" | "owner"; handle(call: MemberCall): Handled }
+);
+
+export const API = "/console/api";
+export const ORGANIZATION = `${API}/organizations/:organization`;

@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
+
+// The message of each rule is the code that is answered with.
+const code = (name: ConsoleErrorCode) => ({ error: name });
+
+const EMAIL = z
+  .string(code("email_invalid"))
+  .trim()
+  .toLowerCase()
+  .max(254, code("email_invalid"))
+  .regex(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, code("email_invalid"));
+const NAME = z.string(code("name_required")).trim().min(1, code("name_required")).max(80, code("name_long"));
+const SECRET = z.string(code("invitation_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("invitation_invalid"));
+const ROLE = z.enum(["owner", "member"], code("invalid_request"));
+
+export const SIGN_UP = z.object({
+  email: EMAIL,
+  password: z.string(code("password_short")).min(10, code("password_short")).max(200, code("password_long")),
+  /** Of whoever is not invited. */
+  organization: NAME.optional(),
+  invitation: SECRET.optional(),
+});
+export const SIGN_IN = z.object({
+  email: EMAIL,
+  password: z.string(code("wrong_credentials")).max(200, code("wrong_credentials")),
+});
+export const INVITATION = z.object({ token: SECRET });
+export const NEW_INVITATION = z.object({ role: ROLE });
+export const NEW_ROLE = z.object({ role: ROLE });
+export const NEW_KEY = z.object({ name: NAME });
+export const REDEMPTION = z.object({
+  code: z
+    .string(code("voucher_invalid"))
+    .trim()
+    .min(1, code("voucher_invalid"))
+    .max(60, code("voucher_invalid")),
+});
+export const LEDGER_PAGE = z.object({
+  before: z.coerce.number(code("invalid_request")).int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
+});
+export const USAGE_DAYS = z.object({
+  days: z.coerce.number(code("invalid_request")).int().min(1).max(366).default(30),
+});
+
+/** @throws {ConsoleError} with the code of the first rule that is broken */
+export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const message = issue?.message ?? "";
+  if (isConsoleErrorCode(message)) {
+    throw new ConsoleError(message, `${issue?.path.join(".") || "the body"} is refused: ${message}`);
+  }
+  throw new ConsoleError("invalid_request", `${issue?.path.join(".") || "the body"}: ${message}`);
+}

@@ -1,0 +1,48 @@
+import { ALAW_SAMPLES, MULAW_SAMPLES } from "./g711.js";
+import { toInt16 } from "./pcm.js";
+import { Resampler } from "./resample.js";
+
+export type StreamedFormat = "linear16" | "mulaw" | "alaw";
+
+/** Raw samples of a live client, in any cut, as the 16-bit mono PCM that sessions take. */
+export class StreamedPcm {
+  readonly #format: StreamedFormat;
+  readonly #resampler: Resampler;
+  /** First half of a sample whose second half has not come yet. */
+  #oddByte: number | null = null;
+
+  /** @param fromHz from 4,000 to 384,000; whole */
+  constructor(format: StreamedFormat, fromHz: number, toHz: number) {
+    this.#format = format;
+    this.#resampler = new Resampler({ fromHz, toHz });
+  }
+
+  push(bytes: Uint8Array): Int16Array {
+    return toInt16(this.#resampler.push(this.#samples(bytes)));
+  }
+
+  /** What the resampler still holds. The stream is over after it. */
+  flush(): Int16Array {
+    return toInt16(this.#resampler.flush());
+  }
+
+  #samples(bytes: Uint8Array): Float32Array {
+    if (this.#format === "linear16") return this.#linear(bytes);
+    const table = this.#format === "mulaw" ? MULAW_SAMPLES : ALAW_SAMPLES;
+    const samples = new Float32Array(bytes.length);
+    for (let i = 0; i < bytes.length; i++) samples[i] = table[bytes[i]!]!;
+    return samples;
+  }
+
+  #linear(bytes: Uint8Array): Float32Array {
+    const carried = this.#oddByte === null ? 0 : 1;
+    const samples = new Float32Array((bytes.length + carried) >> 1);
+    const byteAt = (index: number) => (index < 0 ? this.#oddByte! : bytes[index]!);
+    for (let i = 0; i < samples.length; i++) {
+      const low = 2 * i - carried;
+      samples[i] = (((byteAt(low + 1) << 8) | byteAt(low)) << 16) / 0x8000_0000;
+    }
+    this.#oddByte = (bytes.length + carried) % 2 === 0 ? null : byteAt(bytes.length - 1);
+    return samples;
+  }
+}

@@ -1,0 +1,41 @@
+/** Silence that every piece begins and ends with, whatever the model made, in frames: 21 and 43 ms. */
+export const LEADING_FRAMES = 2;
+export const TRAILING_FRAMES = 4;
+
+/** Which frames of a piece are sent, and how much digital silence makes up for silence that the model did not give. */
+export interface PieceTrim {
+  /** First and one past the last frame to be sent. */
+  readonly start: number;
+  readonly stop: number;
+  readonly silentFramesBefore: number;
+  readonly silentFramesAfter: number;
+}
+
+/**
+ * Cuts the silence at both ends of a piece to set lengths, before anything is vocoded.
+ *
+ * @param mel `[frames, melBins]`, normalised log-mel
+ * @param silenceBelow a frame whose mean lies below is silent
+ */
+export function trimSilence(mel: Float32Array, melBins: number, silenceBelow: number): PieceTrim {
+  const frames = Math.floor(mel.length / melBins);
+  const isSilent = (frame: number) => {
+    let sum = 0;
+    for (let i = frame * melBins; i < (frame + 1) * melBins; i++) sum += mel[i]!;
+    return sum < silenceBelow * melBins;
+  };
+  let first = 0;
+  while (first < frames && isSilent(first)) first++;
+  // A piece of silence alone keeps its length: there is no speech to measure from.
+  if (first === frames) return { start: 0, stop: frames, silentFramesBefore: 0, silentFramesAfter: 0 };
+  let end = frames;
+  while (isSilent(end - 1)) end--;
+  const start = Math.max(0, first - LEADING_FRAMES);
+  const stop = Math.min(frames, end + TRAILING_FRAMES);
+  return {
+    start,
+    stop,
+    silentFramesBefore: LEADING_FRAMES - (first - start),
+    silentFramesAfter: TRAILING_FRAMES - (stop - end),
+  };
+}

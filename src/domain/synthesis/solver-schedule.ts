@@ -1,0 +1,83 @@
+import type { VocoderWindow } from "./vocoder-windows.js";
+
+/** What a piece needs next. */
+export type PieceStage =
+  | { readonly type: "begin" }
+  /** One more solver step over this many patches. */
+  | { readonly type: "step"; readonly patches: number }
+  | { readonly type: "vocode"; readonly window: VocoderWindow };
+
+/** A piece between two model runs. */
+export interface PieceInFlight {
+  readonly id: number;
+  /** See `dueAtMs`; the earliest goes first. */
+  readonly dueAtMs: number;
+  readonly stage: PieceStage;
+}
+
+/** What the model runs next, and for which pieces. */
+export type ModelRun =
+  | { readonly type: "begin"; readonly id: number }
+  /** One step of every piece in `ids`, each padded to `patches`. */
+  | { readonly type: "step"; readonly ids: readonly number[]; readonly patches: number }
+  /** One window of every piece in `ids`, all of the same size. */
+  | { readonly type: "vocode"; readonly ids: readonly number[] };
+
+export interface RunLimits {
+  /** Pieces that share one run, 1 or more. */
+  readonly rows: number;
+}
+
+/** Two lengths in one batch may differ by this factor: an urgent short piece does not wait for a long one's step. */
+const LONGEST_MATE = 2;
+/** Lengths of one octave: padding costs 1/32 at most, 1/64 on average. */
+const LENGTHS_PER_OCTAVE = 32;
+const SHORTEST_PATCHES = 8;
+
+/**
+ * Pure: which run serves the piece that is due first, and which others may share it.
+ *
+ * Pieces join and leave between two runs, so the batch is formed anew each time. Mates are taken in the order they are
+ * due; a step is padded to the longest of them.
+ * @returns null when there is nothing to do
+ */
+export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): ModelRun | null {
+  const [leader, ...others] = pieces.toSorted(byDue);
+  if (leader === undefined) return null;
+  const { id, stage } = leader;
+  switch (stage.type) {
+    case "begin":
+      return { type: "begin", id };
+    case "step": {
+      const longest = LONGEST_MATE * stage.patches;
+      const mates = others.filter((other) => other.stage.type === "step" && other.stage.patches <= longest);
+      const rows = [leader, ...mates.slice(0, limits.rows - 1)];
+      const patches = Math.max(...rows.map((row) => (row.stage.type === "step" ? row.stage.patches : 0)));
+      return { type: "step", ids: rows.map((row) => row.id), patches: paddedPatches(patches) };
+    }
+    case "vocode": {
+      const size = contextFrames(stage.window);
+      const mates = others.filter(
+        (other) => other.stage.type === "vocode" && contextFrames(other.stage.window) === size,
+      );
+      return { type: "vocode", ids: [id, ...mates.slice(0, limits.rows - 1).map((mate) => mate.id)] };
+    }
+  }
+}
+
+/** The length a step of `patches` is padded to: one of a small set, so that the runtime sees few shapes. */
+export function paddedPatches(patches: number): number {
+  if (patches <= SHORTEST_PATCHES) return SHORTEST_PATCHES;
+  const octave = 2 ** Math.floor(Math.log2(patches));
+  const grain = Math.max(1, octave / LENGTHS_PER_OCTAVE);
+  return Math.ceil(patches / grain) * grain;
+}
+
+function byDue(a: PieceInFlight, b: PieceInFlight): number {
+  // Ids rise with time: of two that are due together the one that came first goes first.
+  return a.dueAtMs - b.dueAtMs || a.id - b.id;
+}
+
+function contextFrames(window: VocoderWindow): number {
+  return window.contextEnd - window.contextStart;
+}

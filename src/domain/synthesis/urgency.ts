@@ -1,0 +1,48 @@
+/**
+ * Who waits for a piece: nobody has heard anything of its answer yet; somebody listens and runs dry at a known time;
+ * or the answer is sent as a whole, and nobody hears anything before all of it is made.
+ */
+export type Urgency =
+  | { readonly kind: "first" }
+  | {
+      readonly kind: "heard";
+      /** When the audio made so far has been played, in milliseconds of the caller's monotonic clock. */
+      readonly runsDryAtMs: number;
+    }
+  | { readonly kind: "whole" };
+
+/** Done this long before the listener runs dry: the vocoder's last windows and the way to the client take their time. */
+const HEARD_MARGIN_MS = 300;
+/** How much longer than alone a piece of a whole answer may take before it goes ahead of first pieces. */
+const WHOLE_PATIENCE_MS = 2_000;
+/** Work of one character in one solver step on one core. Only the order of pieces depends on it, never a result. */
+const CHARACTER_STEP_MS = 0.5;
+
+/**
+ * When a piece should be done: a first piece as soon as if it were alone, the next ones when their listener would run
+ * dry, a piece of a whole answer a little later than alone. Whoever is due first is served first.
+ *
+ * The time is fixed when the piece comes and later arrivals are due later and later, so no piece waits for ever. And a
+ * listener about to run dry goes ahead of somebody who has just come.
+ * @see Liu and Layland, "Scheduling algorithms for multiprogramming in a hard-real-time environment", 1973: with the
+ *   earliest deadline first every deadline is met that can be met
+ */
+export function dueAtMs(urgency: Urgency, nowMs: number, workMs: number): number {
+  switch (urgency.kind) {
+    case "first":
+      return nowMs + workMs;
+    case "heard":
+      return urgency.runsDryAtMs - HEARD_MARGIN_MS;
+    case "whole":
+      return nowMs + workMs + WHOLE_PATIENCE_MS;
+  }
+}
+
+/** A guess at the model time of a piece, in milliseconds. */
+export function estimateWorkMs(piece: {
+  readonly spokenText: string;
+  readonly nfe: number;
+  readonly speed: number;
+}): number {
+  return (piece.spokenText.length * piece.nfe * CHARACTER_STEP_MS) / piece.speed;
+}

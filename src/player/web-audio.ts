@@ -1,0 +1,27 @@
+// The members of Web Audio that the player uses, so that whoever compiles it needs no types of a browser. A real
+// AudioContext has all of them.
+
+export interface AudioBufferLike {
+  readonly duration: number;
+  copyToChannel(source: Float32Array<ArrayBuffer>, channel: number): void;
+}
+
+export interface AudioNodeLike {
+  disconnect(): void;
+}
+
+export interface BufferSourceLike extends AudioNodeLike {
+  buffer: AudioBufferLike | null;
+  onended: ((event: never) => void) | null;
+  connect(destination: never): unknown;
+  start(whenSeconds: number, offsetSeconds: number): void;
+  stop(): void;
+}
+
+export interface AudioContextLike {
+  /** Seconds, on the clock that sources are started by. */
+  readonly currentTime: number;
+  readonly destination: object;
+  createBuffer(channels: number, length: number, sampleRateHz: number): AudioBufferLike;
+  createBufferSource(): BufferSourceLike;
+}

@@ -1,0 +1,17 @@
+import type { z } from "zod";
+import type { DeepReadonly } from "./fields.js";
+
+/** A message of the client by its schema, or one of an unknown type, which is ignored. */
+export type ClientMessage<T extends z.ZodType> = DeepReadonly<z.output<T>> | { readonly type: "ignored" };
+
+/** Reads a text message of a live client; null when it is not JSON, which the caller answers. */
+export function parseClientMessage<T extends z.ZodType>(schema: T, text: string): ClientMessage<T> | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const result = schema.safeParse(value);
+  return result.success ? (result.data as DeepReadonly<z.output<T>>) : { type: "ignored" };
+}

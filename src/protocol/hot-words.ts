@@ -1,0 +1,89 @@
+import { z } from "zod";
+import type { HotWord } from "../domain/decoding/hot-words.js";
+import { SpeechError } from "../domain/errors.js";
+import { parseWith, shown } from "./fields.js";
+
+const MAX_WORDS = 100;
+const MAX_CHARACTERS = 60;
+const MAX_SCORE = 5;
+/** Finds rare names that are heard about right; see `bench/evaluate/hot-words.ts`. */
+const DEFAULT_SCORE = 1;
+
+/** Words and phrases to be preferred, in a query. */
+export function hotWords(name: string) {
+  return z
+    .string()
+    .transform((value, context): readonly HotWord[] => {
+      try {
+        return readHotWords(name, value);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        context.issues.push({ code: "custom", message, input: value });
+        return z.NEVER;
+      }
+    })
+    .default([])
+    .meta({
+      type: "string",
+      description:
+        `Words and phrases to be preferred, separated by commas: at most ${MAX_WORDS} of 1 to ${MAX_CHARACTERS} letters of ` +
+        `the model. \`word:2\` sets the advantage of each letter, 0 to ${MAX_SCORE}, ${DEFAULT_SCORE} by default; an extension`,
+    });
+}
+
+/**
+ * Hot words are written in letters that the model knows: others could never be heard.
+ * @throws {SpeechError} `INVALID_REQUEST`
+ */
+export function requireAlphabet(
+  name: string,
+  words: readonly HotWord[],
+  alphabet: ReadonlySet<string>,
+): void {
+  for (const { text } of words) {
+    const unknown = [...text].find((character) => !alphabet.has(character));
+    if (unknown === undefined) continue;
+    throw new SpeechError(
+      "INVALID_REQUEST",
+      `${name} must be written in the model's letters, received ${shown(unknown)} in ${shown(text)}`,
+    );
+  }
+}
+
+/** `hotwords` of a query. @throws {SpeechError} `INVALID_REQUEST` */
+export function parseHotWords(query: URLSearchParams, alphabet: ReadonlySet<string>): readonly HotWord[] {
+  return hotWordsIn("hotwords", query.get("hotwords") ?? "", alphabet);
+}
+
+/** Hot words that were sent under another name. @throws {SpeechError} `INVALID_REQUEST` */
+export function hotWordsIn(name: string, value: string, alphabet: ReadonlySet<string>): readonly HotWord[] {
+  const words = parseWith(hotWords(name), value);
+  requireAlphabet(name, words, alphabet);
+  return words;
+}
+
+/** Spoken text has neither case nor punctuation: words are taken in lower case, and white space becomes one space. */
+function readHotWords(name: string, value: string): readonly HotWord[] {
+  const parts = value.split(",").filter((part) => part.trim() !== "");
+  if (parts.length > MAX_WORDS) {
+    throw new RangeError(`${name} must be at most ${MAX_WORDS} words, received ${parts.length}`);
+  }
+  return parts.map((part) => {
+    const [written = "", score, ...rest] = part.split(":");
+    const text = written.normalize("NFC").toLowerCase().trim().replace(/\s+/gu, " ");
+    const length = [...text].length;
+    if (length < 1 || length > MAX_CHARACTERS) {
+      throw new RangeError(`${name} must have 1 to ${MAX_CHARACTERS} characters each, received ${length}`);
+    }
+    return {
+      text,
+      characterScore: score === undefined ? DEFAULT_SCORE : scoreOf([score, ...rest].join(":"), name),
+    };
+  });
+}
+
+function scoreOf(written: string, name: string): number {
+  const score = /^\s*\d{1,2}(\.\d{1,6})?\s*$/.test(written) ? Number(written) : Number.NaN;
+  if (score >= 0 && score <= MAX_SCORE) return score;
+  throw new RangeError(`${name} must have scores of 0 to ${MAX_SCORE}, received ${shown(written)}`);
+}

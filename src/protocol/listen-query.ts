@@ -1,0 +1,120 @@
+import { z } from "zod";
+import type { HotWord } from "../domain/decoding/hot-words.js";
+import { SpeechError } from "../domain/errors.js";
+import { flag, oneOf, parseQuery, queryInteger, shown } from "./fields.js";
+import { hotWords, hotWordsIn } from "./hot-words.js";
+
+/** Sample formats that `/v1/listen` takes. */
+export const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
+export type ListenEncoding = (typeof LISTEN_ENCODINGS)[number];
+
+const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
+/** Names of that vendor's models, which stand for the default one. */
+const MODEL_ALIAS = /^nova(-\d)?(-[a-z]+)?$/;
+const LANGUAGES: readonly string[] = ["multi", "kk", "kk-KZ", "ru", "ru-RU"];
+/** Features that would change what an answer means: better refused than silently missing. */
+const MISSING = [
+  "callback",
+  "detect_entities",
+  "diarize",
+  "dictation",
+  "multichannel",
+  "redact",
+  "replace",
+  "search",
+] as const;
+
+export const LISTEN_QUERY = z.object({
+  model: z
+    .string()
+    .optional()
+    .meta({ description: "`svc-kk-ru-v2`; names that begin with `nova` mean it too" }),
+  language: z.string().optional().meta({ description: "`kk`, `ru` or `multi`: both are always recognized" }),
+  encoding: oneOf("encoding", LISTEN_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
+    description: "Raw samples only, no containers",
+  }),
+  sample_rate: queryInteger("sample_rate", { min: 8_000, max: 48_000, otherwise: 16_000 }).meta({
+    description: "Samples per second; 8000 unless given for mulaw and alaw",
+  }),
+  channels: queryInteger("channels", { min: 1, max: 1, otherwise: 1 }),
+  interim_results: flag("interim_results", false),
+  endpointing: z.string().optional().meta({
+    description:
+      "Silence in milliseconds that ends an utterance, 100 to 2000; less counts as 100, `false` as 2000",
+  }),
+  utterance_end_ms: z
+    .string()
+    .optional()
+    .meta({ description: "1000 to 5000: `UtteranceEnd` after this silence" }),
+  keyterm: hotWords("keyterm"),
+  keywords: hotWords("keywords"),
+  vad_events: flag("vad_events", false).meta({ description: "`SpeechStarted` when an utterance begins" }),
+});
+
+/** What a client of `/v1/listen` asks for. */
+export interface ListenOptions {
+  readonly encoding: ListenEncoding;
+  readonly sampleRateHz: number;
+  readonly endOfUtteranceMs: number;
+  readonly interimResults: boolean;
+  readonly vadEvents: boolean;
+  /** Null for no `UtteranceEnd`. */
+  readonly utteranceEndMs: number | null;
+  readonly hotWords: readonly HotWord[];
+}
+
+/** Options of `/v1/listen`; names that are not known are ignored. @throws {SpeechError} `INVALID_REQUEST` */
+export function parseListenQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): ListenOptions {
+  for (const name of MISSING) {
+    const value = query.get(name);
+    if (value !== null && value !== "" && value !== "false") throw invalid(`${name} is not supported`);
+  }
+  const fields = parseQuery(LISTEN_QUERY, query);
+  const { model = "svc-kk-ru-v2", language = "multi", encoding } = fields;
+  if (model !== "svc-kk-ru-v2" && !MODEL_ALIAS.test(model)) {
+    throw invalid(`model must be svc-kk-ru-v2, received ${shown(model)}`);
+  }
+  if (!LANGUAGES.includes(language)) {
+    throw invalid(`language must be one of ${LANGUAGES.join(", ")}, received ${shown(language)}`);
+  }
+  const isTelephone = encoding !== "linear16" && !query.has("sample_rate");
+  return {
+    encoding,
+    sampleRateHz: isTelephone ? 8_000 : fields.sample_rate,
+    endOfUtteranceMs: endpointingMs(fields.endpointing),
+    interimResults: fields.interim_results,
+    vadEvents: fields.vad_events,
+    utteranceEndMs: utteranceEndMs(fields.utterance_end_ms),
+    // A key term is a phrase, a keyword may carry an intensifier behind a colon: that is how hot words are written.
+    hotWords: ["keyterm", "keywords"].flatMap((name) =>
+      hotWordsIn(name, query.getAll(name).join(","), alphabet),
+    ),
+  };
+}
+
+function endpointingMs(value: string | undefined): number {
+  if (value === undefined || value === "true") return ENDPOINTING_MS.otherwise;
+  if (value === "false") return ENDPOINTING_MS.max;
+  const ms = wholeNumber(value);
+  if (ms === null || ms > ENDPOINTING_MS.max) {
+    throw invalid(
+      `endpointing must be false or an integer up to ${ENDPOINTING_MS.max}, received ${shown(value)}`,
+    );
+  }
+  return Math.max(ms, ENDPOINTING_MS.min);
+}
+
+function utteranceEndMs(value: string | undefined): number | null {
+  if (value === undefined || value === "false") return null;
+  const ms = wholeNumber(value);
+  if (ms !== null && ms >= 1_000 && ms <= 5_000) return ms;
+  throw invalid(`utterance_end_ms must be an integer from 1000 to 5000, received ${shown(value)}`);
+}
+
+function wholeNumber(value: string): number | null {
+  return /^\d{1,6}$/.test(value) ? Number(value) : null;
+}
+
+function invalid(message: string): SpeechError {
+  return new SpeechError("INVALID_REQUEST", message);
+}

@@ -1,0 +1,34 @@
+import type { LiveConversation } from "../../actors/session/conversation.js";
+import { encodeMessagePack } from "../protocol/stream-encoding.js";
+import { parseStreamClientMessage, type StreamServerMessage } from "../protocol/stream-messages.js";
+import { encodingOf, parseStreamQuery } from "../protocol/stream-query.js";
+import { streamCredential } from "./bearer.js";
+import type { LiveDialect, WireMessage } from "./live-dialect.js";
+
+/** Our own language. */
+export const STREAM_DIALECT: LiveDialect = {
+  path: "/v1/stream",
+  credential: streamCredential,
+  refusal: (query, error) => encode(query, error),
+  begin: (query, _requestId, alphabet) => ({
+    options: parseStreamQuery(query, alphabet),
+    toClient: (message) => [encode(query, message)],
+    text: onText,
+    binary(conversation, bytes) {
+      conversation.audio(bytes);
+      return [];
+    },
+  }),
+};
+
+function encode(query: URLSearchParams, message: StreamServerMessage): WireMessage {
+  return encodingOf(query) === "msgpack" ? encodeMessagePack(message) : JSON.stringify(message);
+}
+
+function onText(conversation: LiveConversation, text: string): void {
+  const message = parseStreamClientMessage(text);
+  if (message === null) conversation.badMessage("a text message must be JSON");
+  else if (message.type === "finalize") conversation.finalize();
+  else if (message.type === "close") conversation.close();
+  else if (message.type === "keepalive") conversation.keepalive();
+}

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer, type Server } from "node:http";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { DauysClient } from "../../src/client/node.js";
+import { DIALOGUE, listen, readFixture } from "./support.js";
+
+const CHROMIUM = "/usr/bin/chromium";
+const SOURCES = fileURLToPath(new URL("../../src/", import.meta.url));
+const SPOKEN = "asterisk-ru-core/conf-getconfno.wav";
+const PAGE = `<!doctype html><title>client</title><script type="module">
+  import * as client from "/client/browser.js";
+  import * as player from "/player/sentence-player.js";
+  Object.assign(globalThis, client, player, { isLoaded: true });
+</script>`;
+
+let service: ServiceProcess;
+let files: Server;
+let browser: Browser;
+let page: Page;
+const faults: string[] = [];
+
+before(async () => {
+  service = await startServiceProcess();
+  files = createServer(async ({ url = "/" }, response) => {
+    const isScript = url.endsWith(".js");
+    const body = isScript ? await readFile(SOURCES + url.slice(1)).catch(() => null) : PAGE;
+    response.writeHead(body === null ? 404 : 200, {
+      "content-type": isScript ? "text/javascript" : "text/html",
+    });
+    response.end(body ?? "");
+  });
+  await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
+  const args = [
+    "--no-sandbox",
+    "--disable-background-networking",
+    "--autoplay-policy=no-user-gesture-required",
+  ];
+  browser = await chromium.launch({ executablePath: CHROMIUM, args });
+  page = await browser.newPage();
+  page.on("pageerror", (error) => faults.push(error.message));
+  const address = files.address();
+  await page.goto(`http://127.0.0.1:${typeof address === "object" ? address?.port : 0}/`);
+  await page.waitForFunction("globalThis.isLoaded === true");
+  await page.evaluate(
+    `globalThis.dauys = new DauysClient(${JSON.stringify({ baseUrl: service.url, apiKey: service.key })})`,
+  );
+});
+after(async () => {
+  await browser?.close();
+  files?.close();
+  assert.equal(await service.stop(), 0);
+  assert.deepEqual(faults, []);
+});
+
+test("a page speaks and is refused with the request's id", async () => {
+  const said = await page.evaluate(`(async () => {
+    const { wav, durationSeconds, usage } = await dauys.speak({ text: "Сәлем!", nfe: 4 });
+    const error = await dauys.speak({ text: "Сәлем!", voice: "nobody" }).catch((error) => error);
+    const isApiError = error instanceof ApiError;
+    return { bytes: wav.length, durationSeconds, usage, isApiError, code: error.code, requestId: error.requestId };
+  })()`);
+  const { bytes, durationSeconds, usage, isApiError, code, requestId } = said as Record<string, unknown> & {
+    readonly usage: Record<string, unknown>;
+  };
+  assert.equal(bytes, 44 + Math.round(Number(durationSeconds) * 24_000) * 2);
+  assert.equal(usage["characters"], 6);
+  assert.deepEqual([isApiError, code], [true, "unknown_voice"]);
+  assert.match(String(requestId), /^req_/, "headers are readable from another origin");
+});
+
+test("sentences play without a gap, sample by sample", async () => {
+  const differences = await page.evaluate(`(async () => {
+    const frames = [];
+    for await (const frame of dauys.speakStream({ text: "Бірінші сөйлем. Екінші сөйлем.", nfe: 4 })) frames.push(frame);
+    const samples = frames.flatMap(({ wav }) => [...new Int16Array(wav.slice(44).buffer)]);
+    const context = new OfflineAudioContext(1, samples.length, 24000);
+    const player = new SentencePlayer({ context, leadSeconds: 0 });
+    for (const { wav } of frames) player.push(wav);
+    player.end();
+    const played = (await context.startRendering()).getChannelData(0);
+    const worst = samples.reduce((worst, sample, i) => Math.max(worst, Math.abs(sample / 32768 - played[i])), 0);
+    return { count: frames.length, seconds: samples.length / 24000, worst };
+  })()`);
+  const { count, seconds, worst } = differences as Record<"count" | "seconds" | "worst", number>;
+  assert.equal(count, 2);
+  assert.ok(seconds > 1);
+  // Start times are doubles: where they fall 1e-12 beside a sample the browser interpolates. A step of 16 bits is 3e-5.
+  assert.ok(worst < 1e-9, `${worst} beside the sentences one after another`);
+});
+
+test("the player plays as frames come, pauses, seeks, tells an underrun, and ends", async () => {
+  const seen = await page.evaluate(`(async () => {
+    const frames = [];
+    for await (const frame of dauys.speakStream({ text: "Бір. Екі.", nfe: 4 })) frames.push(frame);
+    const context = new AudioContext({ sampleRate: 24000 });
+    const player = new SentencePlayer({ context });
+    const events = [];
+    for (const name of ["underrun", "recovered", "ended"]) player.on(name, (event) => events.push([name, event]));
+    const until = (name) => new Promise((resolve) => player.on(name, resolve));
+    const underrun = until("underrun");
+    player.push(frames[0].wav);
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    player.pause();
+    const pausedAt = player.positionSeconds;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const stoodAt = player.positionSeconds;
+    player.seek(0.05);
+    const soughtTo = player.positionSeconds;
+    player.resume();
+    await underrun;
+    const waitingAt = player.positionSeconds;
+    const ended = until("ended");
+    player.push(frames[1].wav);
+    player.end();
+    await ended;
+    await context.close();
+    return { events, pausedAt, stoodAt, soughtTo, waitingAt, first: frames[0].durationSeconds, state: player.state,
+      total: frames[0].durationSeconds + frames[1].durationSeconds, endedAt: player.positionSeconds };
+  })()`);
+  const { events, pausedAt, stoodAt, soughtTo, waitingAt, first, state, total, endedAt } = seen as Record<
+    string,
+    number
+  > & { readonly events: readonly (readonly [string, Record<string, number>])[]; readonly state: string };
+  assert.deepEqual(
+    events.map(([name]) => name),
+    ["underrun", "recovered", "ended"],
+  );
+  assert.ok(pausedAt! > 0 && pausedAt! < first!, `paused at ${pausedAt}`);
+  assert.equal(stoodAt, pausedAt);
+  assert.equal(soughtTo, 0.05);
+  assert.ok(Math.abs(waitingAt! - first!) < 1e-6);
+  assert.equal(state, "ended");
+  assert.ok(Math.abs(endedAt! - total!) < 1e-6);
+});
+
+test("a page transcribes a file and sees its upload go on", async () => {
+  const bytes = readFixture(SPOKEN);
+  const expected = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(bytes);
+  const heard = await page.evaluate(`(async () => {
+    const bytes = Uint8Array.from(atob("${bytes.toString("base64")}"), (letter) => letter.charCodeAt(0));
+    const progress = [];
+    const file = new File([bytes], "speech.wav");
+    const watched = await dauys.transcribe(file, { timestamps: true, onUploadProgress: (step) => progress.push(step) });
+    const streamed = await dauys.transcribe(file.stream());
+    return { watched, streamed, last: progress.at(-1) };
+  })()`);
+  const { watched, streamed, last } = heard as Record<"watched" | "streamed", { text: string }> & {
+    last: unknown;
+  };
+  assert.deepEqual([watched.text, streamed.text], [expected.text, expected.text]);
+  assert.deepEqual(last, { sentBytes: bytes.length, totalBytes: bytes.length });
+});
+
+test("a page listens with a token, and hears what Node hears", async () => {
+  const pcm = DIALOGUE.subarray(0, 6 * 16_000);
+  const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
+  const { finals } = await listen(client, pcm, { words: true, pace: 100 });
+  const sockets: string[] = [];
+  page.on("websocket", (socket) => sockets.push(socket.url()));
+  const base64 = Buffer.from(pcm.buffer, pcm.byteOffset, pcm.byteLength).toString("base64");
+  const heard = await page.evaluate(`(async () => {
+    const bytes = Uint8Array.from(atob("${base64}"), (letter) => letter.charCodeAt(0));
+    const live = dauys.live({ words: true });
+    const finals = [];
+    const reading = (async () => {
+      for await (const result of live) if (result.type === "final") finals.push(result);
+    })();
+    for (let offset = 0; offset < bytes.length; offset += 3201) await live.send(bytes.subarray(offset, offset + 3201));
+    const done = await live.close();
+    await reading;
+    return { finals, done };
+  })()`);
+  const { finals: inPage, done } = heard as { finals: unknown; done: { audioSeconds: number } };
+  assert.ok(finals.length >= 2);
+  assert.deepEqual(inPage, finals);
+  assert.equal(done.audioSeconds, pcm.length / 16_000);
+  assert.ok(sockets.length === 1 && !sockets[0]!.includes("svc"), "no credential is in an address");
+});

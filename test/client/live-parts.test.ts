@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { LiveHistory, type LiveItem } from "../../src/client/live-history.js";
+import { LiveTranscript } from "../../src/client/live-transcript.js";
+import { ResultQueue } from "../../src/client/result-queue.js";
+import { backoffMs, isRetryable, parseRetryAfter } from "../../src/client/retry.js";
+import { SendWindow } from "../../src/client/send-window.js";
+
+const final = (text: string, start: number, end: number) =>
+  ({ type: "final", utterance: 0, text, start, end }) as const;
+const partial = (text: string, start: number, end: number) =>
+  ({ type: "partial", utterance: 0, text, start, end, stable: 0 }) as const;
+
+test("a history gives back what it was given, from any place and in any portions", () => {
+  const step = fc.oneof(fc.uint8Array({ maxLength: 40 }), fc.constant("finalize" as const));
+  fc.assert(
+    fc.property(fc.array(step), fc.nat(), fc.integer({ min: 1, max: 17 }), (steps, place, portion) => {
+      const history = new LiveHistory();
+      const expected: (number | "finalize")[] = [];
+      for (const given of steps) {
+        if (given === "finalize") history.finalize();
+        else history.append(new Uint8Array(given));
+        expected.push(...(given === "finalize" ? [given] : given));
+      }
+      history.close();
+      const fromByte = place % (history.endByte + 1);
+      const reader = history.readFrom(fromByte);
+      const read: (number | "finalize" | "close")[] = [];
+      for (let item: LiveItem | null = reader.next(portion); item !== null; item = reader.next(portion)) {
+        if (item.type === "audio") read.push(...item.bytes);
+        else read.push(item.type);
+      }
+      assert.deepEqual(read, [...afterBytes(expected, fromByte), "close"]);
+    }),
+  );
+});
+
+test("a history forgets whole chunks only", () => {
+  const history = new LiveHistory();
+  history.append(new Uint8Array(10));
+  history.append(new Uint8Array(10));
+  history.forgetBefore(9);
+  assert.equal(history.startByte, 0);
+  history.forgetBefore(15);
+  assert.deepEqual([history.startByte, history.endByte], [10, 20]);
+  history.forgetBefore(20);
+  assert.deepEqual([history.startByte, history.endByte], [20, 20]);
+});
+
+test("a transcript goes on with times and numbers, and drops what was heard before", () => {
+  const transcript = new LiveTranscript();
+  assert.deepEqual(transcript.take(final("бір", 3, 4.0)), [final("бір", 3, 4.0)]);
+  assert.equal(transcript.resumeSample, (4 - 1.6) * 16_000);
+  transcript.begin(transcript.resumeSample);
+  assert.deepEqual(transcript.take(partial("бі", 0.5, 1.2)), [], "of the utterance before");
+  assert.deepEqual(transcript.take(final("бір", 0.6, 1.6)), []);
+  const next = { type: "partial", utterance: 1, text: "е", start: 4.5, end: 5, stable: 0 };
+  assert.deepEqual(transcript.take(partial("е", 2.1, 2.6)), [next]);
+  const [heard] = transcript.take({
+    ...final("екі", 2.2, 2.9),
+    words: [{ word: "екі", start: 2.2, end: 2.9, confidence: 0.9 }],
+  });
+  assert.deepEqual(heard, {
+    type: "final",
+    utterance: 1,
+    text: "екі",
+    start: 4.6,
+    end: 5.3,
+    words: [{ word: "екі", start: 4.6, end: 5.3, confidence: 0.9 }],
+  });
+});
+
+test("a final that a stopping service cut off is left to the next; one that was whole is not", () => {
+  const done = { type: "done", audio_seconds: 10, credits_charged: 60 } as const;
+  const rules = { endOfUtteranceMs: 200, isAll: false };
+  const transcript = new LiveTranscript();
+  transcript.leave();
+  assert.deepEqual(transcript.take(final("бір", 1, 2)), []);
+  assert.equal(transcript.take(final("екі", 8, 9.8)).length, 1, "the one before is whole");
+  assert.deepEqual(transcript.settle(done, rules), []);
+  assert.deepEqual(
+    transcript.takeHeld().map(({ text }) => text),
+    ["екі"],
+    "unless nobody comes after",
+  );
+  transcript.begin(0);
+  transcript.leave();
+  transcript.take(final("үш", 9.85, 9.99));
+  assert.equal(transcript.settle(done, { ...rules, isAll: true }).length, 1);
+});
+
+test("sending stays half a minute ahead of hearing, and goes on as it is heard", () => {
+  const window = new SendWindow(0);
+  assert.equal(window.roomBytes(0), 30 * 32_000);
+  window.sent(30 * 32_000);
+  assert.equal(window.roomBytes(0), 0);
+  assert.equal(window.roomBytes(1_000), 2 * 32_000);
+  window.heardUntil(20);
+  assert.equal(window.roomBytes(1_000), 20 * 32_000);
+});
+
+test("a slow reader finds the last partial and every final", async () => {
+  const queue = new ResultQueue();
+  for (const result of [partial("а", 0, 1), partial("аб", 0, 2), final("абв", 0, 3)]) queue.push(result);
+  queue.push({ ...partial("г", 4, 5), utterance: 1 });
+  queue.fail(new Error("gone"));
+  assert.deepEqual(await queue.next(), { done: false, value: final("абв", 0, 3) });
+  assert.equal((await queue.next()).done, false);
+  await assert.rejects(queue.next(), /gone/);
+});
+
+test("retries follow what the service says", () => {
+  const refusal = { status: 503, code: "engine_busy", retryAfterMs: null, shouldRetry: null };
+  assert.ok(isRetryable(refusal));
+  assert.ok(isRetryable({ ...refusal, status: 429, retryAfterMs: 1_000 }));
+  assert.ok(isRetryable({ ...refusal, status: 500, shouldRetry: true }));
+  assert.ok(!isRetryable({ ...refusal, shouldRetry: false }));
+  assert.ok(!isRetryable({ ...refusal, status: 429 }));
+  assert.ok(!isRetryable({ ...refusal, status: 500 }));
+  assert.ok(!isRetryable({ ...refusal, retryAfterMs: 3_600_000 }), "nobody waits an hour");
+  assert.ok(!isRetryable({ ...refusal, code: "out_of_credits", retryAfterMs: 0, shouldRetry: true }));
+  assert.deepEqual(
+    [backoffMs(1, 0), backoffMs(1, 1), backoffMs(3, 1), backoffMs(30, 1)],
+    [250, 500, 2_000, 8_000],
+  );
+  assert.equal(parseRetryAfter("3", 0), 3_000);
+  assert.equal(parseRetryAfter("Thu, 01 Jan 1970 00:00:05 GMT", 2_000), 3_000);
+  assert.equal(parseRetryAfter("soon", 0), null);
+});
+
+/** What comes after the first `count` bytes; marks at that very place belong to what was before it. */
+function afterBytes(items: readonly (number | "finalize")[], count: number): (number | "finalize")[] {
+  if (count === 0) return [...items];
+  let bytes = 0;
+  let index = 0;
+  for (; bytes < count; index++) if (items[index] !== "finalize") bytes++;
+  while (items[index] === "finalize") index++;
+  return items.slice(index);
+}

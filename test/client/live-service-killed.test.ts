@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import type { LiveStatus } from "../../src/client/live-options.js";
+import { DauysClient } from "../../src/client/node.js";
+import type { LiveFinal, LiveResult } from "../../src/client/types.js";
+import { DIALOGUE, type Heard, listen } from "./support.js";
+
+const OPTIONS = { words: true };
+
+let dataDir: string;
+let environment: Record<string, string>;
+let service: ServiceProcess;
+let client: DauysClient;
+let undisturbed: Heard;
+
+before(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), "dauys-client-"));
+  environment = { DATA_DIR: dataDir, PORT: String(await freePort()), DRAIN_S: "5" };
+  service = await startServiceProcess(environment);
+  client = new DauysClient({ baseUrl: `http://127.0.0.1:${environment["PORT"]}`, apiKey: service.key });
+  undisturbed = await listen(client, DIALOGUE, OPTIONS);
+  assert.ok(undisturbed.finals.length >= 4, JSON.stringify(undisturbed.finals));
+});
+after(async () => {
+  assert.equal(await service.stop(), 0);
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** Ends the service and starts it again at the same place. */
+async function restart(signal: "SIGKILL" | "SIGTERM"): Promise<void> {
+  service.child.kill(signal);
+  await once(service.child, "exit");
+  service = await startServiceProcess(environment);
+}
+
+/** Which piece of the dialogue is the first with audio of this second. */
+function pieceAt(seconds: number): number {
+  return Math.floor(seconds * 10);
+}
+
+const [first, second] = [0, 1].map((index) => () => undisturbed.finals[index] as LiveFinal);
+
+// Each moment leaves something else open: an utterance that is half heard, a pause that is not over, no final at all.
+const MOMENTS: readonly { readonly name: string; readonly atPiece: () => number }[] = [
+  { name: "before the first final", atPiece: () => pieceAt(first!().end - 0.3) },
+  { name: "within the pause after a final", atPiece: () => pieceAt(first!().end + 0.3) },
+  {
+    name: "in the middle of the second utterance",
+    atPiece: () => pieceAt((second!().start + second!().end) / 2),
+  },
+];
+
+for (const { name, atPiece } of MOMENTS) {
+  test(`a service killed ${name} costs no final and doubles none`, async () => {
+    const statuses: LiveStatus[] = [];
+    let back = Promise.resolve();
+    const heard = await listen(client, DIALOGUE, {
+      ...OPTIONS,
+      onStatus: (status) => statuses.push(status),
+      before: (piece) => {
+        // The client goes on speaking while nobody hears it.
+        if (piece === atPiece()) back = restart("SIGKILL");
+      },
+    });
+    await back;
+    assertSame(heard, undisturbed);
+    assert.ok(statuses.some(({ type }) => type === "reconnecting"));
+    assert.equal(heard.done.sessionIds.length, 2);
+    assert.equal(heard.done.unsettledConnections, 1);
+  });
+}
+
+test("a service killed after close, before done, is asked again", async () => {
+  let back = Promise.resolve();
+  const last = Math.floor(DIALOGUE.length / 1_600);
+  const heard = await listen(client, DIALOGUE, {
+    ...OPTIONS,
+    pace: 1_000,
+    before: (piece) => {
+      if (piece === last) back = restart("SIGKILL");
+    },
+  });
+  await back;
+  assertSame(heard, undisturbed);
+});
+
+test("a service that is stopped in the middle of a word does not cut it in two", async () => {
+  let back = Promise.resolve();
+  const heard = await listen(client, DIALOGUE, {
+    ...OPTIONS,
+    before: (piece) => {
+      if (piece === pieceAt((second!().start + second!().end) / 2)) back = restart("SIGTERM");
+    },
+  });
+  await back;
+  assertSame(heard, undisturbed);
+  assert.equal(heard.done.unsettledConnections, 0, "a service that stops says what it charged");
+  assert.ok(heard.done.creditsCharged >= undisturbed.done.creditsCharged);
+});
+
+test("an utterance that was ended by hand ends there again after a kill", async () => {
+  const middle = pieceAt((second!().start + second!().end) / 2);
+  const options = { ...OPTIONS, finalizeBefore: [middle] };
+  const whole = await listen(client, DIALOGUE, options);
+  assert.equal(whole.finals.length, undisturbed.finals.length + 1);
+  let back = Promise.resolve();
+  const heard = await listen(client, DIALOGUE, {
+    ...options,
+    before: (piece) => {
+      if (piece === middle + 2) back = restart("SIGKILL");
+    },
+  });
+  await back;
+  assertSame(heard, whole);
+});
+
+function assertSame(heard: Heard, expected: Heard): void {
+  assert.deepEqual(heard.finals.map(rounded), expected.finals.map(rounded));
+  assert.equal(heard.done.audioSeconds, expected.done.audioSeconds);
+  assertOrder(heard.results);
+}
+
+/** Partials of an utterance come before its final, and nothing about it after. */
+function assertOrder(results: readonly LiveResult[]): void {
+  let utterance = 0;
+  for (const result of results) {
+    assert.equal(result.utterance, utterance, JSON.stringify(results));
+    if (result.type === "final") utterance++;
+  }
+}
+
+/** Times in whole samples: sums of seconds differ in their last digits. */
+function rounded(final: LiveFinal): unknown {
+  const samples = (seconds: number) => Math.round(seconds * 16_000);
+  const words = final.words?.map(({ word, start, end }) => [word, samples(start), samples(end)]);
+  return { ...final, start: samples(final.start), end: samples(final.end), words };
+}

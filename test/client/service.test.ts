@@ -1,0 +1,169 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { DauysClient as BrowserClient } from "../../src/client/browser.js";
+import { ApiError } from "../../src/client/errors.js";
+import { DauysClient } from "../../src/client/node.js";
+import type { UploadProgress } from "../../src/client/transport.js";
+import type { LiveResult } from "../../src/client/types.js";
+import { DIALOGUE, listen, readFixture } from "./support.js";
+
+const SPOKEN = "asterisk-ru-core/conf-getconfno.wav";
+const PATH = `test/fixtures/speech/${SPOKEN}`;
+
+let service: ServiceProcess;
+let client: DauysClient;
+
+before(async () => {
+  service = await startServiceProcess({ URL_FETCH_ALLOW: "127.0.0.0/8" });
+  client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
+});
+after(async () => {
+  assert.equal(await service.stop(), 0);
+});
+
+test("the catalog needs no key", async () => {
+  const open = new DauysClient({ baseUrl: service.url });
+  assert.equal((await open.health()).status, "ok");
+  const [model] = await open.models();
+  assert.equal(model?.sample_rate, 24_000);
+  const { voices } = await open.voices({ model: model?.name });
+  assert.deepEqual(voices.map(({ name }) => name).sort(), [...(model?.voices ?? [])].sort());
+  await assert.rejects(open.voices({ model: "none" }), (error) => {
+    assert.ok(error instanceof ApiError && error.status === 404 && error.code === "unknown_model");
+    assert.match(error.requestId ?? "", /^req_/);
+    return true;
+  });
+});
+
+test("speech comes whole or sentence by sentence, and is the same length", async () => {
+  const request = { text: "Бірінші сөйлем. Екінші сөйлем.", voice: "dauren", nfe: 4 };
+  const whole = await client.speak(request);
+  assert.equal(whole.usage.characters, 30);
+  assert.match(whole.usage.requestId ?? "", /^req_/);
+  let endSeconds = 0;
+  let count = 0;
+  for await (const { sequence, startSeconds, durationSeconds } of client.speakStream(request)) {
+    assert.deepEqual([sequence, startSeconds], [count++, endSeconds]);
+    endSeconds = startSeconds + durationSeconds;
+  }
+  assert.equal(count, 2);
+  assert.ok(
+    Math.abs(endSeconds - whole.durationSeconds) < 0.2,
+    `${endSeconds} and ${whole.durationSeconds} s`,
+  );
+});
+
+test("every source of audio gives the same transcript, with progress", async () => {
+  const bytes = readFixture(SPOKEN);
+  const files = createServer((_, response) => response.end(bytes));
+  await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
+  const address = files.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  const progress: UploadProgress[] = [];
+  const onUploadProgress = (step: UploadProgress) => progress.push(step);
+  const fromPath = await client.transcribe({ path: PATH }, { timestamps: true, onUploadProgress });
+  assert.match(fromPath.text, /[а-я]/);
+  assert.equal(fromPath.words?.map(({ word }) => word).join(" "), fromPath.text);
+  assert.match(fromPath.request_id ?? "", /^req_/);
+  assert.deepEqual(progress.at(-1), { sentBytes: bytes.length, totalBytes: bytes.length });
+  for (const source of [
+    new Uint8Array(bytes),
+    new Blob([new Uint8Array(bytes)]),
+    new File([new Uint8Array(bytes)], "speech.wav"),
+    new Blob([new Uint8Array(bytes)]).stream(),
+    { url: `http://127.0.0.1:${port}/a.wav` },
+  ]) {
+    const { text, words } = await client.transcribe(source);
+    assert.deepEqual([text, words], [fromPath.text, undefined]);
+  }
+  await assert.rejects(client.transcribe({ path: "/nowhere.wav" }), /there is no such file/);
+  await assert.rejects(
+    client.transcribe(new Uint8Array(0)),
+    (error) => error instanceof ApiError && error.code === "no_audio",
+  );
+  files.close();
+});
+
+test("a live session gives partials and finals, and opens with a token where the key must not go", async () => {
+  const { results, finals, done } = await listen(client, DIALOGUE, { words: true, pace: 100 });
+  assert.ok(finals.length >= 4 && results.length > finals.length);
+  assert.equal(done.audioSeconds, DIALOGUE.length / 16_000);
+  assert.equal(done.creditsCharged, Math.ceil((DIALOGUE.length * 6) / 16_000));
+  assert.equal(finals[0]?.words?.map(({ word }) => word).join(" "), finals[0]?.text);
+  const tokens: string[] = [];
+  const streamToken = async (signal: AbortSignal) => {
+    const { token } = await client.streamToken({ signal });
+    tokens.push(token);
+    return token;
+  };
+  const byToken = new DauysClient({ baseUrl: service.url, streamToken });
+  const again = await listen(byToken, DIALOGUE, { words: true, pace: 100, partials: false });
+  assert.deepEqual(again.results, finals);
+  assert.equal(tokens.length, 1);
+});
+
+test("a wrong key is told with its code on every path", async () => {
+  const wrong = new DauysClient({ baseUrl: service.url, apiKey: `sk-svc-${"ab".repeat(24)}` });
+  const isInvalid = (error: unknown) =>
+    error instanceof ApiError && error.status === 401 && error.code === "key_invalid";
+  await assert.rejects(wrong.speak({ text: "а" }), isInvalid);
+  await assert.rejects(wrong.transcribe({ path: PATH }), isInvalid);
+  await assert.rejects(wrong.streamToken(), isInvalid);
+  const live = wrong.live();
+  await assert.rejects(live.done, isInvalid);
+  await assert.rejects(live.send(new Int16Array(160)), isInvalid);
+  await assert.rejects(
+    new BrowserClient({ baseUrl: service.url, apiKey: "x" }).speak({ text: "а" }),
+    isInvalid,
+  );
+});
+
+test("an aborted session, one that was left and one that nobody can open end at once", async () => {
+  const stop = new AbortController();
+  const aborted = client.live({ signal: stop.signal });
+  await aborted.send(new Int16Array(16_000));
+  const reason = new Error("enough");
+  stop.abort(reason);
+  await assert.rejects(aborted.done, (error) => error === reason);
+  await assert.rejects(aborted.close(), (error) => error === reason);
+  const left = client.live();
+  const speaking = (async () => {
+    for (let offset = 0; offset < DIALOGUE.length; offset += 16_000)
+      await left.send(DIALOGUE.subarray(offset, offset + 16_000));
+  })();
+  let first: LiveResult | null = null;
+  for await (const result of left) {
+    first = result;
+    break;
+  }
+  assert.equal(first?.utterance, 0);
+  await speaking.catch(() => {});
+  await assert.rejects(left.done, /left/);
+  await assert.rejects(left.send(new Int16Array(160)));
+});
+
+test("a session that was aborted keeps no process alive", async () => {
+  const program = `
+    import { DauysClient } from "./dist/src/client/node.js";
+    const client = new DauysClient({ baseUrl: ${JSON.stringify(service.url)}, apiKey: ${JSON.stringify(service.key)} });
+    const stop = new AbortController();
+    const live = client.live({ signal: stop.signal, onStatus: () => stop.abort() });
+    const speech = client.speak({ text: "Сәлем", nfe: 64 }, { signal: stop.signal }).catch(() => "stopped");
+    await live.done.catch(() => {});
+    console.log(await speech);
+  `;
+  const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const startedAtMs = performance.now();
+  let output = "";
+  child.stdout.on("data", (bytes: Buffer) => {
+    output += String(bytes);
+  });
+  const code = await new Promise((resolve) => child.once("exit", resolve));
+  assert.deepEqual([code, output.trim()], [0, "stopped"]);
+  assert.ok(performance.now() - startedAtMs < 10_000);
+});

@@ -1,0 +1,115 @@
+import { readFileSync } from "node:fs";
+import { createServer, type Socket } from "node:net";
+import type { LiveDone, LiveOptions } from "../../src/client/live-options.js";
+import type { DauysClient } from "../../src/client/node.js";
+import type { LiveFinal, LiveResult } from "../../src/client/types.js";
+import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
+
+/** Four utterances with pauses, and one that is ended by hand in the middle. */
+export const DIALOGUE = joined(
+  silence(0.3),
+  speech("kazakh-speech-commands/example_1.wav"),
+  silence(0.8),
+  speech("asterisk-ru-core/conf-getconfno.wav"),
+  silence(0.6),
+  speech("asterisk-ru-additional/find-person.wav"),
+  silence(0.5),
+  speech("kazakh-speech-commands/example_1.wav"),
+  silence(0.5),
+);
+
+export const MESSAGE_SAMPLES = 1_600;
+
+export interface Heard {
+  readonly results: readonly LiveResult[];
+  readonly finals: readonly LiveFinal[];
+  readonly done: LiveDone;
+}
+
+export interface ListenOptions extends LiveOptions {
+  /** Awaited before the piece with this number leaves. */
+  readonly before?: (piece: number, results: readonly LiveResult[]) => Promise<void> | void;
+  /** Pieces before which the utterance is ended by hand. */
+  readonly finalizeBefore?: readonly number[];
+  /** How many times faster than real time. */
+  readonly pace?: number;
+}
+
+/** Speaks into a live session and collects what it hears. */
+export async function listen(
+  client: DauysClient,
+  pcm: Int16Array,
+  options: ListenOptions = {},
+): Promise<Heard> {
+  const { before, finalizeBefore = [], pace = 8, ...liveOptions } = options;
+  const live = client.live(liveOptions);
+  const results: LiveResult[] = [];
+  const heard = (async () => {
+    for await (const result of live) results.push(result);
+  })();
+  heard.catch(() => {});
+  for (const [piece, samples] of cut(pcm, [MESSAGE_SAMPLES]).entries()) {
+    if (finalizeBefore.includes(piece)) live.finalize();
+    await before?.(piece, results);
+    await live.send(samples);
+    await new Promise((resolve) => setTimeout(resolve, (MESSAGE_SAMPLES / RATE_HZ / pace) * 1_000));
+  }
+  const done = await live.close();
+  await heard;
+  return { results, finals: results.filter((result) => result.type === "final"), done };
+}
+
+export interface RawServer {
+  readonly url: string;
+  /** Bytes of every connection so far. */
+  readonly received: string[];
+  /** Connections that carried a request: fetch opens others ahead of need. */
+  readonly openConnections: number;
+  close(): Promise<void>;
+}
+
+/** A TCP server that answers each request as a test likes: with nothing, with half of it, or with what HTTP forbids. */
+export async function startRawServer(onRequest: (socket: Socket, index: number) => void): Promise<RawServer> {
+  const sockets = new Set<Socket>();
+  const asked = new Set<Socket>();
+  const received: string[] = [];
+  let requests = 0;
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      sockets.delete(socket);
+      asked.delete(socket);
+    });
+    socket.on("data", (bytes) => {
+      const text = bytes.toString("latin1");
+      received.push(text);
+      asked.add(socket);
+      if (/^(GET|POST) /.test(text)) onRequest(socket, requests++);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    received,
+    get openConnections() {
+      return asked.size;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A whole HTTP answer. */
+export function answerOf(status: number, headers: Readonly<Record<string, string>>, body: string): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${lines.join("")}\r\n${body}`;
+}
+
+export function readFixture(file: string): Buffer {
+  return readFileSync(`test/fixtures/speech/${file}`);
+}

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type * as client from "../../src/client/types.js";
+import type { Model, Voices } from "../../src/protocol/catalog-schemas.js";
+import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { Transcription } from "../../src/protocol/transcription-schemas.js";
+
+type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
+
+// The compiler compares them: a member that is added on one side only does not build.
+const SAME: readonly true[] = [
+  true satisfies Same<client.Transcription, Transcription>,
+  true satisfies Same<Required<client.Transcription>, Required<Transcription>>,
+  true satisfies Same<client.Model, Model>,
+  true satisfies Same<client.Voices, Voices>,
+  true satisfies Same<client.LiveMessage, StreamServerMessage>,
+];
+
+const DIST = fileURLToPath(new URL("../../src/", import.meta.url));
+
+test("the client's types are the protocol's", () => {
+  assert.ok(SAME.every((isSame) => isSame));
+});
+
+test("what a browser loads, and its types, need no package and nothing of Node", () => {
+  for (const entry of [
+    "client/browser.js",
+    "client/browser.d.ts",
+    "player/sentence-player.js",
+    "player/sentence-player.d.ts",
+  ]) {
+    const files = reachableFrom(join(DIST, entry));
+    assert.ok(files.size > 1, entry);
+  }
+});
+
+/** Every file that a module imports, directly or through others. */
+function reachableFrom(file: string, found = new Set<string>()): Set<string> {
+  if (found.has(file)) return found;
+  found.add(file);
+  for (const [, specifier] of readFileSync(file, "utf8").matchAll(/(?:from|import)\s*\(?"([^"]+)"/g)) {
+    assert.match(specifier!, /^\.\.?\//, `${file} imports ${specifier}`);
+    const target = join(dirname(file), specifier!);
+    reachableFrom(file.endsWith(".d.ts") ? target.replace(/\.js$/, ".d.ts") : target, found);
+  }
+  return found;
+}

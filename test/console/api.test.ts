@@ -1,0 +1,328 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { CONSOLE_ERRORS } from "../../src/console/console-error.js";
+import { FREE_GRANT_CREDITS } from "../../src/domain/usage/tariff.js";
+import { PASSWORD, type RunningConsole, startConsole, type Visitor } from "./running-console.js";
+
+let running: RunningConsole;
+let owner: Visitor;
+let organization: string;
+let at: string;
+
+before(async () => {
+  running = await startConsole();
+  owner = running.visitor();
+  organization = await owner.signUp("owner@example.org");
+  at = `/organizations/${organization}`;
+});
+
+after(() => running.stop());
+
+describe("accounts", () => {
+  test("sign-up makes an organization with the free credits, once", async () => {
+    assert.equal((await owner.ask("GET", `${at}/credits`)).json.balance, FREE_GRANT_CREDITS);
+    const { json } = await owner.ask("GET", `${at}/ledger`);
+    assert.deepEqual(
+      json.data.map(({ kind, credits }: { kind: string; credits: number }) => [kind, credits]),
+      [["grant", FREE_GRANT_CREDITS]],
+    );
+    const again = await running.visitor().ask("POST", "/sign-up", {
+      email: " Owner@Example.org",
+      password: PASSWORD,
+      organization: "Again",
+    });
+    assert.deepEqual([again.status, again.json.code], [409, "email_taken"]);
+    assert.equal((await running.store.organizations.list()).length, 1, "no organization without a person");
+  });
+
+  test("the password signs in, another one does not, and nobody learns which addresses are known", async () => {
+    const visitor = running.visitor();
+    const wrong = await visitor.ask("POST", "/sign-in", { email: "owner@example.org", password: "wrong" });
+    const nobody = await visitor.ask("POST", "/sign-in", { email: "nobody@example.org", password: "wrong" });
+    assert.deepEqual([wrong.status, wrong.json], [nobody.status, nobody.json]);
+    assert.equal(wrong.status, 401);
+    const right = await visitor.ask("POST", "/sign-in", { email: "OWNER@example.org", password: PASSWORD });
+    assert.equal(right.status, 200);
+    assert.equal((await visitor.ask("GET", "/session")).json.user.email, "owner@example.org");
+  });
+
+  test("the cookie is out of reach of scripts and other sites, and secure behind TLS", async () => {
+    const visitor = running.visitor();
+    const signIn = { email: "owner@example.org", password: PASSWORD };
+    await visitor.ask("POST", "/sign-in", signIn);
+    assert.match(visitor.lastSetCookie, /; Path=\/console; Max-Age=1209600; HttpOnly; SameSite=Strict$/);
+    await visitor.ask("POST", "/sign-in", signIn, { "x-forwarded-proto": "https" });
+    assert.match(visitor.lastSetCookie, /; HttpOnly; SameSite=Strict; Secure$/);
+  });
+
+  test("sign-out ends the session for whoever has kept its cookie, and its playground keys", async () => {
+    const visitor = running.visitor();
+    await visitor.ask("POST", "/sign-in", { email: "owner@example.org", password: PASSWORD });
+    const { cookie } = visitor;
+    const { key } = (await visitor.ask("POST", `${at}/playground-key`)).json;
+    assert.equal((await running.temporaryKeys.find(key))?.organizationId, organization);
+    await visitor.ask("POST", "/sign-out");
+    assert.match(visitor.lastSetCookie, /^dauys_session=; .*Max-Age=0/);
+    visitor.cookie = cookie;
+    assert.equal((await visitor.ask("GET", `${at}/keys`)).status, 401);
+    assert.equal(await running.temporaryKeys.find(key), null);
+  });
+
+  test("ten wrong passwords close an address for a while, also to the right one", async () => {
+    const visitor = running.visitor();
+    await visitor.signUp("guessed@example.org");
+    const guess = (password: string) =>
+      visitor.ask("POST", "/sign-in", { email: "guessed@example.org", password });
+    for (let attempt = 0; attempt < 10; attempt++)
+      assert.equal((await guess(`guess ${attempt}`)).status, 401);
+    const refused = await guess(PASSWORD);
+    assert.deepEqual([refused.status, refused.json.code], [429, "too_many_attempts"]);
+    assert.equal(refused.headers.get("retry-after"), "900");
+    running.clock.advance(15 * 60_000);
+    assert.equal((await guess(PASSWORD)).status, 200);
+  });
+
+  for (const [what, change, code] of [
+    ["an address without @", { email: "owner" }, "email_invalid"],
+    ["a password of nine letters", { password: "123456789" }, "password_short"],
+    ["no organization", { organization: " " }, "name_required"],
+    ["an invitation that was never made", { invitation: "a".repeat(43) }, "invitation_invalid"],
+  ] as const) {
+    test(`sign-up refuses ${what} and keeps nothing`, async () => {
+      const person = { email: `${code}@example.org`, password: PASSWORD, organization: "Acme", ...change };
+      const { status, json } = await running.visitor().ask("POST", "/sign-up", person);
+      assert.deepEqual([status, json.code], [CONSOLE_ERRORS[code], code]);
+      assert.equal(await running.store.console.users.findByEmail(`${code}@example.org`), null);
+    });
+  }
+});
+
+describe("who may ask", () => {
+  test("every route with a foreign id answers 404, and nothing changes", async () => {
+    const stranger = running.visitor();
+    const own = await stranger.signUp("stranger@example.org");
+    const key = (await owner.ask("POST", `${at}/keys`, { name: "mine" })).json.id;
+    const invitation = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.id;
+    const user = (await owner.ask("GET", "/session")).json.user.id;
+    const ids: Readonly<Record<string, string>> = { organization, key, invitation, user };
+    const withIds = running.routes.filter(({ path }) => path.includes(":"));
+    assert.ok(withIds.length >= 12, "the table was found");
+    for (const { method, path } of withIds) {
+      const names = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] ?? "");
+      for (const name of names) assert.ok(ids[name] !== undefined, `an id for :${name} of ${path}`);
+      const fill = (values: Readonly<Record<string, string>>) =>
+        path.replace("/console/api", "").replace(/:(\w+)/g, (_, name: string) => values[name] ?? "");
+      const body = method === "GET" ? undefined : { name: "x", role: "member", code: "X" };
+      const tries = [fill(ids), ...(names.length > 1 ? [fill({ ...ids, organization: own })] : [])];
+      for (const foreign of tries) {
+        const { status, json } = await stranger.ask(method, foreign, body);
+        assert.deepEqual([status, json.code], [404, "not_found"], `${method} ${foreign}`);
+        const signedOut = await running.visitor().ask(method, foreign, body);
+        assert.deepEqual(
+          [signedOut.status, signedOut.json.code],
+          [401, "not_signed_in"],
+          `${method} ${foreign}`,
+        );
+      }
+    }
+    const keys = (await owner.ask("GET", `${at}/keys`)).json.data;
+    assert.equal(keys.find(({ id }: { id: string }) => id === key).revoked_at, null);
+    assert.equal((await owner.ask("GET", `${at}/members`)).json.data.length, 1);
+    assert.equal((await owner.ask("GET", `${at}/invitations`)).json.data.length, 1);
+  });
+
+  test("every route of owners is closed to members", async () => {
+    const token = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.path.split("#")[1];
+    const member = running.visitor();
+    await member.signUp("second@example.org", { invitation: token });
+    const closed = running.routes.filter(({ access }) => access === "owner");
+    assert.ok(closed.length >= 5);
+    for (const { method, path } of closed) {
+      const filled = path.replace("/console/api", "").replace(":organization", organization);
+      const { status, json } = await member.ask(
+        method,
+        filled,
+        method === "GET" ? undefined : { role: "member" },
+      );
+      assert.deepEqual([status, json.code], [403, "owner_only"], `${method} ${path}`);
+    }
+  });
+
+  test("a page of another site changes nothing, cookie or not, and reads nothing", async () => {
+    for (const { method, path } of running.routes.filter((route) => route.method !== "GET")) {
+      const filled = path.replace("/console/api", "").replace(":organization", organization);
+      for (const headers of [
+        { origin: "https://evil.example" },
+        { "sec-fetch-site": "cross-site" },
+        { "sec-fetch-site": "same-site" },
+      ]) {
+        const { status, json } = await owner.ask(method, filled, { name: "x" }, headers);
+        assert.deepEqual([status, json.code], [403, "cross_site"], `${method} ${path}`);
+      }
+    }
+    for (const method of ["GET", "OPTIONS"]) {
+      const { headers } = await owner.ask(method, "/session", undefined, { origin: "https://evil.example" });
+      assert.equal(headers.get("access-control-allow-origin"), null);
+    }
+  });
+});
+
+describe("keys", () => {
+  test("a key is shown once, listed by its ends, and stops when it is revoked", async () => {
+    const made = (await owner.ask("POST", `${at}/keys`, { name: "server" })).json;
+    assert.match(made.key, /^sk-svc-[0-9a-f]{48}$/);
+    const listed = (await owner.ask("GET", `${at}/keys`)).json.data.find(
+      ({ id }: { id: string }) => id === made.id,
+    );
+    assert.equal(listed.key, undefined);
+    assert.deepEqual([listed.prefix, listed.last_four], [made.key.slice(0, 11), made.key.slice(-4)]);
+    assert.equal((await running.store.keys.find(made.key))?.organizationId, organization);
+    await owner.ask("DELETE", `${at}/keys/${made.id}`);
+    running.clock.advance(30_000);
+    assert.equal(await running.store.keys.find(made.key), null);
+    const after = (await owner.ask("GET", `${at}/keys`)).json.data.find(
+      ({ id }: { id: string }) => id === made.id,
+    );
+    assert.notEqual(after.revoked_at, null);
+  });
+
+  test("a playground key is good for ten minutes", async () => {
+    const { key, expires_in } = (await owner.ask("POST", `${at}/playground-key`)).json;
+    assert.equal(expires_in, 600);
+    assert.equal((await running.temporaryKeys.find(key))?.keyId, "playground");
+    running.clock.advance(600_000);
+    assert.equal(await running.temporaryKeys.find(key), null);
+  });
+});
+
+describe("members", () => {
+  test("an invitation is good once, and an organization keeps an owner", async () => {
+    const first = running.visitor();
+    const mine = await first.signUp("first@example.org");
+    const { path } = (await first.ask("POST", `/organizations/${mine}/invitations`, { role: "owner" })).json;
+    const token = path.split("#")[1];
+    const seen = await running.visitor().ask("POST", "/invitations/look-up", { token });
+    assert.deepEqual(seen.json, { organization: "Acme", role: "owner" });
+    const joined = running.visitor();
+    assert.equal(await joined.signUp("joined@example.org", { invitation: token }), mine);
+    assert.equal(
+      (await joined.ask("GET", `/organizations/${mine}/credits`)).json.balance,
+      FREE_GRANT_CREDITS,
+    );
+    const late = await owner.ask("POST", "/invitations/accept", { token });
+    assert.deepEqual([late.status, late.json.code], [404, "invitation_invalid"]);
+
+    const [me, other] = (await first.ask("GET", `/organizations/${mine}/members`)).json.data;
+    assert.equal((await first.ask("DELETE", `/organizations/${mine}/members/${other.user_id}`)).status, 200);
+    const last = await first.ask("DELETE", `/organizations/${mine}/members/${me.user_id}`);
+    assert.deepEqual([last.status, last.json.code], [409, "last_owner"]);
+    const demoted = await first.ask("PATCH", `/organizations/${mine}/members/${me.user_id}`, {
+      role: "member",
+    });
+    assert.equal(demoted.json.code, "last_owner");
+  });
+
+  test("whoever is removed loses the playground key at once", async () => {
+    const token = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.path.split("#")[1];
+    const leaving = running.visitor();
+    await leaving.signUp("leaving@example.org", { invitation: token });
+    const { key } = (await leaving.ask("POST", `${at}/playground-key`)).json;
+    const { id } = (await leaving.ask("GET", "/session")).json.user;
+    assert.notEqual(await running.temporaryKeys.find(key), null);
+    await owner.ask("DELETE", `${at}/members/${id}`);
+    assert.equal(await running.temporaryKeys.find(key), null);
+    assert.equal((await leaving.ask("GET", `${at}/keys`)).status, 404);
+  });
+});
+
+describe("credits", () => {
+  test("a voucher is credited once, to whoever comes first", async () => {
+    const { code } = await running.store.vouchers.create({ credits: 5_000, note: "", lifetimeDays: null });
+    const before = (await owner.ask("GET", `${at}/credits`)).json;
+    const typed = code.toLowerCase().replaceAll("-", " ");
+    const all = await Promise.all(
+      Array.from({ length: 5 }, () => owner.ask("POST", `${at}/vouchers`, { code: typed })),
+    );
+    assert.deepEqual(all.map(({ status }) => status).sort(), [201, 404, 404, 404, 404]);
+    const { balance, tier } = (await owner.ask("GET", `${at}/credits`)).json;
+    assert.deepEqual([balance - before.balance, tier], [5_000, "paid"]);
+    const expired = await running.store.vouchers.create({ credits: 1, note: "", lifetimeDays: 0 });
+    running.clock.advance(15 * 60_000);
+    assert.equal((await owner.ask("POST", `${at}/vouchers`, { code: expired.code })).status, 404);
+    assert.deepEqual(
+      (await running.store.vouchers.list()).map(({ redeemedAt }) => redeemedAt !== null),
+      [true, false],
+    );
+  });
+
+  test("ledger, export and usage name the request, the path and the key of each charge", async () => {
+    const visitor = running.visitor();
+    const spender = await visitor.signUp("spender@example.org");
+    const key = (await visitor.ask("POST", `/organizations/${spender}/keys`, { name: '=cmd"1' })).json;
+    const { holds } = running.store;
+    const hold = {
+      id: "req_0123456789ab",
+      organizationId: spender,
+      serviceId: "svc_a",
+      kind: "synthesis",
+      quantity: { units: 100, unitsPerSecond: 1 },
+      tariff: { credits: 2, perUnits: 5 },
+      origin: { keyId: key.id, endpoint: "/v1/tts" },
+    } as const;
+    assert.equal(await holds.open(hold), true);
+    await holds.post(hold.id, 100, "posted");
+    await holds.refund(hold.id, 50);
+    const { data } = (await visitor.ask("GET", `/organizations/${spender}/ledger`)).json;
+    const shown = data.map((entry: Record<string, unknown>) => [
+      entry["kind"],
+      entry["credits"],
+      entry["request_id"],
+      entry["endpoint"],
+      entry["key_name"],
+    ]);
+    assert.deepEqual(shown, [
+      ["refund", 20, hold.id, "/v1/tts", '=cmd"1'],
+      ["charge", -40, hold.id, "/v1/tts", '=cmd"1'],
+      ["grant", FREE_GRANT_CREDITS, null, null, null],
+    ]);
+    const csv = await visitor.ask("GET", `/organizations/${spender}/ledger.csv`);
+    assert.match(csv.headers.get("content-type") ?? "", /^text\/csv/);
+    assert.match(csv.text, /^time,kind,credits,request_id,endpoint,key\r\n/);
+    assert.match(csv.text, /Z,charge,-40,req_0123456789ab,\/v1\/tts,"'=cmd""1"\r\n/);
+    const usage = (await visitor.ask("GET", `/organizations/${spender}/usage?days=7`)).json.data;
+    assert.equal(usage.length, 1);
+    const { day: _, ...row } = usage[0];
+    assert.deepEqual(row, {
+      kind: "synthesis",
+      endpoint: "/v1/tts",
+      key_id: key.id,
+      key_name: '=cmd"1',
+      requests: 1,
+      quantity: 50,
+      credits: 20,
+    });
+  });
+
+  test("the ledger comes in pages without a gap", async () => {
+    const visitor = running.visitor();
+    const payer = await visitor.signUp("payer@example.org");
+    for (let payment = 1; payment <= 60; payment++)
+      await running.store.transfers.topUp(payer, payment, `p${payment}`);
+    const seen: number[] = [];
+    let next: number | null = null;
+    do {
+      const query: string = next === null ? "" : `?before=${next}`;
+      const { json } = await visitor.ask("GET", `/organizations/${payer}/ledger${query}`);
+      for (const { credits } of json.data) seen.push(credits);
+      next = json.next;
+    } while (next !== null);
+    assert.deepEqual(seen, [...Array.from({ length: 60 }, (_, index) => 60 - index), FREE_GRANT_CREDITS]);
+  });
+});
+
+test("no secret of a person comes into the log", async () => {
+  const lines = running.logLines.join("\n");
+  assert.ok(lines.includes("/console/api/sign-in"), "requests were logged");
+  for (const secret of [PASSWORD, owner.cookie.split("=")[1] ?? "?", "sk-svc-", "owner@example.org"])
+    assert.ok(!lines.includes(secret), "a secret was logged");
+});

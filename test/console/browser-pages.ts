@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+
+/** Artefacts for the eye; the folder is ignored. */
+export const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
+const LOOKS = [
+  { name: "light", width: 1_280, height: 860, scheme: "light" },
+  { name: "dark", width: 1_280, height: 860, scheme: "dark" },
+  { name: "narrow", width: 390, height: 844, scheme: "light" },
+] as const;
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string | null;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** Looks at a page as it is in each appearance: nothing wider than the window, no serious fault for axe. */
+export async function inspect(page: Page, name: string): Promise<void> {
+  mkdirSync(SCREENSHOTS, { recursive: true });
+  for (const look of LOOKS) {
+    const { width, height, scheme } = look;
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+    await page.setViewportSize({ width, height });
+    await page.evaluate("scrollTo(0, 0)");
+    await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look.name}.png`), fullPage: true });
+    const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
+    assert.ok(Number(overflow) <= 0, `${name} ${look.name} is ${overflow} px wider than the window`);
+    // By the debugger, which the pages' policy does not bind.
+    await page.evaluate(axe.source);
+    const findings = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as Finding[];
+    const serious = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
+    const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
+    assert.deepEqual(told, [], `${name} ${look.name}`);
+  }
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.setViewportSize({ width: 1_280, height: 860 });
+}
+
+/** Whether a text stands anywhere that outlives a dialog. */
+export async function isKept(page: Page, text: string): Promise<boolean> {
+  const places = (await page.evaluate(`[
+    location.href,
+    document.documentElement.outerHTML,
+    ...[...document.querySelectorAll("input, textarea")].map((field) => field.value),
+    JSON.stringify({ ...localStorage }),
+    JSON.stringify({ ...sessionStorage }),
+    document.cookie,
+  ]`)) as string[];
+  return places.some((place) => place.includes(text));
+}

@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { pageRoutes } from "../../src/console/pages-routes.js";
+import { FRONTS, type RunningTransport, startTransport } from "../transport/running-transport.js";
+
+for (const front of FRONTS) {
+  let running: RunningTransport;
+  before(async () => {
+    running = await startTransport(front, { extraRoutes: pageRoutes() });
+  });
+  after(() => running.stop());
+  const get = (path: string, headers: Record<string, string> = {}) => fetch(running.base + path, { headers });
+
+  test(`${front}: every path of the console is the page, which holds no script of its own`, async () => {
+    for (const path of ["/console", "/console/", "/console/keys", "/console/join"]) {
+      const answer = await get(path);
+      assert.equal(answer.status, 200, path);
+      const policy = answer.headers.get("content-security-policy") ?? "";
+      assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/);
+      assert.ok(!/unsafe|https?:|\*/.test(policy), policy);
+      assert.equal(answer.headers.get("access-control-allow-origin"), null);
+      const html = await answer.text();
+      const scripts = [...html.matchAll(/<script([^>]*)>(.*?)<\/script>/gs)];
+      assert.equal(scripts.length, 1);
+      for (const [, attributes = "", content] of scripts) {
+        assert.match(attributes, / src="\/console\/assets\/[\w-]+\.js"/);
+        assert.equal(content, "");
+      }
+      assert.ok(!/ (on\w+|style)=/.test(html), "nothing inline");
+    }
+  });
+
+  test(`${front}: assets are compressed and kept for ever; what is none is not found`, async () => {
+    const html = await (await get("/console")).text();
+    const script = /src="([^"]+\.js)"/.exec(html)?.[1] ?? "";
+    const sizes: number[] = [];
+    for (const encoding of ["identity", "gzip", "br"]) {
+      const answer = await get(script, { "accept-encoding": encoding });
+      assert.equal(answer.headers.get("content-encoding"), encoding === "identity" ? null : encoding);
+      assert.match(answer.headers.get("cache-control") ?? "", /immutable/);
+      sizes.push(Number(answer.headers.get("content-length")));
+      assert.match(await answer.text(), /customElements|document/);
+    }
+    assert.ok(sizes[2]! < sizes[1]! && sizes[1]! < sizes[0]!, sizes.join(" "));
+    for (const path of [
+      "/console/assets/none.js",
+      "/console/..%2fpackage.json",
+      "/console/%2e%2e/src/main.js",
+    ]) {
+      assert.equal((await get(path)).status, 404, path);
+    }
+  });
+}
+
+test("without a build the console says what to do", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-pages-"));
+  const bare = await startTransport("node", { extraRoutes: pageRoutes(folder) });
+  try {
+    const answer = await fetch(`${bare.base}/console`);
+    assert.equal(answer.status, 404);
+    assert.match(((await answer.json()) as { detail: string }).detail, /npm run build/);
+  } finally {
+    await bare.stop();
+    await rm(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,91 @@
+import { consoleApi, consoleRoutes } from "../../src/console/api.js";
+import { pageRoutes } from "../../src/console/pages-routes.js";
+import type { ConsoleDeps, ConsoleRoute } from "../../src/console/route.js";
+import { TemporaryKeys } from "../../src/console/temporary-keys.js";
+import { openStore, type Store } from "../../src/store/store.js";
+import { ManualClock, privateStore, SILENT, temporaryFolder } from "../store/support.js";
+import { startTransport } from "../transport/running-transport.js";
+
+export const PASSWORD = "correct horse battery";
+
+/** A person at a browser: keeps the cookie, and says where its page comes from. */
+export class Visitor {
+  readonly #base: string;
+  cookie = "";
+  lastSetCookie = "";
+
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+    const answer = await fetch(`${this.#base}/console/api${path}`, {
+      method,
+      headers: {
+        origin: this.#base,
+        ...(this.cookie !== "" && { cookie: this.cookie }),
+        ...(body !== undefined && { "content-type": "application/json" }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+    const setCookie = answer.headers.get("set-cookie");
+    if (setCookie !== null) {
+      this.lastSetCookie = setCookie;
+      this.cookie = setCookie.split(";")[0] ?? "";
+    }
+    const text = await answer.text();
+    const isJson = answer.headers.get("content-type") === "application/json";
+    return { status: answer.status, headers: answer.headers, text, json: isJson ? JSON.parse(text) : null };
+  }
+
+  /** Signs up and returns the organization's id. */
+  async signUp(email: string, more: object = { organization: "Acme" }): Promise<string> {
+    const { status, json, text } = await this.ask("POST", "/sign-up", { email, password: PASSWORD, ...more });
+    if (status !== 201) throw new Error(`sign-up of ${email} was refused: ${text}`);
+    return json.organizations[0].id;
+  }
+}
+
+export interface RunningConsole {
+  readonly base: string;
+  readonly store: Store;
+  readonly clock: ManualClock;
+  readonly temporaryKeys: TemporaryKeys;
+  readonly routes: readonly ConsoleRoute[];
+  readonly logLines: readonly string[];
+  visitor(): Visitor;
+  stop(): Promise<void>;
+}
+
+/** The console over a real database; the work behind keys is not there. */
+export async function startConsole(): Promise<RunningConsole> {
+  const clock = new ManualClock();
+  const store = await openStore(privateStore(await temporaryFolder()), SILENT, { clock });
+  const temporaryKeys = new TemporaryKeys(store.keys, clock);
+  const deps: ConsoleDeps = {
+    store: store.console,
+    topUps: store.vouchers,
+    temporaryKeys,
+    clock,
+    log: SILENT,
+  };
+  const running = await startTransport("node", {
+    keys: temporaryKeys,
+    extraRoutes: [...consoleApi(deps), ...pageRoutes()],
+  });
+  const { base, logLines } = running;
+  return {
+    base,
+    store,
+    clock,
+    temporaryKeys,
+    logLines,
+    routes: consoleRoutes(deps),
+    visitor: () => new Visitor(base),
+    stop: async () => {
+      await running.stop();
+      await store.close();
+    },
+  };
+}

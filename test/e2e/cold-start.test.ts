@@ -1,0 +1,281 @@
+import assert from "node:assert/strict";
+import { copyFile, cp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import WebSocket from "ws";
+import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { resample } from "../../src/domain/audio/resample.js";
+import { writeWav } from "../../src/domain/audio/wav.js";
+import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
+import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import { dauys } from "../cli/support.js";
+import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../support/folders.js";
+
+const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
+const ENGINES = ["live", "transcription", "synthesis"] as const;
+const FREE_CREDITS = 25_000;
+
+type Engine = (typeof ENGINES)[number];
+
+interface LiveRun {
+  readonly messages: readonly StreamServerMessage[];
+  readonly closeCode: number;
+}
+
+function speak(service: ServiceProcess, text = TEXT): Promise<Response> {
+  return fetch(`${service.url}/v1/tts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ text, nfe: 8 }),
+  });
+}
+
+function transcribe(service: ServiceProcess, wav: Buffer): Promise<Response> {
+  return fetch(`${service.url}/v1/transcribe?timestamps=true`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/octet-stream" },
+    body: new Uint8Array(wav),
+  });
+}
+
+/** Sends everything, `close` included, as soon as the socket is open: a client that does not wait for `ready`. */
+async function listen(service: ServiceProcess, pcm: Int16Array): Promise<LiveRun> {
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream?words=true&partials=false`, {
+    headers: { authorization: `Bearer ${service.key}` },
+  });
+  const messages: StreamServerMessage[] = [];
+  socket.on("message", (bytes) => messages.push(JSON.parse(String(bytes)) as StreamServerMessage));
+  socket.once("open", () => {
+    for (let sent = 0; sent < pcm.length; sent += 3_200) {
+      const part = pcm.subarray(sent, sent + 3_200);
+      socket.send(new Uint8Array(part.buffer, part.byteOffset, part.byteLength));
+    }
+    socket.send('{"type":"close"}');
+  });
+  const closeCode = await new Promise<number>((resolve, reject) => {
+    socket.once("close", resolve);
+    socket.once("error", reject);
+  });
+  return { messages, closeCode };
+}
+
+function finalsOf({ messages }: LiveRun): StreamServerMessage[] {
+  return messages.filter(({ type }) => type === "final");
+}
+
+/** 24 kHz WAV to 16 kHz PCM with half a second of silence on both sides. */
+function toPcm(wav: Buffer): Int16Array {
+  const samples = new WavSampleReader(wav.length).push(wav);
+  const pcm = toInt16(resample(samples, { fromHz: 24_000, toHz: 16_000 }));
+  const padded = new Int16Array(pcm.length + 16_000);
+  padded.set(pcm, 8_000);
+  return padded;
+}
+
+/** The header is there when the wait was long, and then it is whole milliseconds. */
+function assertColdStart(answer: Response): void {
+  const value = answer.headers.get("x-svc-cold-start-ms");
+  if (value !== null)
+    assert.ok(/^\d+$/.test(value) && Number(value) > 1_000, `X-Svc-Cold-Start-Ms: ${value}`);
+}
+
+describe("a service whose models come and go", () => {
+  let service: ServiceProcess;
+  let operatorPort: number;
+
+  before(async () => {
+    operatorPort = await freePort();
+    service = await startServiceProcess({
+      MODEL_PRELOAD: "false",
+      MODEL_IDLE_S: "2",
+      OPERATOR_PORT: String(operatorPort),
+    });
+  });
+  after(async () => {
+    assert.equal(await service.stop(), 0);
+  });
+
+  const metric = async (line: string): Promise<number> => {
+    const text = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+    const found = text.split("\n").find((candidate) => candidate.startsWith(`${line} `));
+    return Number(found?.slice(line.length + 1) ?? 0);
+  };
+  const loads = (engine: Engine) => metric(`model_loads_total{engine="${engine}",outcome="loaded"}`);
+  const isLoaded = async (engine: Engine) => (await metric(`model_loaded{engine="${engine}"}`)) === 1;
+  const untilCold = async () => {
+    for (let tries = 0; ; tries++) {
+      const loaded = await Promise.all(ENGINES.map(isLoaded));
+      if (loaded.every((is) => !is)) return;
+      assert.ok(tries < 100, `still loaded: ${loaded.join(", ")}`);
+      await sleep(100);
+    }
+  };
+  const assertProbes = async () => {
+    const health = await fetch(`${service.url}/health`);
+    assert.deepEqual(
+      [health.status, Object.keys((await health.json()) as object)],
+      [200, ["status", "models"]],
+    );
+    assert.equal((await fetch(`${service.url}/ready`)).status, 200);
+  };
+
+  test("cold it is alive and ready; twenty requests at once share one load of one engine", async () => {
+    await untilCold();
+    await assertProbes();
+    const statuses = await Promise.all(
+      Array.from({ length: 20 }, async (_, index) => {
+        const answer = await speak(service, `Сөз ${index}.`);
+        assertColdStart(answer);
+        // Read at once: a client that does not read its answer is cut off after a while.
+        await answer.arrayBuffer();
+        return answer.status;
+      }),
+    );
+    assert.deepEqual(new Set(statuses), new Set([200]));
+    assert.deepEqual(await Promise.all(ENGINES.map(loads)), [0, 0, 1]);
+  });
+
+  test("speech, files and live audio are the same cold, warm and after a release", async () => {
+    const spoken: Buffer[] = [];
+    const files: unknown[] = [];
+    const lives: LiveRun[] = [];
+    const round = async () => {
+      const answer = await speak(service);
+      assert.equal(answer.status, 200);
+      assertColdStart(answer);
+      spoken.push(Buffer.from(await answer.arrayBuffer()));
+      const file = await transcribe(service, spoken[0]!);
+      assert.equal(file.status, 200);
+      assertColdStart(file);
+      const { segments } = (await file.json()) as { segments: unknown };
+      files.push(segments);
+      lives.push(await listen(service, toPcm(spoken[0]!)));
+    };
+    await untilCold();
+    await round();
+    const afterFirst = await Promise.all(ENGINES.map(loads));
+    await round();
+    await untilCold();
+    await assertProbes();
+    await round();
+    // On a busy machine the idle time may also pass within a round.
+    for (const [index, engine] of ENGINES.entries())
+      assert.ok((await loads(engine)) > afterFirst[index]!, engine);
+    for (const wav of spoken) assert.ok(wav.equals(spoken[0]!), "the same samples");
+    for (const segments of files) assert.deepEqual(segments, files[0]);
+    const [first] = lives;
+    assert.ok(first !== undefined && finalsOf(first).length >= 1);
+    for (const live of lives) {
+      assert.equal(live.closeCode, 1000);
+      assert.equal(live.messages[0]?.type, "ready");
+      assert.deepEqual(finalsOf(live), finalsOf(first));
+      assert.deepEqual(live.messages.at(-1), first.messages.at(-1), "the same audio, charged the same");
+    }
+  });
+
+  test("twenty sockets that open while it is cold share one load, and each hears all of its audio", async () => {
+    const pcm = toPcm(Buffer.from(await (await speak(service, "Сәлем, достар!")).arrayBuffer()));
+    const expected = finalsOf(await listen(service, pcm));
+    assert.ok(expected.length >= 1);
+    await untilCold();
+    const before = await loads("live");
+    const runs = await Promise.all(Array.from({ length: 20 }, () => listen(service, pcm)));
+    for (const run of runs) assert.deepEqual(finalsOf(run), expected);
+    assert.equal(await loads("live"), before + 1);
+  });
+
+  test("requests that come around the moment of a release are all answered", async () => {
+    for (const pauseMs of [1_990, 2_000, 2_010, 2_030]) {
+      const answer = await speak(service, "Ия.");
+      assert.equal(answer.status, 200, `after ${pauseMs} ms`);
+      await answer.arrayBuffer();
+      await sleep(pauseMs);
+    }
+  });
+
+  test("clients that leave while the model is loaded pay nothing and leave nothing", async () => {
+    await untilCold();
+    const ledger = async () => {
+      const { stdout, stderr } = await dauys(["ledger", "org_development", "--json"], {
+        env: { DATA_DIR: service.dataDir },
+      });
+      assert.equal(stderr, "");
+      return JSON.parse(stdout) as { balance: number; held: number };
+    };
+    const { balance } = await ledger();
+    const leaving = new AbortController();
+    const asked = fetch(`${service.url}/v1/tts`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
+      body: JSON.stringify({ text: TEXT }),
+      signal: leaving.signal,
+    });
+    const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, {
+      headers: { authorization: `Bearer ${service.key}` },
+    });
+    socket.once("open", () => {
+      socket.send(new Uint8Array(32_000));
+      setTimeout(() => {
+        socket.terminate();
+        leaving.abort();
+      }, 30);
+    });
+    await assert.rejects(asked);
+    await untilCold();
+    for (let tries = 0; (await ledger()).held > 0; tries++) assert.ok(tries < 10, "the hold is released");
+    assert.equal((await ledger()).balance, balance);
+    assert.equal(await metric("live_sessions"), 0);
+  });
+});
+
+test("a model that cannot be loaded is 503 and 1013 and costs nothing; the next request tries again", async () => {
+  const modelsDir = await temporaryFolder();
+  await cp(RECOGNIZER_FOLDER, join(modelsDir, "recognizer"), { recursive: true });
+  await cp(SYNTHESIZER_FOLDER, join(modelsDir, "synthesizer"), { recursive: true });
+  const broken = [
+    ["synthesizer", "step.onnx"],
+    ["recognizer", "full.onnx"],
+  ] as const;
+  for (const path of broken) await rm(join(modelsDir, ...path));
+  const service = await startServiceProcess({
+    MODELS_DIR: modelsDir,
+    MODEL_PRELOAD: "false",
+    LOG_LEVEL: "fatal",
+  });
+  try {
+    const answers = await Promise.all(Array.from({ length: 5 }, () => speak(service, "Сәлем!")));
+    answers.push(await transcribe(service, wavOfSilence()));
+    for (const answer of answers) {
+      const { detail } = (await answer.json()) as { detail: string };
+      assert.equal(answer.status, 503, detail);
+      assert.equal(answer.headers.get("x-svc-error"), "engine_busy");
+      assert.ok(Number(answer.headers.get("retry-after")) > 0);
+      assert.doesNotMatch(detail, /onnx|models/);
+    }
+    const live = await listen(service, new Int16Array(16_000));
+    assert.equal(live.closeCode, 1013);
+    assert.deepEqual(
+      live.messages.map((message) => (message.type === "error" ? message.code : message.type)),
+      ["engine_busy"],
+    );
+    const { stdout } = await dauys(["ledger", "org_development", "--json"], {
+      env: { DATA_DIR: service.dataDir },
+    });
+    const { balance, held } = JSON.parse(stdout) as { balance: number; held: number };
+    assert.deepEqual([balance, held], [FREE_CREDITS, 0]);
+    await copyFile(join(SYNTHESIZER_FOLDER, "step.onnx"), join(modelsDir, ...broken[0]));
+    await copyFile(join(RECOGNIZER_FOLDER, "full.onnx"), join(modelsDir, ...broken[1]));
+    assert.equal((await speak(service, "Сәлем!")).status, 200);
+    assert.equal((await transcribe(service, wavOfSilence())).status, 200);
+    assert.equal((await listen(service, new Int16Array(16_000))).closeCode, 1000);
+  } finally {
+    assert.equal(await service.stop(), 0);
+  }
+});
+
+/** A second at 8 kHz. */
+function wavOfSilence(): Buffer {
+  return Buffer.from(writeWav(new Int16Array(8_000), 8_000));
+}

@@ -1,0 +1,409 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { createServer, request as httpRequest, type IncomingMessage, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import OpenAI5 from "openai-5";
+import OpenAI6 from "openai-6";
+import type { Sql } from "postgres";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { writeWav } from "../../src/domain/audio/wav.js";
+import { synthesisCredits } from "../../src/domain/usage/tariff.js";
+import { connect } from "../../src/store/connect.js";
+import type { PostgresConnection } from "../../src/store/embedded-postgres.js";
+import { dauys } from "../cli/support.js";
+import { brokenRules } from "../store/ledger-support.js";
+import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+import { FRONTS } from "../transport/running-transport.js";
+
+const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.";
+const CREDITS = synthesisCredits([...TEXT].length);
+/** Three seconds: 8 credits. */
+const FILE = writeWav(new Int16Array(3 * 8_000), 8_000);
+const OTHER_FILE = writeWav(new Int16Array(4 * 8_000), 8_000);
+const FILE_CREDITS = 8;
+
+let keyCount = 0;
+const newKey = () => `order-${++keyCount}`;
+
+function form(file: Uint8Array, fields: Record<string, string> = {}): FormData {
+  const parts = new FormData();
+  for (const [name, value] of Object.entries(fields)) parts.set(name, value);
+  parts.set("file", new Blob([new Uint8Array(file)]), "speech.wav");
+  return parts;
+}
+
+/** A request, the same one written down differently, and another one. */
+interface Case {
+  readonly path: string;
+  readonly one: () => RequestInit["body"];
+  readonly same: () => RequestInit["body"];
+  readonly other: () => RequestInit["body"];
+  readonly credits: number;
+}
+
+const CASES: readonly Case[] = [
+  ...["/v1/tts", "/v1/tts/stream"].map((path) => ({
+    path,
+    one: () => JSON.stringify({ text: TEXT, nfe: 4 }),
+    same: () => ` {"nfe": 4, "speed": 1.0, "text": ${JSON.stringify(TEXT)}}`,
+    other: () => JSON.stringify({ text: TEXT, nfe: 4, voice: "dauren" }),
+    credits: CREDITS,
+  })),
+  ...["wav", "pcm"].map((response_format) => ({
+    path: "/v1/audio/speech",
+    one: () => JSON.stringify({ input: "Сәлем.", model: "tts-1", response_format }),
+    same: () => JSON.stringify({ response_format, model: "tts-1", input: "Сәлем." }),
+    other: () => JSON.stringify({ input: "Сәлем!", model: "tts-1", response_format }),
+    credits: 3,
+  })),
+  {
+    path: "/v1/transcribe?timestamps=true",
+    one: () => form(FILE),
+    same: () => form(FILE),
+    other: () => form(OTHER_FILE),
+    credits: FILE_CREDITS,
+  },
+  {
+    path: "/v1/transcribe",
+    one: () => new Uint8Array(FILE),
+    same: () => new Blob([new Uint8Array(FILE)]).stream(),
+    other: () => new Uint8Array(OTHER_FILE),
+    credits: FILE_CREDITS,
+  },
+  {
+    path: "/v1/audio/transcriptions",
+    one: () => form(FILE, { response_format: "verbose_json", model: "whisper-1" }),
+    same: () => form(FILE, { model: "whisper-1", response_format: "verbose_json" }),
+    other: () => form(FILE, { response_format: "text", model: "whisper-1" }),
+    credits: FILE_CREDITS,
+  },
+];
+
+for (const front of FRONTS) {
+  describe(`idempotency keys on ${front}`, { concurrency: 1 }, () => {
+    let dataDir: string;
+    let service: ServiceProcess;
+    let sql: Sql;
+
+    const start = async () => {
+      service = await startServiceProcess({
+        DATA_DIR: dataDir,
+        FRONT: front,
+        URL_FETCH_ALLOW: "127.0.0.1/32",
+      });
+      const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
+      sql = connect(connection as PostgresConnection, SILENT);
+    };
+    before(async () => {
+      dataDir = await temporaryFolder();
+      await start();
+    });
+    after(async () => {
+      assert.deepEqual(await brokenRules(sql), []);
+      await sql.end();
+      assert.equal(await service.stop(), 0);
+    });
+
+    const post = (path: string, key: string | null, body: RequestInit["body"], init: RequestInit = {}) =>
+      fetch(service.url + path, {
+        method: "POST",
+        headers: {
+          authorization: `Bearer ${service.key}`,
+          ...(key !== null && { "idempotency-key": key }),
+          ...(typeof body === "string" && { "content-type": "application/json" }),
+        },
+        ...(body instanceof ReadableStream && { duplex: "half" }),
+        ...(body !== undefined && { body }),
+        ...init,
+      });
+    const speak = (key: string | null, init: RequestInit = {}, path = "/v1/tts") =>
+      post(path, key, JSON.stringify({ text: TEXT, nfe: 4 }), init);
+    const bytesOf = async (answer: Response) => Buffer.from(await answer.arrayBuffer());
+    /** Credits that the development organization has been charged, once nothing is held any more. */
+    const spent = async () => {
+      let charged = 0;
+      await eventually("no hold is in work", async () => {
+        const [row] = await sql<{ held: string; charged: string }[]>`
+          select held, (select coalesce(sum(amount), 0) from holds where organization_id = accounts.id) as charged
+          from accounts where id = 'org_development'`;
+        charged = Number(row?.charged);
+        return row?.held === "0";
+      });
+      return charged;
+    };
+    /** Repeats until the attempt before has let go of the key. */
+    const persist = async (ask: () => Promise<Response>): Promise<Response> => {
+      for (let tries = 0; tries < 100; tries++) {
+        const answer = await ask();
+        if (answer.status !== 409) return answer;
+        await answer.arrayBuffer();
+        await new Promise((resolve) => setTimeout(resolve, 100));
+      }
+      throw new Error("the key stayed in use");
+    };
+    const assertReplayed = (answer: Response, first: Response) => {
+      assert.equal(answer.status, 200);
+      assert.equal(answer.headers.get("idempotent-replayed"), "true");
+      assert.equal(answer.headers.get("original-request"), first.headers.get("x-request-id"));
+      assert.notEqual(answer.headers.get("x-request-id"), first.headers.get("x-request-id"));
+      const own = ([name]: [string, string]) => /^x-(?!request-id)|^content-type/.test(name);
+      assert.deepEqual([...answer.headers].filter(own), [...first.headers].filter(own));
+    };
+    const assertRefused = async (answer: Response, status: number, name: string) => {
+      const body = (await answer.json()) as { detail: string };
+      assert.deepEqual([answer.status, answer.headers.get("x-svc-error")], [status, name], body.detail);
+      assert.deepEqual(Object.keys(body), ["detail"]);
+    };
+
+    for (const [index, { path, one, same, other, credits }] of CASES.entries()) {
+      test(`${path} (${index}) gives the same bytes under the same key, and charges them once`, async () => {
+        const before = await spent();
+        const key = newKey();
+        const first = await post(path, key, one());
+        const bytes = await bytesOf(first);
+        assert.equal(first.status, 200, bytes.toString("utf8", 0, 200));
+        assert.equal(first.headers.get("idempotent-replayed"), null);
+        assert.equal((await spent()) - before, credits);
+        for (const body of [one(), same()]) {
+          const again = await post(path, key, body);
+          assert.ok((await bytesOf(again)).equals(bytes), "the same bytes");
+          assertReplayed(again, first);
+        }
+        await assertRefused(await post(path, key, other()), 422, "idempotency_key_reused");
+        assert.equal((await spent()) - before, credits);
+      });
+    }
+
+    test("audio behind a url is fetched once", async () => {
+      let fetches = 0;
+      const server = createServer((_request, response) => {
+        fetches++;
+        response.end(FILE);
+      });
+      const address = `${await listening(server)}/speech.wav`;
+      const [before, key] = [await spent(), newKey()];
+      const ask = (url: string) => post(`/v1/transcribe?url=${encodeURIComponent(url)}`, key, undefined);
+      const first = await ask(address);
+      const bytes = await bytesOf(first);
+      const again = await ask(address);
+      assert.ok((await bytesOf(again)).equals(bytes));
+      assertReplayed(again, first);
+      await assertRefused(await ask(`${address}?v=2`), 422, "idempotency_key_reused");
+      assert.equal(fetches, 1);
+      assert.equal((await spent()) - before, FILE_CREDITS);
+      server.close();
+    });
+
+    test("a key is another one on another path, and 1 to 255 printable characters", async () => {
+      const key = newKey();
+      await (await speak(key)).arrayBuffer();
+      await assertRefused(await speak(key, {}, "/v1/tts/stream"), 422, "idempotency_key_reused");
+      const longest = await speak("k ".repeat(127).trimEnd().padEnd(255, "~"));
+      assert.equal(longest.status, 200);
+      await longest.arrayBuffer();
+      for (const wrong of ["k".repeat(256), "", "caf\u00e9 1", "a\tb"]) {
+        await assertRefused(await speak(wrong), 400, "invalid_request");
+        await assertRefused(
+          await post("/v1/transcribe", wrong, new Uint8Array(FILE)),
+          400,
+          "invalid_request",
+        );
+      }
+    });
+
+    test("of twenty at once one is charged, and the others are told to wait or get its answer", async () => {
+      const [before, key] = [await spent(), newKey()];
+      const answers = await Promise.all(Array.from({ length: 20 }, () => speak(key)));
+      const made = answers.filter(
+        ({ status, headers }) => status === 200 && headers.get("idempotent-replayed") === null,
+      );
+      assert.equal(made.length, 1);
+      for (const answer of answers) {
+        if (answer.status === 200) await answer.arrayBuffer();
+        else {
+          assert.match(answer.headers.get("retry-after") ?? "", /^[1-9]\d*$/);
+          await assertRefused(answer, 409, "idempotency_key_in_use");
+        }
+      }
+      assert.equal((await spent()) - before, CREDITS);
+    });
+
+    test("a client that left in the middle gets the whole answer later, and pays once", async () => {
+      const body = JSON.stringify({ text: TEXT.repeat(2), nfe: 16 });
+      const [before, key, leaving] = [await spent(), newKey(), new AbortController()];
+      const ask = (init: RequestInit = {}) => post("/v1/tts/stream", key, body, init);
+      const cut = await ask({ signal: leaving.signal });
+      const reader = cut.body!.getReader();
+      await reader.read();
+      await assertRefused(await ask(), 409, "idempotency_key_in_use");
+      leaving.abort();
+      await reader.closed.catch(() => {});
+      const whole = await persist(ask);
+      const bytes = await bytesOf(whole);
+      assertReplayed(whole, cut);
+      const unkeyed = await bytesOf(await post("/v1/tts/stream", null, body));
+      assert.ok(bytes.equals(unkeyed), "nothing is missing");
+      const replayed = await ask();
+      assert.ok((await bytesOf(replayed)).equals(bytes));
+      assertReplayed(replayed, cut);
+      assert.equal((await spent()) - before, 2 * synthesisCredits([...TEXT].length * 2));
+    });
+
+    test("an answer that is gone from the disk is made again, and not charged", async () => {
+      const [before, key, fileKey] = [await spent(), newKey(), newKey()];
+      const first = await speak(key);
+      const bytes = await bytesOf(first);
+      const transcribe = () => post("/v1/transcribe", fileKey, new Uint8Array(FILE));
+      const firstFile = await transcribe();
+      await firstFile.arrayBuffer();
+      const folder = join(dataDir, "answers");
+      assert.ok((await readdir(folder)).includes(first.headers.get("x-request-id")!));
+      for (const name of await readdir(folder)) await rm(join(folder, name));
+      await sql`update idempotency_keys set answer_body = null`;
+      const again = await speak(key);
+      assert.ok((await bytesOf(again)).equals(bytes), "the same samples");
+      assertReplayed(again, first);
+      const againFile = await transcribe();
+      assert.equal(((await againFile.json()) as { credits_charged: number }).credits_charged, FILE_CREDITS);
+      assertReplayed(againFile, firstFile);
+      assertReplayed(await transcribe(), firstFile);
+      assert.equal((await spent()) - before, CREDITS + FILE_CREDITS);
+    });
+
+    test("a refused request keeps its key for the same body", async () => {
+      const key = newKey();
+      const noise = new Uint8Array(1_000).fill(7);
+      for (let i = 0; i < 2; i++) {
+        const refused = await persist(() => post("/v1/transcribe", key, noise));
+        assert.equal(refused.status, 400);
+        assert.equal(refused.headers.get("idempotent-replayed"), null);
+      }
+      const other = await persist(() => post("/v1/transcribe", key, new Uint8Array(FILE)));
+      await assertRefused(other, 422, "idempotency_key_reused");
+      const unread = newKey();
+      assert.equal((await post("/v1/tts", unread, "{")).status, 400);
+      assert.equal((await speak(unread)).status, 200, "what was never understood has no key");
+    });
+
+    test("a day later the key is new and the work is charged again", async () => {
+      const [before, key] = [await spent(), newKey()];
+      await (await speak(key)).arrayBuffer();
+      await sql`update idempotency_keys set created_at = now() - interval '25 hours'`;
+      const next = await speak(key);
+      await next.arrayBuffer();
+      assert.equal(next.headers.get("idempotent-replayed"), null);
+      assert.equal((await spent()) - before, 2 * CREDITS);
+      await sql`update idempotency_keys set created_at = now() - interval '25 hours'`;
+      await eventually("the sweep removes it", async () => {
+        return (await sql`select from idempotency_keys`).length === 0;
+      });
+    });
+
+    test("an answer that took the last credits is given again without any", async () => {
+      const operator = async (...args: readonly string[]) => {
+        const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: dataDir } });
+        assert.equal(code, 0, stderr);
+        return JSON.parse(stdout) as { readonly id: string; readonly key: string };
+      };
+      const { id } = await operator("orgs", "create", "customer");
+      const { key: apiKey } = await operator("keys", "create", "--org", id);
+      const ask = (key: string) =>
+        post("/v1/transcribe", null, new Uint8Array(FILE), {
+          headers: { authorization: `Bearer ${apiKey}`, "idempotency-key": key },
+        });
+      const first = await ask("last");
+      const bytes = await bytesOf(first);
+      // Whatever is left is held by something else.
+      await sql`update accounts set held = balance where id = ${id}`;
+      const again = await ask("last");
+      assert.ok((await bytesOf(again)).equals(bytes));
+      assertReplayed(again, first);
+      await assertRefused(await ask("next"), 429, "out_of_credits");
+      await sql`update accounts set held = 0 where id = ${id}`;
+    });
+
+    test("a browser of any origin may send the header and read those of the answer", async () => {
+      const preflight = await fetch(`${service.url}/v1/tts`, {
+        method: "OPTIONS",
+        headers: { "access-control-request-headers": "authorization,idempotency-key" },
+      });
+      assert.match(preflight.headers.get("access-control-allow-headers") ?? "", /idempotency-key/);
+      const health = await fetch(`${service.url}/health`);
+      const exposed = health.headers.get("access-control-expose-headers") ?? "";
+      for (const name of ["Idempotent-Replayed", "Original-Request"]) assert.ok(exposed.includes(name));
+    });
+
+    for (const [version, OpenAI] of [
+      ["5", OpenAI5],
+      ["6", OpenAI6 as unknown as typeof OpenAI5],
+    ] as const) {
+      test(`a retry of the openai client ${version} after a lost answer is not charged`, async () => {
+        const [before, key] = [await spent(), newKey()];
+        const losing = await loseFirstAnswer(service.port);
+        const client = new OpenAI({ apiKey: service.key, baseURL: `${losing.base}/v1`, maxRetries: 2 });
+        const spoken = await client.audio.speech.create(
+          { model: "tts-1", voice: "aigul", input: TEXT, response_format: "wav" },
+          { headers: { "Idempotency-Key": key } },
+        );
+        assert.equal(spoken.headers.get("idempotent-replayed"), "true");
+        assert.ok((await spoken.arrayBuffer()).byteLength > 10_000);
+        assert.equal(losing.requests(), 2);
+        assert.equal((await spent()) - before, CREDITS);
+        losing.server.close();
+      });
+    }
+
+    test("after kill -9 in the middle of the work the same key does it again, charged once", async () => {
+      const [before, midWork, answered] = [await spent(), newKey(), newKey()];
+      const first = await speak(answered);
+      const bytes = await bytesOf(first);
+      const long = JSON.stringify({ text: TEXT.repeat(2), nfe: 16 });
+      const cut = post("/v1/tts", midWork, long).catch(() => null);
+      await eventually("the work is held", async () => {
+        return (await sql`select from holds where state = 'open'`).length > 0;
+      });
+      service.child.kill("SIGKILL");
+      await once(service.child, "exit");
+      assert.equal(await cut, null);
+      await sql.end();
+      await start();
+      const done = await post("/v1/tts", midWork, long);
+      assert.equal(done.status, 200);
+      assert.equal(done.headers.get("idempotent-replayed"), null);
+      await done.arrayBuffer();
+      const kept = await speak(answered);
+      assert.ok((await bytesOf(kept)).equals(bytes), "answers outlive the service");
+      assertReplayed(kept, first);
+      assert.equal((await spent()) - before, CREDITS + synthesisCredits([...TEXT].length * 2));
+    });
+  });
+}
+
+async function listening(server: Server): Promise<string> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A way to the service on which the first answer is lost after the service has given it. */
+async function loseFirstAnswer(port: number) {
+  let count = 0;
+  const server = createServer(async (incoming, outgoing) => {
+    const isLost = ++count === 1;
+    const { method, url, headers } = incoming;
+    const onward = httpRequest({ host: "127.0.0.1", port, method, path: url, headers });
+    incoming.pipe(onward);
+    const [answer] = (await once(onward, "response")) as [IncomingMessage];
+    if (!isLost) {
+      outgoing.writeHead(answer.statusCode ?? 0, answer.headers);
+      answer.pipe(outgoing);
+      return;
+    }
+    await once(answer.resume(), "end");
+    incoming.socket.destroy();
+  });
+  return { base: await listening(server), server, requests: () => count };
+}

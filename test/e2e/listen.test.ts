@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { DeepgramClient } from "@deepgram/sdk";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { errorRates } from "../../src/domain/accuracy/error-rate.js";
+
+const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
+const SPOKEN_RATE_HZ = 24_000;
+/** As in the test of the service's own socket. */
+const MAX_CHARACTER_ERROR_RATE = 0.09;
+
+let service: ServiceProcess;
+/** Speech and the silence that ends it. */
+let pcm: Buffer;
+
+before(async () => {
+  service = await startServiceProcess();
+  const answer = await fetch(`${service.url}/v1/audio/speech`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}` },
+    body: JSON.stringify({ model: "tts-1", input: TEXT, response_format: "pcm" }),
+  });
+  pcm = Buffer.concat([Buffer.from(await answer.arrayBuffer()), Buffer.alloc(2 * SPOKEN_RATE_HZ)]);
+});
+after(async () => {
+  assert.equal(await service.stop(), 0);
+});
+
+function connect(apiKey: string, options: Record<string, string>) {
+  const base = service.url.replace("http", "ws");
+  const client = new DeepgramClient({
+    apiKey,
+    environment: { base: service.url, production: base, agent: base, agentRest: service.url },
+  });
+  return client.listen.v1.connect({
+    model: "nova-3",
+    Authorization: apiKey,
+    reconnectAttempts: 0,
+    ...options,
+  });
+}
+
+test("Deepgram's client transcribes live, told only another address", async () => {
+  const socket = await connect(service.key, {
+    encoding: "linear16",
+    sample_rate: String(SPOKEN_RATE_HZ),
+    interim_results: "true",
+    vad_events: "true",
+  });
+  const types: string[] = [];
+  const interim: string[] = [];
+  const final: string[] = [];
+  let duration = 0;
+  const isOver = new Promise<void>((resolve) => {
+    socket.on("message", (message) => {
+      types.push(message.type);
+      if (message.type === "Results") {
+        const { transcript, words } = message.channel.alternatives[0]!;
+        (message.is_final ? final : interim).push(transcript);
+        if (message.is_final) assert.equal(words.map(({ word }) => word).join(" "), transcript);
+      } else if (message.type === "Metadata") {
+        duration = message.duration;
+        resolve();
+      }
+    });
+  });
+  socket.connect();
+  await socket.waitForOpen();
+  for (let start = 0; start < pcm.length; start += 9_600) {
+    socket.sendMedia(pcm.subarray(start, start + 9_600));
+    await sleep(20);
+  }
+  socket.sendKeepAlive({ type: "KeepAlive" });
+  socket.sendCloseStream({ type: "CloseStream" });
+  await isOver;
+  socket.close();
+  assert.ok(types.includes("SpeechStarted") && interim.length > 0);
+  assert.ok(Math.abs(duration - pcm.length / 2 / SPOKEN_RATE_HZ) < 0.001);
+  const pairs = [{ reference: TEXT, hypothesis: final.join(" ") }];
+  const { characterErrorRate } = errorRates(pairs);
+  assert.ok(characterErrorRate <= MAX_CHARACTER_ERROR_RATE, `${characterErrorRate}: ${final.join(" | ")}`);
+});
+
+test("Deepgram's client finalizes, and is refused with a wrong key", async () => {
+  const socket = await connect(service.key, { encoding: "linear16", sample_rate: String(SPOKEN_RATE_HZ) });
+  const finalized = new Promise<string>((resolve) => {
+    socket.on("message", (message) => {
+      if (message.type === "Results" && message.from_finalize === true) {
+        resolve(message.channel.alternatives[0]!.transcript);
+      }
+    });
+  });
+  socket.connect();
+  await socket.waitForOpen();
+  // Ends in the middle of the speech.
+  socket.sendMedia(pcm.subarray(0, 2 * SPOKEN_RATE_HZ));
+  socket.sendFinalize({ type: "Finalize" });
+  assert.match(await finalized, /^[а-яёәғқңөұүһі ]+$/);
+  socket.close();
+  const refused = await connect(`sk-svc-${"ab".repeat(24)}`, {});
+  const failed = once(refused.socket as unknown as EventTarget, "error");
+  refused.on("error", () => {});
+  refused.connect();
+  await failed;
+});

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runLive } from "../../bench/support/live-client.js";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { writeWav } from "../../src/domain/audio/wav.js";
+import { FREE_GRANT_CREDITS, synthesisCredits } from "../../src/domain/usage/tariff.js";
+import { connect } from "../../src/store/connect.js";
+import { newRawKey } from "../../src/store/key-secret.js";
+import { brokenRules } from "../store/ledger-support.js";
+import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+
+const ORGANIZATION = "org_development";
+const OUTAGES = 3;
+/** Recovery of the server and a look-up that was under way when it went. */
+const BACK_WITHIN_MS = 30_000;
+
+let dataDir: string;
+let service: ServiceProcess;
+
+before(async () => {
+  dataDir = await temporaryFolder();
+  service = await startServiceProcess({ DATA_DIR: dataDir });
+});
+after(async () => {
+  assert.equal(await service.stop(), 0);
+});
+
+test("while the database hangs, keys that are known go on and everybody else is told to come back", async () => {
+  assert.equal((await token(service.key)).status, 200);
+  const server = await postmaster();
+  const stopped = [server, ...(await backendsOf(server))];
+  for (const pid of stopped) process.kill(pid, "SIGSTOP");
+  try {
+    assert.equal((await token(service.key)).status, 200, "a key that was seen a moment ago");
+    assert.equal((await fetch(`${service.url}/health`)).status, 200);
+    // The key is known, its credits are not; of the other key nothing is known.
+    await Promise.all([unavailable(speak(service.key)), unavailable(speak(newRawKey()))]);
+    await unavailable(token(newRawKey()));
+  } finally {
+    for (const pid of stopped) process.kill(pid, "SIGCONT");
+  }
+  await eventually("work again", async () => (await speak(service.key)).status === 200, BACK_WITHIN_MS);
+});
+
+test("a database that is stopped at once under load costs no client a wrong credit, and the service goes on", async () => {
+  const charged = new Map<string, number>();
+  let unavailableCount = 0;
+  let isOver = false;
+  const note = async (answer: Response, credits: number) => {
+    await answer.arrayBuffer();
+    if (answer.status === 200) charged.set(answer.headers.get("x-request-id") ?? "", credits);
+    else if (answer.status === 503) unavailableCount++;
+    // The free grant allows two files and four of the others at a time: a client that was cut off may still count.
+    else assert.equal(answer.headers.get("x-svc-error"), "too_many_requests");
+  };
+  const clients: readonly (() => Promise<void>)[] = [
+    async () => {
+      const answer = await speak(service.key);
+      await note(answer, synthesisCredits(Number(answer.headers.get("x-svc-chars"))));
+    },
+    async () => {
+      const answer = await transcribe();
+      await note(answer, Number(answer.headers.get("x-svc-credits")));
+    },
+    async () => {
+      const run = await runLive({
+        url: service.url,
+        key: service.key,
+        pcm: new Int16Array(16_000),
+        messageSamples: 1_600,
+        isPaced: true,
+      });
+      let session = "";
+      for (const { message } of run.received) {
+        if (message.type === "ready") session = message.session_id;
+        if (message.type === "done") charged.set(session, message.credits_charged);
+      }
+      if (run.closeCode !== 1000) unavailableCount++;
+    },
+  ];
+  const since = new Date();
+  const working = clients.map(async (work) => {
+    while (!isOver) {
+      await work().catch((error: unknown) => {
+        if (error instanceof assert.AssertionError) throw error;
+        // A live session that was refused before its upgrade.
+        unavailableCount++;
+      });
+      await sleep(20);
+    }
+  });
+  for (let outage = 0; outage < OUTAGES; outage++) {
+    await sleep(700 + 900 * Math.random());
+    // What `pg_ctl stop -m immediate` sends; the service starts its server again.
+    const server = await postmaster();
+    process.kill(server, "SIGQUIT");
+    await eventually("another server", async () => ![0, server].includes(await postmaster()), BACK_WITHIN_MS);
+    const before = charged.size;
+    await eventually("answers again", async () => charged.size > before + 2, BACK_WITHIN_MS);
+  }
+  isOver = true;
+  await Promise.all(working);
+  assert.ok(charged.size > 3 * OUTAGES, `${charged.size} answers`);
+
+  const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
+  const sql = connect(connection, SILENT);
+  try {
+    await eventually(
+      "no hold left",
+      async () => (await sql`select id from holds where state in ('open', 'posted')`).length === 0,
+      BACK_WITHIN_MS,
+    );
+    assert.deepEqual(await brokenRules(sql), []);
+    const rows = await sql<{ id: string; kind: string; amount: string }[]>`
+      select id, kind, amount from holds where opened_at > ${since} and amount > 0`;
+    const amounts = new Map(rows.map(({ id, amount }) => [id, Number(amount)]));
+    for (const [id, credits] of charged) assert.equal(amounts.get(id) ?? 0, credits, `charge of ${id}`);
+    // A live session that broke off is charged for the audio it had accepted.
+    const unanswered = rows.filter(({ id, kind }) => kind !== "live" && !charged.has(id));
+    assert.deepEqual(unanswered, [], `charges without an answer, beside ${unavailableCount} refusals`);
+    const [account] = await sql`select balance, held from accounts where id = ${ORGANIZATION}`;
+    assert.equal(Number(account?.["held"]), 0);
+    assert.ok(Number(account?.["balance"]) < FREE_GRANT_CREDITS);
+  } finally {
+    await sql.end();
+  }
+});
+
+async function unavailable(asked: Promise<Response>): Promise<void> {
+  const answer = await asked;
+  const body = (await answer.json()) as object;
+  assert.equal(answer.status, 503, JSON.stringify(body));
+  assert.deepEqual(Object.keys(body), ["detail"]);
+  assert.match(answer.headers.get("retry-after") ?? "", /^\d+$/);
+  assert.equal(answer.headers.get("x-svc-error"), "auth_unavailable");
+}
+
+function token(key: string): Promise<Response> {
+  return fetch(`${service.url}/v1/stream/token`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}` },
+  });
+}
+
+function speak(key: string): Promise<Response> {
+  return fetch(`${service.url}/v1/tts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: "Сәлем.", nfe: 4 }),
+  });
+}
+
+function transcribe(): Promise<Response> {
+  return fetch(`${service.url}/v1/transcribe`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}` },
+    body: new Uint8Array(writeWav(new Int16Array(8_000), 8_000)),
+  });
+}
+
+async function postmaster(): Promise<number> {
+  const text = await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8").catch(() => "0");
+  return Number(text.split("\n")[0]);
+}
+
+async function backendsOf(pid: number): Promise<readonly number[]> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return children.trim().split(" ").map(Number);
+}

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import WebSocket from "ws";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import { dauys } from "../cli/support.js";
+
+let service: ServiceProcess;
+
+before(async () => {
+  // As a service is without these settings; other tests lift the limits of the free grant.
+  const limits = { FREE_SYNTHESIS_PER_ORG: "", FREE_FILES_PER_ORG: "", FREE_LIVE_PER_ORG: "" };
+  service = await startServiceProcess(limits);
+});
+after(async () => {
+  assert.equal(await service.stop(), 0);
+});
+
+async function operator(...args: readonly string[]): Promise<Record<string, string>> {
+  const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: service.dataDir } });
+  assert.equal(code, 0, stderr);
+  return JSON.parse(stdout) as Record<string, string>;
+}
+
+async function newKey(paidCredits: number): Promise<string> {
+  const { id } = await operator("orgs", "create", "customer");
+  if (paidCredits > 0) await operator("orgs", "credit", id!, String(paidCredits));
+  const { key } = await operator("keys", "create", "--org", id!);
+  return key!;
+}
+
+interface Listener {
+  readonly socket: WebSocket;
+  /** What the service said first, `ready` or why not, and the close code if it closed after that. */
+  readonly answer: Promise<string>;
+  readonly closed: Promise<number>;
+}
+
+function open(key: string): Listener {
+  const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, ["svc-bearer", key]);
+  const closed = new Promise<number>((resolve) => socket.once("close", resolve));
+  const answer = new Promise<string>((resolve, reject) => {
+    socket.once("error", reject);
+    socket.once("message", (bytes) => {
+      const message = JSON.parse(String(bytes)) as StreamServerMessage;
+      resolve(message.type === "error" ? message.code : message.type);
+    });
+  });
+  return { socket, answer, closed };
+}
+
+for (const { tier, paidCredits, limit } of [
+  { tier: "that lives on its free grant", paidCredits: 0, limit: 4 },
+  { tier: "that has paid", paidCredits: 1_000_000, limit: 20 },
+]) {
+  test(`an organization ${tier} may have ${limit} live sessions, and the next is refused with 4429`, async () => {
+    const key = await newKey(paidCredits);
+    const listeners: Listener[] = [];
+    for (let index = 0; index < limit; index++) {
+      const listener = open(key);
+      listeners.push(listener);
+      assert.equal(await listener.answer, "ready", `session ${index + 1}`);
+    }
+    const refused = open(key);
+    assert.deepEqual([await refused.answer, await refused.closed], ["too_many_requests", 4429]);
+    // One that ends makes room.
+    listeners[0]?.socket.send('{"type":"close"}');
+    assert.equal(await listeners[0]?.closed, 1000);
+    const next = open(key);
+    assert.equal(await next.answer, "ready");
+    for (const { socket, closed } of [...listeners, next]) {
+      if (socket.readyState === WebSocket.OPEN) socket.send('{"type":"close"}');
+      await closed;
+    }
+  });
+}

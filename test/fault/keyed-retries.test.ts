@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { writeWav } from "../../src/domain/audio/wav.js";
+import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
+import { connect } from "../../src/store/connect.js";
+import type { PostgresConnection } from "../../src/store/embedded-postgres.js";
+import { brokenRules } from "../store/ledger-support.js";
+import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+
+const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 2);
+const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы.";
+const SPEECH = JSON.stringify({ text: TEXT, nfe: 4 });
+const FILE_SAMPLES = 16_000;
+const FILE = new Uint8Array(writeWav(new Int16Array(FILE_SAMPLES), 8_000));
+const RETRY_MS = 50;
+
+/** One of each kind of work, repeated under its key until its answer is there. */
+const WORKS = [
+  { path: "/v1/tts", body: SPEECH, credits: synthesisCredits([...TEXT].length) },
+  { path: "/v1/tts/stream", body: SPEECH, credits: synthesisCredits([...TEXT].length) },
+  { path: "/v1/transcribe", body: FILE, credits: fileCredits(FILE_SAMPLES, 8_000) },
+];
+
+test(`over ${ROUNDS} kill -9 every request that is repeated under its key is answered, and charged exactly once`, async (t) => {
+  const dataDir = await temporaryFolder();
+  const start = () => startServiceProcess({ DATA_DIR: dataDir });
+  let service: ServiceProcess = await start();
+  let isOver = false;
+  const counts = { answered: 0, repeated: 0, inUse: 0, unpaid: 0 };
+  let credits = 0;
+  /** Settles with the answer's bytes; null when it did not come whole. */
+  const ask = async (path: string, body: string | Uint8Array, key: string) => {
+    try {
+      const answer = await fetch(service.url + path, {
+        method: "POST",
+        headers: { authorization: `Bearer ${service.key}`, "idempotency-key": key },
+        body: typeof body === "string" ? body : new Uint8Array(body),
+      });
+      const bytes = Buffer.from(await answer.arrayBuffer());
+      if (answer.status !== 200) {
+        assert.ok([409, 503].includes(answer.status), `${answer.status} ${bytes}`);
+        if (answer.status === 409) counts.inUse++;
+        return null;
+      }
+      if (answer.headers.get("idempotent-replayed") === "true") counts.unpaid++;
+      return bytes;
+    } catch (error) {
+      if (error instanceof assert.AssertionError) throw error;
+      return null;
+    }
+  };
+  const client = async ({ path, body, credits: price }: (typeof WORKS)[number], name: string) => {
+    for (let count = 0; !isOver; count++) {
+      const key = `${name}-${count}`;
+      let bytes = await ask(path, body, key);
+      for (let tries = 1; bytes === null; tries++) {
+        assert.ok(tries < 2_000, `${path} was never answered`);
+        counts.repeated++;
+        await sleep(RETRY_MS);
+        bytes = await ask(path, body, key);
+      }
+      counts.answered++;
+      credits += price;
+    }
+  };
+  const clients = WORKS.flatMap((work, index) => [client(work, `a${index}`), client(work, `b${index}`)]);
+  for (let round = 0; round < ROUNDS; round++) {
+    await sleep(500 + Math.random() * 2_000);
+    service.child.kill("SIGKILL");
+    await once(service.child, "exit");
+    service = await start();
+  }
+  isOver = true;
+  await Promise.all(clients);
+  const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
+  const sql = connect(connection as PostgresConnection, SILENT);
+  await eventually("no hold left", async () => {
+    return (await sql`select id from holds where state in ('open', 'posted')`).length === 0;
+  });
+  assert.deepEqual(await brokenRules(sql), []);
+  const [row] = await sql<{ charged: string }[]>`select sum(amount) as charged from holds`;
+  assert.equal(Number(row?.charged), credits);
+  await sql.end();
+  assert.equal(await service.stop(), 0);
+  t.diagnostic(JSON.stringify({ ...counts, credits }));
+  assert.ok(counts.answered > 2 * WORKS.length && counts.repeated > 0, "there was load, and it was cut off");
+});

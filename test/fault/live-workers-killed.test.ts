@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type LiveRun, runLive } from "../../bench/support/live-client.js";
+import {
+  creditDevelopment,
+  type ServiceProcess,
+  startServiceProcess,
+} from "../../bench/support/service-process.js";
+import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
+
+/** `node scripts/live-kills.mjs 120` looks longer. */
+const SECONDS = Number(process.env["LIVE_KILL_SECONDS"] ?? 16);
+const SESSIONS = 50;
+/** Unprocessed audio that a session may have; a little less, for the service works on it meanwhile. */
+const MAX_BACKLOG_SECONDS = 50;
+/** Sessions take turns with these, so that an undisturbed run of each is enough to compare with. */
+const VOICES = 5;
+/** A kill every 2 s on average. */
+const PAUSE_MS = { least: 1_000, most: 3_000 };
+
+const SENTENCES = [
+  "kazakh-speech-commands/example_1.wav",
+  "asterisk-ru-core/conf-getconfno.wav",
+  "asterisk-ru-additional/an-error-has-occured.wav",
+  "asterisk-ru-additional/all-circuits-busy-now.wav",
+].map((file) => speech(file));
+
+test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sessions no word`, async (t) => {
+  const service = await startServiceProcess({ DAUYS_ALLOW_FAULTS: "1", LIVE_PER_ORG: "1000" });
+  try {
+    await creditDevelopment(service, 1_000_000_000);
+    const voices = Array.from({ length: VOICES }, (_, voice) => speechOf(voice));
+    // Sent at once where the backlog of a session has room for it.
+    const isLong = SECONDS > MAX_BACKLOG_SECONDS;
+    const undisturbed = await Promise.all(
+      voices.map(async (pcm) => finalsOf(await speak(service, pcm, isLong))),
+    );
+    for (const finals of undisturbed) assert.ok(finals.length > 0, "the undisturbed run hears something");
+    const killing = killAtRandom(service);
+    const runs = await Promise.all(
+      Array.from({ length: SESSIONS }, async (_, index) => {
+        await sleep((index * 1_000) / SESSIONS);
+        return speak(service, voices[index % VOICES]!, true);
+      }),
+    );
+    await killing;
+    const deaths = service.output().match(/live worker ended/g)?.length ?? 0;
+    t.diagnostic(`${deaths} workers died`);
+    assert.ok(deaths >= SECONDS / 10, `${deaths} workers died`);
+    for (const [index, run] of runs.entries()) {
+      assert.equal(run.closeCode, 1000, "the socket was closed by its own wish");
+      requireOrder(run);
+      assert.deepEqual(finalsOf(run), undisturbed[index % VOICES], `session ${index}`);
+    }
+  } finally {
+    assert.equal(await service.stop(), 0);
+  }
+});
+
+/** Sentences with pauses between them, another order for each voice, as long as the test. */
+function speechOf(voice: number): Int16Array {
+  const parts = [silence(0.2 + voice * 0.13)];
+  for (let nth = voice; joined(...parts).length < SECONDS * RATE_HZ; nth++) {
+    parts.push(SENTENCES[nth % SENTENCES.length]!, silence(0.45 + (nth % 3) * 0.3));
+  }
+  return joined(...parts);
+}
+
+function speak(service: ServiceProcess, pcm: Int16Array, isPaced: boolean): Promise<LiveRun> {
+  return runLive({
+    url: service.url,
+    key: service.key,
+    pcm,
+    messageSamples: [1_600, 700, 2_311],
+    isPaced,
+    query: "?words=true",
+  });
+}
+
+/** As long as there is speech; a machine too slow to catch up between two kills catches up after them. */
+async function killAtRandom(service: ServiceProcess): Promise<void> {
+  const endMs = performance.now() + SECONDS * 1_000;
+  while (performance.now() < endMs) {
+    await sleep(PAUSE_MS.least + Math.random() * (PAUSE_MS.most - PAUSE_MS.least));
+    service.child.kill("SIGUSR2");
+  }
+}
+
+function finalsOf(run: LiveRun): unknown[] {
+  return run.received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
+}
+
+/** A final is said once, utterances come in order, and nothing is said about one after its final. */
+function requireOrder(run: LiveRun): void {
+  let next = 0;
+  for (const { message } of run.received) {
+    if (message.type === "final") assert.equal(message.utterance, next++);
+    if (message.type === "partial") assert.equal(message.utterance, next);
+  }
+  assert.ok(next > 0, "there were finals");
+}

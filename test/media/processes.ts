@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** Command lines of the processes that a process has started and that have not ended, seen from outside. */
+export function childrenOf(pid: number): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((id) => {
+      try {
+        const stat = readFileSync(`/proc/${id}/stat`, "latin1");
+        const parent = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]);
+        return parent === pid ? [readFileSync(`/proc/${id}/cmdline`, "latin1").replaceAll("\0", " ")] : [];
+      } catch {
+        // It ended between the two looks.
+        return [];
+      }
+    });
+}
+
+/** Those of them that decode. */
+export function decodersOf(pid: number): readonly string[] {
+  return childrenOf(pid).filter((line) => line.includes("ffmpeg"));
+}

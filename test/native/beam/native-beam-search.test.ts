@@ -1,0 +1,253 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import test from "node:test";
+import fc from "fast-check";
+import { loadBinding, type NativeModel } from "../../../native/beam/binding.js";
+import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
+import { HotWords } from "../../../src/domain/decoding/hot-words.js";
+import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
+import { EMPTY_WORD_HASH, extendWordHash } from "../../../src/domain/decoding/lexicon.js";
+import { type BeamSearchOptions, PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import { modelFile } from "../../decoding/model-file.js";
+import { logProbsOf } from "../../decoding/reference.js";
+
+const VOCABULARY = ["", " ", "а", "б", "в"];
+const WIDTH = VOCABULARY.length;
+const { binding } = loadBinding();
+const skip = binding === null ? "the addon is not built" : false;
+let nextKey = 0;
+
+const letter = fc.integer({ min: 2, max: WIDTH - 1 });
+const word = fc.array(letter, { minLength: 1, maxLength: 5 });
+const output = fc.integer({ min: 1, max: WIDTH - 1 });
+const modelFiles = fc.record({
+  order: fc.integer({ min: 1, max: 5 }),
+  texts: fc.array(fc.array(output, { minLength: 1, maxLength: 12 }), { maxLength: 8 }),
+  seed: fc.nat(),
+  words: fc.array(word, { maxLength: 6 }),
+});
+const options = fc.record({
+  beamWidth: fc.integer({ min: 1, max: 12 }),
+  languageModelWeight: fc.double({ min: 0, max: 1.5, noNaN: true }),
+  characterBonus: fc.double({ min: -1, max: 2, noNaN: true }),
+  wordBonus: fc.double({ min: -1, max: 2, noNaN: true }),
+  candidatesPerFrame: fc.integer({ min: 1, max: WIDTH }),
+  candidateFloor: fc.constantFrom(Number.NEGATIVE_INFINITY, -9, -2),
+});
+const phrases = fc.array(
+  fc.record({
+    text: fc
+      .array(word, { minLength: 1, maxLength: 2 })
+      .map((words) => words.map((tokens) => tokens.map((token) => VOCABULARY[token]).join("")).join(" ")),
+    characterScore: fc.double({ min: 0, max: 5, noNaN: true }),
+  }),
+  { maxLength: 6 },
+);
+/** Weights of outputs, peaked like a recogniser's or flat; those of zero become impossible. */
+const audio = fc.integer({ min: 0, max: 30 }).chain((frames) =>
+  fc.array(fc.oneof(fc.double({ min: 1e-6, max: 1, noNaN: true }), fc.constantFrom(0, 1e-5, 0.5, 1)), {
+    minLength: frames * WIDTH,
+    maxLength: frames * WIDTH,
+  }),
+);
+
+test("the native search finds what the reference finds, to the last bit", { skip }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      modelFiles,
+      options,
+      phrases,
+      audio,
+      fc.boolean(),
+      async (file, search, hot, weights, has) => {
+        const logProbs = possible(weights);
+        const hotWords = HotWords.compile(hot, VOCABULARY);
+        const { native, reference } = await searchesOf(has ? fileOf(file) : null, search);
+        const frames = weights.length / WIDTH;
+        const expected = reference.search(logProbs, frames, hotWords);
+        // Twice, since the workspace is kept.
+        for (let round = 0; round < 2; round++) {
+          const found = native.search(logProbs, frames, hotWords);
+          assert.deepEqual(plain(found), plain(expected));
+        }
+      },
+    ),
+    { numRuns: Number(process.env["BEAM_RUNS"] ?? 500) },
+  );
+});
+
+test("many frames outgrow the native workspace and the texts stay the same", { skip }, async () => {
+  const frames = 600;
+  let seed = 7;
+  const weights = Array.from({ length: frames * WIDTH }, () => {
+    seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0;
+    return 0.01 + seed / 2 ** 32;
+  });
+  const file = modelFile({
+    vocabulary: VOCABULARY,
+    order: 3,
+    texts: [[2, 3, 1, 4]],
+    seed: 1,
+    wordHashes: [],
+  });
+  const search = { beamWidth: 40, languageModelWeight: 0.4, characterBonus: 0.9, wordBonus: 0.5 };
+  const { native, reference } = await searchesOf(file, search);
+  const logProbs = logProbsOf(weights, WIDTH);
+  assert.deepEqual(
+    plain(native.search(logProbs, frames, null)),
+    plain(reference.search(logProbs, frames, null)),
+  );
+});
+
+test("NaN and infinite log-probs neither crash nor hang the native search", { skip }, async () => {
+  const { native } = await searchesOf(null, {
+    beamWidth: 8,
+    languageModelWeight: 1,
+    characterBonus: 0,
+    wordBonus: 0,
+  });
+  for (const value of [Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]) {
+    const logProbs = new Float32Array(20 * WIDTH).fill(value);
+    assert.ok(native.search(logProbs, 20, null).length >= 1);
+    logProbs.fill(-1, 0, 50);
+    assert.ok(native.search(logProbs, 20, null).length >= 1);
+  }
+});
+
+test("a model is read once", { skip }, async () => {
+  const file = modelFile({ vocabulary: VOCABULARY, order: 2, texts: [[2, 3]], seed: 3, wordHashes: [9] });
+  let readCount = 0;
+  const read = async () => {
+    readCount++;
+    return file;
+  };
+  const first = await sharedModel(binding!, "read-once-test", VOCABULARY, read);
+  const second = await sharedModel(binding!, "read-once-test", VOCABULARY, read);
+  assert.equal(readCount, 1);
+  assert.equal(binding!.modelBytes(first), binding!.modelBytes(second));
+});
+
+test("a model file that is damaged is refused or still harmless", { skip }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      modelFiles,
+      fc.array(fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 })), { maxLength: 4 }),
+      fc.nat(),
+      audio,
+      async (parts, flips, cut, weights) => {
+        const file = fileOf(parts);
+        const damaged = file.slice(0, file.length - (cut % 4));
+        // The header is JSON with a hash around it; what comes behind it is ours to check.
+        const sections = 8 + new DataView(file.buffer).getUint32(4, true);
+        for (const [at, value] of flips) damaged[sections + (at % (damaged.length - sections))] = value;
+        let model: NativeModel;
+        try {
+          model = await sharedModel(binding!, `damaged-${nextKey++}`, VOCABULARY, async () => damaged);
+        } catch (error) {
+          assert.ok(error instanceof SpeechError && error.code === "MODEL_BROKEN");
+          return;
+        }
+        const native = new NativeBeamSearch(binding!, VOCABULARY, model, {
+          ...{ beamWidth: 4, languageModelWeight: 1, characterBonus: 1, wordBonus: 1 },
+        });
+        native.search(possible(weights), weights.length / WIDTH, null);
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test("wrong arguments are errors, not crashes", { skip }, async () => {
+  const search = binding!.makeSearch(
+    null,
+    {
+      ...{
+        vocabularySize: 3,
+        space: 1,
+        beamWidth: 2,
+        languageModelWeight: 1,
+        characterBonus: 0,
+        wordBonus: 0,
+      },
+      ...{ candidatesPerFrame: 2, candidateFloor: -9 },
+    },
+    new Float64Array(4096),
+  );
+  const addon = binding as unknown as Record<string, (...values: unknown[]) => unknown>;
+  const hotWords = HotWords.compile([{ text: "а", characterScore: 1 }], VOCABULARY)!;
+  const calls: readonly [string, readonly unknown[]][] = [
+    ["search", []],
+    ["search", [{}, new Float32Array(3), 1, null]],
+    ["search", [search, new Float64Array(3), 1, null]],
+    ["search", [search, new Float32Array(3), 2, null]],
+    ["search", [search, new Float32Array(3), -1, null]],
+    ["search", [search, new Float32Array(3), 1, {}]],
+    ["search", [search, new Float32Array(3), 1, { ...arraysOf(hotWords), suffix: new Int32Array(1) }]],
+    [
+      "search",
+      [search, new Float32Array(3), 1, { ...arraysOf(hotWords), suffix: new Int32Array([0, 2, 1]) }],
+    ],
+    [
+      "search",
+      [search, new Float32Array(3), 1, { ...arraysOf(hotWords), arcTargets: new Int32Array([1, 9]) }],
+    ],
+    ["search", [search, new Float32Array(3), 1, { ...arraysOf(hotWords), startState: 3 }]],
+    ["makeSearch", [search, {}, new Float64Array(4096)]],
+    ["makeSearch", [null, {}, new Float64Array(4096)]],
+    ["readModel", ["key", new Uint8Array(8), 5, 1, 1, 1]],
+    ["readModel", ["key", new Uint8Array(8), 5, 4e9, 1, 1]],
+    ["modelBytes", [search]],
+    ["findModel", [1]],
+  ];
+  for (const [name, values] of calls) assert.throws(() => addon[name]!(...values), Error, name);
+});
+
+test("the addon is built wherever there is a compiler", () => {
+  const hasCompiler = spawnSync("c++", ["--version"]).status === 0;
+  assert.ok(binding !== null || !hasCompiler, "npm run build-native must have built native/beam");
+});
+
+test("without the addon the reason is told", () => {
+  const { binding: none, missing } = loadBinding("/nonexistent/beam.node");
+  assert.equal(none, null);
+  assert.match(missing ?? "", /nonexistent/);
+});
+
+async function searchesOf(
+  file: Uint8Array | null,
+  search: BeamSearchOptions,
+): Promise<{ native: NativeBeamSearch; reference: PrefixBeamSearch }> {
+  const model =
+    file === null ? null : await sharedModel(binding!, `test-${nextKey++}`, VOCABULARY, async () => file);
+  return {
+    native: new NativeBeamSearch(binding!, VOCABULARY, model, search),
+    reference: new PrefixBeamSearch(VOCABULARY, file === null ? null : LanguageModel.parse(file), search),
+  };
+}
+
+function plain(found: ReturnType<PrefixBeamSearch["search"]>): unknown {
+  return found.map(({ tokens, score }) => ({ tokens: Array.from(tokens), score }));
+}
+
+function arraysOf(hotWords: HotWords): object {
+  const { firstArc, arcTokens, arcTargets, suffix, gain, credit, startState } = hotWords;
+  return { firstArc, arcTokens, arcTargets, suffix, gain, credit, startState };
+}
+
+function fileOf({ words, ...rest }: typeof modelFiles extends fc.Arbitrary<infer T> ? T : never): Uint8Array {
+  const wordHashes = [...new Set(words.map(hashOf))].sort((a, b) => a - b);
+  return modelFile({ ...rest, vocabulary: VOCABULARY, wordHashes });
+}
+
+/** Silence is never quite impossible, so that each row adds up to one. */
+function possible(weights: readonly number[]): Float32Array {
+  return logProbsOf(
+    weights.map((weight, i) => (i % WIDTH === 0 ? Math.max(weight, 1e-6) : weight)),
+    WIDTH,
+  );
+}
+
+function hashOf(tokens: readonly number[]): number {
+  return tokens.reduce(extendWordHash, EMPTY_WORD_HASH);
+}

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { loadBinding } from "../../../native/beam/binding.js";
+import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
+import { CtcTwoPass } from "../../../native/onnx/ctc-two-pass.js";
+import { FlowMatching } from "../../../native/onnx/flow-matching.js";
+import {
+  type RecognizerManifest,
+  readPackage,
+  readPackageFile,
+  type SynthesizerManifest,
+} from "../../../native/onnx/model-package.js";
+import { toFloat } from "../../../src/domain/audio/pcm.js";
+import { resample } from "../../../src/domain/audio/resample.js";
+import { BeamDecoder } from "../../../src/domain/decoding/beam-decoder.js";
+import { HotWords } from "../../../src/domain/decoding/hot-words.js";
+import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
+import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
+import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "../../support/folders.js";
+
+interface Heard {
+  readonly logProbs: Float32Array;
+  readonly frames: number;
+}
+
+/** Rare names that the recogniser gets wrong when it does not expect them. */
+const NAMES = [
+  { sentence: "бүгін кездесуге зүбайраш келеді", name: "зүбайраш", voice: "aigul" },
+  { sentence: "хатты тұрсынбибіге тапсырды", name: "тұрсынбибі", voice: "dauren" },
+  { sentence: "жиналысты әбдісаламат бастады", name: "әбдісаламат", voice: "aigul" },
+] as const;
+/** People that the recogniser was not trained with. */
+const RECORDINGS = ["kazakh-speech-commands/example_1.wav", "pisets-ru-test/test_sound_ru.wav"];
+
+const { binding } = loadBinding();
+let model: CtcTwoPass;
+let synthesizer: FlowMatching;
+/** Without the addon only the reference is tested. */
+let decoders: readonly BeamDecoder[];
+
+before(async () => {
+  const recognizer = await readPackage<RecognizerManifest>(RECOGNIZER_FOLDER, "transcription");
+  model = await CtcTwoPass.load(recognizer, { intraOpThreads: 1 });
+  const { vocabulary, manifest } = model;
+  const file = gunzipSync(await readPackageFile(recognizer, "languageModel"));
+  const languageModel = LanguageModel.parse(file);
+  const reference = new PrefixBeamSearch(vocabulary, languageModel, manifest.decoding);
+  const searches =
+    binding === null
+      ? [reference]
+      : [
+          reference,
+          new NativeBeamSearch(
+            binding,
+            vocabulary,
+            await sharedModel(binding, "real-speech-test", vocabulary, async () => file),
+            manifest.decoding,
+          ),
+        ];
+  decoders = searches.map((search) => new BeamDecoder(vocabulary, search));
+  const voices = await readPackage<SynthesizerManifest>(SYNTHESIZER_FOLDER, "synthesis");
+  synthesizer = await FlowMatching.load(voices, { intraOpThreads: 1 });
+});
+
+after(async () => {
+  await model.release();
+  await synthesizer.release();
+});
+
+test("on speech the native search gives the text, times and confidences of the reference, with and without hot words", async () => {
+  const files = readdirSync("test/fixtures/speech/asterisk-ru-core").filter((file) => file.endsWith(".wav"));
+  const chosen = files.filter((_, i) => i % 12 === 0).map((file) => `asterisk-ru-core/${file}`);
+  const hotWords = compiled(["конференция", "номер канала", "пароль", "решетку"], 1.5);
+  let wordCount = 0;
+  for (const file of [...RECORDINGS, ...chosen]) {
+    const heard = await hear(speech(file));
+    for (const hot of [null, hotWords]) {
+      const [expected, ...others] = decoders.map((decoder) => decode(decoder, heard, hot));
+      for (const other of others) assert.deepEqual(other, expected, file);
+      wordCount += expected!.words.length;
+    }
+  }
+  assert.ok(wordCount > 100, `${wordCount} words`);
+});
+
+for (const { sentence, name, voice } of NAMES) {
+  test(`the name "${name}" is heard right when it is expected`, async () => {
+    const heard = await hear(await spoken(sentence, voice));
+    for (const decoder of decoders) {
+      assert.ok(!decode(decoder, heard, null).text.includes(name), "it takes a hot word");
+      assert.equal(decode(decoder, heard, compiled([name], 1)).text, sentence);
+    }
+  });
+}
+
+test("a recording of a person is heard right with the words it is about", async () => {
+  const heard = await hear(speech("asterisk-ru-core/conf-lockednow.wav"));
+  const hotWords = compiled(["конференция", "закрыта"], 1);
+  for (const decoder of decoders) {
+    assert.notEqual(decode(decoder, heard, null).text, "эта конференция теперь закрыта");
+    assert.equal(decode(decoder, heard, hotWords).text, "эта конференция теперь закрыта");
+  }
+});
+
+test("names that are not said change nothing", async () => {
+  const hotWords = compiled(
+    NAMES.map(({ name }) => name),
+    1,
+  );
+  for (const file of [
+    ...RECORDINGS,
+    "asterisk-ru-core/conf-getconfno.wav",
+    "asterisk-ru-core/vm-intro.wav",
+  ]) {
+    const heard = await hear(speech(file));
+    for (const decoder of decoders) {
+      assert.deepEqual(words(decode(decoder, heard, hotWords)), words(decode(decoder, heard, null)), file);
+    }
+  }
+});
+
+test("a hundred hot words of the highest score put no word into silence, tones or noise", async () => {
+  const letters = model.vocabulary.slice(3, 45);
+  const many = Array.from({ length: 70 }, (_, i) => letters[i % 42]! + letters[(i * 7) % 42]!);
+  const hotWords = compiled([...many, ...letters.slice(0, 30)], 5);
+  const hum = tone(2, [50, 100, 440]);
+  for (const pcm of [
+    silence(3),
+    noise(3, 0.0005),
+    noise(3, 0.02),
+    hum,
+    joined(silence(1), hum, silence(1)),
+  ]) {
+    const heard = await hear(pcm);
+    for (const decoder of decoders) {
+      const without = decode(decoder, heard, null).text;
+      assert.equal(decode(decoder, heard, hotWords).text, without);
+    }
+  }
+});
+
+test("words that are right are surer than words that are wrong", async () => {
+  const heard = await hear(await spoken("жиналысты әбдісаламат бастады", "aigul"));
+  const confident = decode(decoders[0]!, heard, null).words;
+  const right = confident.filter(({ word }) => word === "жиналысты" || word === "бастады");
+  const wrong = confident.filter(({ word }) => word !== "жиналысты" && word !== "бастады");
+  assert.equal(right.length, 2);
+  assert.ok(wrong.length > 0);
+  const surest = Math.max(...wrong.map(({ confidence }) => confidence));
+  for (const { word, confidence } of right) assert.ok(confidence > surest, `${word} ${confidence} ${surest}`);
+  for (const { confidence } of confident) assert.ok(confidence >= 0 && confidence <= 1);
+});
+
+function decode(decoder: BeamDecoder, { logProbs, frames }: Heard, hotWords: HotWords | null) {
+  return decoder.decode(logProbs, frames, { hotWords });
+}
+
+function words({ words: timed }: ReturnType<typeof decode>): readonly string[] {
+  return timed.map(({ word }) => word);
+}
+
+function compiled(texts: readonly string[], characterScore: number): HotWords | null {
+  return HotWords.compile(
+    texts.map((text) => ({ text, characterScore })),
+    model.vocabulary,
+  );
+}
+
+function hear(pcm: Int16Array): Promise<Heard> {
+  return model.decodeUtterance(toFloat(pcm));
+}
+
+/** Speech of our own synthesizer, which always says a sentence in the same way. */
+async function spoken(spokenText: string, voice: string): Promise<Int16Array> {
+  const modelId = synthesizer.manifest.id;
+  const pcm = await synthesizer.speakAlone({ modelId, voice, spokenText, speed: 1, nfe: 8, seed: 1 });
+  const heard = resample(pcm, { fromHz: synthesizer.manifest.sampleRateHz, toHz: RATE_HZ });
+  return joined(
+    silence(0.2),
+    Int16Array.from(heard, (sample) => Math.round(sample * 32_767)),
+    silence(0.2),
+  );
+}

@@ -1,0 +1,26 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { loadBinding } from "../../../native/beam/binding.js";
+import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
+
+/** What a thread of `threads.test.ts` is given. */
+export interface SearchThreadData {
+  readonly key: string;
+  readonly file: Uint8Array;
+  readonly vocabulary: readonly string[];
+  readonly logProbs: Float32Array;
+  readonly frames: number;
+  /** Searches to run; without end when it is infinite. */
+  readonly rounds: number;
+}
+
+/** Searches the same audio again and again, and says the texts' scores of every round. */
+const { key, file, vocabulary, logProbs, frames, rounds } = workerData as SearchThreadData;
+const { binding } = loadBinding();
+const model = await sharedModel(binding!, key, vocabulary, async () => file);
+const options = { beamWidth: 24, languageModelWeight: 0.6, characterBonus: 0.8, wordBonus: 0.5 };
+const search = new NativeBeamSearch(binding!, vocabulary, model, options);
+for (let round = 0; round < rounds; round++) {
+  parentPort!.postMessage(search.search(logProbs, frames, null).map(({ score }) => score));
+  // A turn of the event loop, in which the thread can be told to end.
+  await new Promise((resolve) => setImmediate(resolve));
+}

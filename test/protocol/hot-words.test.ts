@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { SpeechError } from "../../src/domain/errors.js";
+import { parseHotWords } from "../../src/protocol/hot-words.js";
+
+const ALPHABET = new Set("абвгдеёжзийклмнопрстуфхцчшщъыьэюя -");
+const read = (value: string) => parseHotWords(new URLSearchParams({ hotwords: value }), ALPHABET);
+
+test("words come in lower case with one space between them, each with a score", () => {
+  const expected = [
+    { text: "нью йорк", characterScore: 1 },
+    { text: "йод", characterScore: 0 },
+    { text: "ёж", characterScore: 4.25 },
+  ];
+  assert.deepEqual(read(" Нью \t Йорк ,, ЙОД:0,е\u0308ж: 4.25 ,"), expected);
+  assert.deepEqual(read(""), []);
+  assert.deepEqual(parseHotWords(new URLSearchParams(), ALPHABET), []);
+});
+
+for (const [what, value, pattern] of [
+  ["too many", Array.from({ length: 101 }, () => "а").join(), /at most 100 words, received 101/],
+  ["too long", "а".repeat(61), /1 to 60 characters each, received 61/],
+  ["empty but for its score", ":2", /1 to 60 characters each, received 0/],
+  ["of a score above the bound", "а:5.01", /scores of 0 to 5, received "5.01"/],
+  ["of a negative score", "а:-1", /scores of 0 to 5, received "-1"/],
+  ["of a score that is no number", "а:много", /scores of 0 to 5, received "много"/],
+  ["of two scores", "а:1:2", /scores of 0 to 5, received "1:2"/],
+  ["of an exponent", "а:1e0", /scores of 0 to 5/],
+  ["in letters of another alphabet", "абв,qr", /the model's letters, received "q" in "qr"/],
+  ["with punctuation", "а.б", /the model's letters, received "." in "а.б"/],
+] as const) {
+  test(`a list with words ${what} is refused with the rule and the value`, () => {
+    assert.throws(
+      () => read(value),
+      (error) =>
+        error instanceof SpeechError && error.code === "INVALID_REQUEST" && pattern.test(error.message),
+    );
+  });
+}
+
+test("a hundred words of sixty characters are taken", () => {
+  assert.equal(read(Array.from({ length: 100 }, () => "а".repeat(60)).join()).length, 100);
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseListenQuery } from "../../src/protocol/listen-query.js";
+
+const DEFAULTS = {
+  encoding: "linear16",
+  sampleRateHz: 16_000,
+  endOfUtteranceMs: 200,
+  interimResults: false,
+  vadEvents: false,
+  utteranceEndMs: null,
+  hotWords: [],
+};
+const ALPHABET = new Set("абдеийкмнорсту ");
+const parsed = (query: string) => parseListenQuery(new URLSearchParams(query), ALPHABET);
+
+for (const [query, changes] of [
+  ["", {}],
+  ["model=nova-3&language=ru&punctuate=true&smart_format=true&tag=x", {}],
+  ["model=svc-kk-ru-v2&language=multi&channels=1&diarize=false", {}],
+  ["encoding=mulaw", { encoding: "mulaw", sampleRateHz: 8_000 }],
+  ["encoding=alaw&sample_rate=16000", { encoding: "alaw" }],
+  ["sample_rate=48000", { sampleRateHz: 48_000 }],
+  ["endpointing=10", { endOfUtteranceMs: 100 }],
+  ["endpointing=false", { endOfUtteranceMs: 2_000 }],
+  ["endpointing=500&interim_results=true", { endOfUtteranceMs: 500, interimResults: true }],
+  [
+    "keyterm=Абай Марат&keyterm=Есенсай&keywords=Мади:2",
+    {
+      hotWords: [
+        { text: "абай марат", characterScore: 1 },
+        { text: "есенсай", characterScore: 1 },
+        { text: "мади", characterScore: 2 },
+      ],
+    },
+  ],
+  ["vad_events=true&utterance_end_ms=1000", { vadEvents: true, utteranceEndMs: 1_000 }],
+] as const) {
+  test(`options of "${query}"`, () => assert.deepEqual(parsed(query), { ...DEFAULTS, ...changes }));
+}
+
+for (const [query, message] of [
+  ["model=whisper", /model must be svc-kk-ru-v2, received "whisper"/],
+  ["language=en", /language must be one of multi, kk, .*received "en"/],
+  ["encoding=opus", /encoding must be one of linear16, mulaw, alaw, received "opus"/],
+  ["sample_rate=4000", /sample_rate must be an integer from 8000 to 48000/],
+  ["channels=2", /channels must be an integer from 1 to 1/],
+  ["endpointing=2001", /endpointing must be false or an integer up to 2000/],
+  ["endpointing=-1", /endpointing must be/],
+  ["utterance_end_ms=200", /utterance_end_ms must be an integer from 1000 to 5000/],
+  ["keywords=марат:-5", /keywords must have scores of 0 to 5, received "-5"/],
+  ["keyterm=Ғабит", /keyterm must be written in the model's letters, received "ғ"/],
+  ["diarize=true", /diarize is not supported/],
+  ["redact=pci&redact=false", /redact is not supported/],
+] as const) {
+  test(`"${query}" is refused`, () => assert.throws(() => parsed(query), message));
+}
