@@ -31,7 +31,7 @@ interface Round {
 /**
  * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams, shared step by step
  * against the same service serving them one after another; what the engine adds to the model; underruns; short and long
- * texts. `SYNTHESIS_ROWS` reaches the service and the engine.
+ * texts. `SYNTHESIS_ROWS` reaches the service and the engine. All of it takes about seven minutes on two quiet cores.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -63,7 +63,10 @@ export async function run(options: {
       }
     }
     const idle = await measureIdle(service, smoke ? 1 : 10, smoke ? [4] : [16, 32]);
-    console.log(`idle, one sentence: first audio ${JSON.stringify(idle)}`);
+    const idleAgainstBare = againstBare(idle, engine);
+    console.log(
+      `idle, one sentence: first audio ${JSON.stringify(idle)} ms, ${JSON.stringify(idleAgainstBare)} times the bare model's whole piece`,
+    );
     const paced = await measureUnderruns(service, smoke ? 2 : UNDERRUN_STREAMS, smoke ? 1 : 4);
     console.log(
       `${paced.runs.length} paced requests at load ${paced.load.toFixed(2)}: ` +
@@ -83,6 +86,7 @@ export async function run(options: {
         engine,
         rounds: rounds.map((round) => ({ ...summary(round), raw: round })),
         idle,
+        idleAgainstBare,
         paced,
         extremes,
       });
@@ -139,6 +143,18 @@ async function measureIdle(service: ServiceProcess, rounds: number, steps: reado
   return figures;
 }
 
+/** First audio of a stream of one sentence / wall time of the bare model for the same sentence, by solver steps. */
+function againstBare(
+  idle: Readonly<Record<string, number>>,
+  { bareFirstPieceMs }: EngineFigures,
+): Record<string, number> {
+  const ratios = Object.entries(bareFirstPieceMs).flatMap(([nfe, bareMs]) => {
+    const firstAudioMs = idle[`stream, nfe ${nfe}`];
+    return firstAudioMs === undefined ? [] : [[nfe, Number((firstAudioMs / bareMs).toFixed(2))] as const];
+  });
+  return Object.fromEntries(ratios);
+}
+
 /** Streams that begin again as often as keeps the worker busy for the wanted share of the time. */
 async function measureUnderruns(service: ServiceProcess, streams: number, repeats: number) {
   const alone = await streamSentences(service, { text: textOf(0, 3), nfe: 16 });
@@ -170,6 +186,11 @@ function summary({ nfe, streams, shared, serial, sharedWallMs, serialWallMs }: R
     serialRealTimeFactor: serialWallMs / audioMs,
     /** Audio per second, shared / serial. */
     throughputRatio: serialWallMs / sharedWallMs,
+    /** First audio, shared / serial. */
+    firstAudioRatio: {
+      p50: firstAudio(shared).p50 / firstAudio(serial).p50,
+      p95: firstAudio(shared).p95 / firstAudio(serial).p95,
+    },
   };
 }
 
@@ -197,6 +218,7 @@ function printRound(round: Round): void {
     `${String(rest.streams).padStart(3)} streams, nfe ${rest.nfe}: first audio ` +
       `${sharedFirstAudioMs.p50}/${sharedFirstAudioMs.p95} ms shared, ` +
       `${serialFirstAudioMs.p50}/${serialFirstAudioMs.p95} ms one after another (p50/p95); ` +
-      `RTF ${rest.sharedRealTimeFactor.toFixed(3)}, throughput ratio ${rest.throughputRatio.toFixed(2)}`,
+      `RTF ${rest.sharedRealTimeFactor.toFixed(3)}, throughput ratio ${rest.throughputRatio.toFixed(2)}, ` +
+      `first audio ratio ${rest.firstAudioRatio.p50.toFixed(2)}/${rest.firstAudioRatio.p95.toFixed(2)}`,
   );
 }

@@ -2,6 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { readManifest } from "../../native/onnx/model-package.js";
 import { originOf } from "../save-result.js";
+import { evaluateLoudness, loudnessTable } from "./loudness.js";
 import { evaluateNonSpeech, nonSpeechTable } from "./nonspeech.js";
 import { MODELS } from "./paths.js";
 import { evaluateRecognition, type RecognitionReport, recognitionTable } from "./recognition.js";
@@ -10,11 +11,12 @@ import { evaluateSynthesis, type SynthesisReport, synthesisTable } from "./synth
 import { addVersion, type EvaluatedPackage, versionsTable, weightsOf } from "./versions.js";
 import { evaluateWordTimes, wordTimesTable } from "./word-times.js";
 
-const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [--sets kk-unseen,human] [--limit 20]
+const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [--sets kk-unseen,human] [--limit 20]
 
-Scores the models and prints Markdown tables; all parts but schedules and word-times when none is named. schedules compares
+Scores the models and prints Markdown tables; all parts but schedules, word-times and loudness when none is named. schedules compares
 ways of taking few solver steps and is only printed. word-times compares the word times of 40 spoken sentences with what the
-recogniser hears, through the whole service, and goes into bench/results/word-times.json. Sound is generated on the first run (needs
+recogniser hears, through the whole service, and goes into bench/results/word-times.json. loudness measures how equally loud pieces are,
+into bench/results/loudness.json; with --calibrate it fits the package's loudness.json instead, which is to be sealed then. Sound is generated on the first run (needs
 espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
@@ -22,7 +24,7 @@ figures of earlier weights stay beside the new ones. Non-speech goes through the
   --nfe            solver steps to speak with, 16,32
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
-const PARTS = ["recognition", "nonspeech", "synthesis", "schedules", "word-times"];
+const PARTS = ["recognition", "nonspeech", "synthesis", "schedules", "word-times", "loudness"];
 /** Between two such lines stand a card's tables. */
 const cardPlace = (name: string) => new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*(<!-- /${name} -->)`);
 
@@ -34,6 +36,7 @@ const { values, positionals } = parseArgs({
     sets: { type: "string", default: "" },
     limit: { type: "string" },
     nfe: { type: "string", default: "16,32" },
+    calibrate: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
@@ -68,6 +71,10 @@ async function evaluate(): Promise<void> {
   if (positionals.includes("schedules")) {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
     console.log(scheduleTable(await evaluateSchedules({ ...ids, limit })));
+  }
+  if (positionals.includes("loudness")) {
+    const { synthesizer: modelId, calibrate } = values;
+    console.log(loudnessTable(await evaluateLoudness({ modelId, limit, calibrate })));
   }
   if (positionals.includes("word-times")) console.log(wordTimesTable(await evaluateWordTimes(limit)));
 }

@@ -29,6 +29,19 @@ export function integratedLoudness(pcm: Float32Array, sampleRateHz: number): num
   return toLufs(mean(loud.filter((power) => toLufs(power) > gate)));
 }
 
+/** The standard's weight of a frequency, as a factor of power. */
+export function kWeight(frequencyHz: number, sampleRateHz: number): number {
+  const angle = (2 * Math.PI * frequencyHz) / sampleRateHz;
+  return powerAt(shelf(sampleRateHz), angle) * powerAt(highPass(sampleRateHz), angle);
+}
+
+function powerAt({ b, a }: Biquad, angle: number): number {
+  const power = (c0: number, c1: number, c2: number) =>
+    (c0 + c1 * Math.cos(angle) + c2 * Math.cos(2 * angle)) ** 2 +
+    (c1 * Math.sin(angle) + c2 * Math.sin(2 * angle)) ** 2;
+  return power(...b) / power(1, ...a);
+}
+
 function toLufs(power: number): number {
   return -0.691 + 10 * Math.log10(power);
 }

@@ -4,6 +4,7 @@ import { SpeechError } from "../../src/domain/errors.js";
 import { alignFrames } from "../../src/domain/synthesis/alignment.js";
 import { characterBounds } from "../../src/domain/synthesis/character-bounds.js";
 import { pulseTrain } from "../../src/domain/synthesis/excitation.js";
+import { type LoudnessModel, melLevelDb, pieceGain } from "../../src/domain/synthesis/loudness.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
 import { type PieceTrim, trimSilence } from "../../src/domain/synthesis/silence.js";
@@ -53,6 +54,8 @@ interface SynthesisParameters {
   readonly vocoderReach: number;
   /** A frame whose normalised log-mel has a lower mean is silent. */
   readonly silenceBelow: number;
+  /** Null in a package that says nothing about it: its pieces stay as loud as the model makes them. */
+  readonly loudness: LoudnessModel | null;
 }
 
 /** One window of a piece that is solved. */
@@ -96,6 +99,7 @@ export class FlowMatching {
       vocoder_context_frames: number;
       silence: { mel_mean_below: number };
     };
+    const loudness = "loudness" in model.manifest.files ? await readLoudness(model) : null;
     const graphs = {
       encoder: await loadGraph(model, ENCODER, options),
       condition: await loadGraph(model, CONDITION, options),
@@ -107,6 +111,7 @@ export class FlowMatching {
       noiseTemperature: settings.noise_temperature,
       vocoderReach: settings.vocoder_context_frames,
       silenceBelow: settings.silence.mel_mean_below,
+      loudness,
     };
     return new FlowMatching({ manifest: model.manifest, graphs, symbols, parameters });
   }
@@ -157,6 +162,7 @@ export class FlowMatching {
       x: padRows(noise, patches, PATCH_FRAMES * this.manifest.melBins),
       stepsDone: 0,
       trim: null,
+      gain: null,
       sources: null,
     };
   }
@@ -191,6 +197,12 @@ export class FlowMatching {
     return characterBounds(piece.durations, this.trimOf(piece), this.manifest.hopSamples);
   }
 
+  /** What the samples of a solved piece are multiplied with, so that all pieces are equally loud. */
+  gainOf(piece: SolverPiece): number {
+    piece.gain ??= this.#gainOf(piece);
+    return piece.gain;
+  }
+
   /** The window of a solved piece that begins at frame `start`; see `vocoderWindow`. */
   windowOf(piece: SolverPiece, start: number, isAwaited: boolean): VocoderWindow {
     const { stop } = this.trimOf(piece);
@@ -199,7 +211,7 @@ export class FlowMatching {
   }
 
   /**
-   * Samples of windows that are all given the same number of frames, faded where they are an end of their piece.
+   * Samples of windows that are all given the same number of frames, at their piece's level, faded where they are an end of it.
    * @returns `[(end - start) * hopSamples]` for each, about -1 to 1
    */
   async vocode(windows: readonly WindowOfPiece[]): Promise<Float32Array[]> {
@@ -246,6 +258,8 @@ export class FlowMatching {
       const from = (row * frames + window.start - window.contextStart) * hopSamples;
       const part = samples.subarray(from, from + (window.end - window.start) * hopSamples);
       const { start, stop } = this.trimOf(piece);
+      const gain = this.gainOf(piece);
+      for (let i = 0; i < part.length; i++) part[i] = part[i]! * gain;
       fadeEnds(part, {
         offset: (window.start - start) * hopSamples,
         pieceSamples: (stop - start) * hopSamples,
@@ -275,6 +289,14 @@ export class FlowMatching {
   /** Frees the graphs' memory; nothing may be run afterwards. */
   async release(): Promise<void> {
     for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
+  }
+
+  #gainOf(piece: SolverPiece): number {
+    const { loudness } = this.#parameters;
+    if (loudness === null) return 1;
+    const { hopSamples, sampleRateHz } = this.manifest;
+    const levelDb = melLevelDb(piece.x, this.trimOf(piece), loudness, hopSamples / sampleRateHz);
+    return pieceGain(levelDb, piece.job.voice, loudness);
   }
 
   async #run(graph: keyof Graphs, feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType> {
@@ -307,4 +329,21 @@ export class FlowMatching {
 
 async function readJson(model: ModelPackage, file: string): Promise<unknown> {
   return JSON.parse(new TextDecoder().decode(await readPackageFile(model, file)));
+}
+
+/** @throws {SpeechError} `MODEL_BROKEN` */
+async function readLoudness(model: ModelPackage<SynthesizerManifest>): Promise<LoudnessModel> {
+  const loudness = (await readJson(model, "loudness")) as LoudnessModel;
+  const { melBins, id } = model.manifest;
+  const broken = (rule: string) => new SpeechError("MODEL_BROKEN", `Cannot load ${id}: ${rule}`);
+  for (const field of ["slopes", "intercepts"] as const) {
+    const values = loudness[field];
+    if (!Array.isArray(values) || values.length !== melBins || !values.every(Number.isFinite)) {
+      throw broken(`${field} of its loudness must be ${melBins} numbers`);
+    }
+  }
+  for (const field of ["targetLufs", "ceiling"] as const) {
+    if (!Number.isFinite(loudness[field])) throw broken(`${field} of its loudness must be a number`);
+  }
+  return loudness;
 }

@@ -25,6 +25,8 @@ export interface SolverPiece {
   stepsDone: number;
   /** Known when all steps are done. */
   trim: PieceTrim | null;
+  /** What its samples are multiplied with; known when all steps are done. */
+  gain: number | null;
   /** `[frames * hopSamples]` each; drawn when the first window is vocoded. */
   sources: { readonly excitation: Float32Array; readonly noise: Float32Array } | null;
 }
