@@ -61,6 +61,7 @@ export class HoldJournal {
 
   /** Written before this returns. */
   note(id: string, units: number): void {
+    if (this.#holds(id, units)) return;
     this.#put(id, units);
     this.#write();
   }
@@ -86,6 +87,13 @@ export class HoldJournal {
     this.#write();
     if (this.#file !== null) closeSync(this.#file);
     this.#file = null;
+  }
+
+  /** Whether the file says so already. */
+  #holds(id: string, units: number): boolean {
+    const cell = this.#cells.get(id);
+    if (cell === undefined || this.#dirty !== null || this.#isFailing) return false;
+    return this.#bytes.readBigUInt64LE(cell * CELL_BYTES + ID_BYTES) === BigInt(units);
   }
 
   #put(id: string, units: number): void {

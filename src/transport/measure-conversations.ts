@@ -51,6 +51,8 @@ function measureSynthesis(
     sampleRateHz,
     chunks,
     charge: () => conversation.charge(),
+    sentence: conversation.sentence,
+    answer: conversation.answer,
     complete: () => conversation.complete(),
     stop: (reason) => conversation.stop(reason),
   };
@@ -72,6 +74,7 @@ function measureTranscription(
   transcript.catch(() => {});
   return {
     transcript,
+    answer: conversation.answer,
     complete: () => conversation.complete(),
     stop: (reason) => conversation.stop(reason),
   };

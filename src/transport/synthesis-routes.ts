@@ -64,7 +64,7 @@ export async function answerWithWav(exchange: Exchange, conversation: SynthesisC
     "content-length": String(wav.length),
     ...charsHeader(conversation),
   });
-  await exchange.end(wav);
+  await exchange.end(wav, conversation.answer);
   conversation.complete();
 }
 
@@ -86,7 +86,8 @@ async function answerWithFrames(exchange: Exchange, conversation: SynthesisConve
       await conversation.charge();
       start();
     }
-    await exchange.write(encodeWavFrame(writeWav(pcm, conversation.sampleRateHz)));
+    const frame = encodeWavFrame(writeWav(pcm, conversation.sampleRateHz));
+    await exchange.write(frame, conversation.sentence);
   }
   if (exchange.status === null) start();
   await exchange.end();
