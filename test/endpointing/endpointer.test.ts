@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   type EndpointEvent,
   Endpointer,
   type EndpointerOptions,
   pauseFramesFor,
 } from "../../src/domain/endpointing/endpointer.js";
+import * as fc from "../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
 const PROBABILITY: Readonly<Record<string, number>> = { "#": 0.9, ".": 0.05, "~": 0.4 };
