@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { BLOCK_FRAMES, FrameRows } from "../../../native/worker/frame-rows.js";
 import { StatePool } from "../../../native/worker/state-pool.js";
+import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
 
