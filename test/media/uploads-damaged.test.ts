@@ -55,7 +55,7 @@ after(() => canaries.close());
 test("the canaries see whoever comes near them", async () => {
   const own = await setCanaries(await temporaryFolder());
   const children = await withoutNameSpaces(async () => new LimitedChildren());
-  const limits = { cpuSeconds: 10, wallMs: 10_000, memoryBytes: 1 << 30, fileBytes: 1 << 20 };
+  const limits = { cpuSeconds: 10, wallMs: 60_000, memoryBytes: 1 << 30, fileBytes: 1 << 20 };
   const never = new AbortController().signal;
   assert.equal(own.isPipeOpen(), false);
   const abort = new AbortController();
