@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ErrorCode, SpeechError } from "../domain/errors.js";
+import { brokenPauseRule } from "../domain/text/pause-marks.js";
 import {
   body,
   boolean,
@@ -63,7 +64,9 @@ export function textField(name: string) {
       minLength: 1,
       maxLength: LONGEST_TEXT,
       examples: ["Сәлеметсіз бе!"],
-      description: `Text to speak, at most ${LONGEST_TEXT} Unicode code points`,
+      description:
+        `Text to speak, at most ${LONGEST_TEXT} Unicode code points. \`[pause 500ms]\` and \`[pause 1.5s]\` are silence of that ` +
+        "length, up to 10 s each and 120 s together",
     });
 }
 
@@ -92,7 +95,10 @@ function brokenTextRule(
     return { code: "INVALID_REQUEST", message };
   }
   const codePoints = countCodePoints(text);
-  if (codePoints <= LONGEST_TEXT) return null;
-  const message = `${name} must be at most ${LONGEST_TEXT} characters, received ${codePoints}`;
-  return { code: "TEXT_TOO_LONG", message };
+  if (codePoints > LONGEST_TEXT) {
+    const message = `${name} must be at most ${LONGEST_TEXT} characters, received ${codePoints}`;
+    return { code: "TEXT_TOO_LONG", message };
+  }
+  const brokenPause = brokenPauseRule(text);
+  return brokenPause === null ? null : { code: "INVALID_REQUEST", message: `${name}: ${brokenPause}` };
 }
