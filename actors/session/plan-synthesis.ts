@@ -108,10 +108,11 @@ function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean): num
  * The model was trained on text that ends like a sentence; a piece cut at a clause keeps its comma. A sentence that a pause
  * mark interrupts goes on after it.
  */
-function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): string[] {
+function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): SpokenPiece[] {
   const isInterrupted = markedMs !== null && !isLast;
-  return pieces.map(({ text }, index) => {
-    if (/[.!?,;:—]$/.test(text)) return text;
-    return isInterrupted && index === pieces.length - 1 ? `${text},` : `${text}.`;
+  return pieces.map((piece, index) => {
+    if (/[.!?,;:—]$/.test(piece.text)) return piece;
+    const mark = isInterrupted && index === pieces.length - 1 ? "," : ".";
+    return { ...piece, text: piece.text + mark };
   });
 }

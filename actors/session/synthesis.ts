@@ -1,6 +1,8 @@
 import { asSpeechError, type SpeechError } from "../../src/domain/errors.js";
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import type { Urgency } from "../../src/domain/synthesis/urgency.js";
+import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
+import type { SpokenPiece } from "../../src/domain/text/spoken-sentences.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
 import { Actor } from "../kernel/actor.js";
@@ -15,7 +17,7 @@ import {
 
 /** One sentence to be delivered as a whole; its pieces are spoken one after another. */
 export interface PlannedSentence {
-  readonly pieces: readonly string[];
+  readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
   /** Silence before the sentence; none when absent. */
   readonly leadSamples?: number;
   /** Silence after the sentence. */
@@ -139,10 +141,12 @@ export class SynthesisSession implements UnbilledSynthesis {
     const { pieces, leadSamples = 0, pauseSamples } = this.#plan.sentences[index]!;
     const samplesBefore = this.#samplesMade;
     let silenceSamples = leadSamples;
+    const words: SaidWord[] = [];
     try {
-      for (const [at, spokenText] of pieces.entries()) {
-        const job = { ...this.#plan.voicing, spokenText };
-        await this.#options.synthesizer.speak(job, this.#abort.signal, {
+      for (const [at, piece] of pieces.entries()) {
+        const job = { ...this.#plan.voicing, spokenText: piece.text };
+        const startSample = this.#samplesMade - samplesBefore + silenceSamples;
+        const { characterBounds } = await this.#options.synthesizer.speak(job, this.#abort.signal, {
           urgency: this.#urgency(samplesBefore),
           onPcm: (pcm) => {
             // Not sooner: until there is speech, a failure can still be told by its status.
@@ -151,17 +155,20 @@ export class SynthesisSession implements UnbilledSynthesis {
             this.#tellMade(pcm);
           },
         });
-        if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(spokenText));
+        if (characterBounds !== null) words.push(...saidWords(piece, characterBounds, startSample));
+        if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(piece.text));
       }
-      this.#tellMade(new Int16Array(pauseSamples), { endsSentence: true });
+      this.#tellMade(new Int16Array(pauseSamples), words);
     } catch (error) {
       this.#actor.tell({ type: "failed", error: asSpeechError(error) });
     }
   }
 
-  #tellMade(pcm: Int16Array, { endsSentence = false } = {}): void {
+  /** @param words of the sentence that ends with these samples */
+  #tellMade(pcm: Int16Array, words?: readonly SaidWord[]): void {
     this.#samplesMade += pcm.length;
-    this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence });
+    const endsSentence = words !== undefined;
+    this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence, words });
     this.#actor.tell({ type: "made", endsSentence });
   }
 
