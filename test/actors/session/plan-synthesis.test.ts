@@ -56,8 +56,14 @@ test("speech goes on after a pause inside a sentence, and its characters are bil
   const text = "Қайырлы таң [pause 500ms] достар [pause 1s]";
   const plan = planOf(text);
   assert.deepEqual(
-    plan.sentences.map(({ pieces }) => pieces),
+    plan.sentences.map(({ pieces }) => pieces.map((piece) => piece.text)),
     [["қайырлы таң,"], ["достар."]],
+  );
+  assert.deepEqual(
+    plan.sentences.flatMap(({ pieces }) =>
+      pieces.flatMap(({ words }) => words.map((w) => text.slice(w.start, w.end))),
+    ),
+    ["Қайырлы", "таң", "достар"],
   );
   assert.equal(plan.billedCharacters, countCodePoints(text));
   assert.deepEqual(
