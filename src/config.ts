@@ -53,6 +53,8 @@ export interface Config {
   readonly keyPepper: string | null;
   /** Disk space for long answers that may be asked for again under their idempotency key. */
   readonly keptAnswersBytes: number;
+  /** Memory for finished sentences that may be asked for again; 0 keeps none. */
+  readonly sentenceCacheBytes: number;
   /** Prices of use, as fractions of whole numbers. */
   readonly tariffs: Tariffs;
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
@@ -121,6 +123,9 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         highest: 1_000_000,
         otherwise: 1_024,
       }),
+    sentenceCacheBytes:
+      2 ** 20 *
+      integer("SENTENCE_CACHE_MB", read("SENTENCE_CACHE_MB"), { lowest: 0, highest: 100_000, otherwise: 64 }),
     tariffs: Object.freeze({
       synthesis: tariff("TARIFF_SYNTHESIS", read("TARIFF_SYNTHESIS"), DEFAULT_TARIFFS.synthesis),
       file: tariff("TARIFF_FILE", read("TARIFF_FILE"), DEFAULT_TARIFFS.file),

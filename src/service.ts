@@ -9,6 +9,7 @@ import {
   ResidentSynthesizer,
   ResidentTranscriber,
 } from "../actors/engine/resident-ports.js";
+import { CachingSynthesizer, SentenceCache } from "../actors/engine/sentence-cache.js";
 import { SynthesisEngine } from "../actors/engine/synthesis-engine.js";
 import { TranscriptionEngine } from "../actors/engine/transcription-engine.js";
 import { BilledSynthesis } from "../actors/session/billed-synthesis.js";
@@ -34,7 +35,6 @@ import { consoleApi } from "./console/api.js";
 import { pageRoutes } from "./console/pages-routes.js";
 import { TemporaryKeys } from "./console/temporary-keys.js";
 import { SpeechError } from "./domain/errors.js";
-import type { Tariffs } from "./domain/usage/tariff.js";
 import { AddressPolicy } from "./fetching/address-policy.js";
 import { UrlFetcher } from "./fetching/url-fetcher.js";
 import { ThreadedFront } from "./front-threads/threaded-front.js";
@@ -105,7 +105,7 @@ export async function startService({ config, log, allowFaults = false }: Service
     const conversations = makeConversations({
       engines,
       meter,
-      tariffs: config.tariffs,
+      config,
       packages,
       alphabet,
       spoolFolder,
@@ -293,25 +293,30 @@ function liveObserver(metrics: Metrics): LiveObserver {
 function makeConversations(parts: {
   engines: Engines;
   meter: UsageMeter;
-  tariffs: Tariffs;
+  config: Config;
   packages: readonly ModelPackage[];
   alphabet: ReadonlySet<string>;
   spoolFolder: string;
   metrics: Metrics;
   log: Log;
 }): Conversations {
-  const { engines, meter, tariffs, packages, alphabet, spoolFolder, metrics, log } = parts;
+  const { engines, meter, config, packages, alphabet, spoolFolder, metrics, log } = parts;
+  const { tariffs } = config;
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
   const { transcription, decoder, synthesis } = engines;
   const recognizer = engines.recognizer.manifest;
   const live = new ResidentLiveDecoder(engines.live);
+  const cache = sentenceCacheFor(engines.synthesizer, config, metrics);
   const meterOf = ({ paid }: Caller) => (paid === undefined ? meter : new PrepaidMeter(meter, tariffs, paid));
   return {
     models,
     alphabet,
     requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
     synthesis: (caller, request, delivery) => {
-      const synthesizer = new ResidentSynthesizer(synthesis, systemClock, caller.onModelWait);
+      const model = new ResidentSynthesizer(synthesis, systemClock, caller.onModelWait);
+      // How soon an answer comes would tell what others have had spoken: each organization hears its own.
+      const synthesizer =
+        cache === null ? model : new CachingSynthesizer(model, cache, caller.identity.organizationId);
       const plan = planSynthesis(request, models);
       const { droppedCharacters } = plan;
       if (droppedCharacters > 0) {
@@ -343,6 +348,20 @@ function makeConversations(parts: {
         onEnded: () => {},
       }),
   };
+}
+
+/** The manifest names every file of the weights by its hash. */
+function sentenceCacheFor(
+  manifest: SynthesizerManifest,
+  { sentenceCacheBytes }: Config,
+  metrics: Metrics,
+): SentenceCache | null {
+  if (sentenceCacheBytes === 0) return null;
+  return new SentenceCache({
+    weights: JSON.stringify(manifest),
+    capacityBytes: sentenceCacheBytes,
+    observer: metrics.observeSentenceCache,
+  });
 }
 
 /** Says once which search finals come from; the workers choose in the same way. */

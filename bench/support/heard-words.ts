@@ -1,6 +1,7 @@
 import type { DauysClient } from "../../src/client/node.js";
-import type { SpeechRequest } from "../../src/client/types.js";
+import type { SpeechRequest, SpeechWord } from "../../src/client/types.js";
 import { normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
+import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 
 /** One word's times as the synthesizer tells them, less those that the recogniser hears in its audio. */
 export interface HeardWord {
@@ -17,7 +18,19 @@ export interface HeardSpeech {
   readonly wordCount: number;
   /** Those of them that were understood. */
   readonly heard: readonly HeardWord[];
+  /**
+   * Seconds from the first sound, known from the audio itself, to where the recogniser hears the first word begin: its letters
+   * come out after they are spoken. Null when it did not understand that word.
+   */
+  readonly onsetLateness: number | null;
+  readonly words: readonly SpeechWord[];
+  readonly samples: Float32Array;
 }
+
+const SAMPLE_RATE_HZ = 24_000;
+/** Length of a step in which sound is looked for, and how far below the loudest one it still is sound. */
+const STEP_SECONDS = 0.01;
+const SOUND_DB = -30;
 
 interface Timed {
   readonly word: string;
@@ -31,7 +44,13 @@ export async function hearWords(client: DauysClient, request: SpeechRequest): Pr
   const { words: heard = [] } = await client.transcribe(wav, { timestamps: true });
   const told = words.filter(({ spoken }) => spoken === undefined);
   const pairs = commonWords(told.map(scored), heard.map(scored));
+  const samples = new WavSampleReader(wav.length).push(wav);
+  const [first] = pairs;
+  const isFirst = first !== undefined && first[0].start === words[0]?.start;
   return {
+    words,
+    samples,
+    onsetLateness: isFirst ? first[1].start - onsetSeconds(samples, SAMPLE_RATE_HZ) : null,
     text: request.text,
     wordCount: told.length,
     heard: pairs.map(([mine, theirs]) => ({
@@ -40,6 +59,21 @@ export async function hearWords(client: DauysClient, request: SpeechRequest): Pr
       endDifference: mine.end - theirs.end,
     })),
   };
+}
+
+/** The median lateness of the recogniser over all sentences, in seconds: its own, whoever speaks. */
+export function recognizerLateness(spoken: readonly Pick<HeardSpeech, "onsetLateness">[]): number {
+  const all = spoken.flatMap(({ onsetLateness }) => (onsetLateness === null ? [] : [onsetLateness]));
+  return all.toSorted((a, b) => a - b)[all.length >> 1] ?? Number.NaN;
+}
+
+function onsetSeconds(samples: Float32Array, sampleRateHz: number): number {
+  const step = Math.round(STEP_SECONDS * sampleRateHz);
+  const powers = Array.from({ length: Math.floor(samples.length / step) }, (_, i) =>
+    samples.subarray(i * step, (i + 1) * step).reduce((sum, sample) => sum + sample * sample, 0),
+  );
+  const floor = Math.max(...powers) * 10 ** (SOUND_DB / 10);
+  return powers.findIndex((power) => power > floor) * STEP_SECONDS;
 }
 
 function scored<T extends Timed>({ word, start, end }: T): Timed {

@@ -54,6 +54,8 @@ export async function startServiceProcess(
       LOG_LEVEL: "warn",
       // The development organization lives on its free grant: measurements are not to meet its limits.
       ...PAID_LIMITS,
+      // Tests and benches say the same sentences again and again to see the model at work.
+      SENTENCE_CACHE_MB: "0",
       ...environment,
     },
     stdio: ["ignore", "pipe", "pipe"],

@@ -77,6 +77,27 @@ export class Metrics {
     },
     pieces: (count: number) => this.ttsPieces.set(count),
   };
+  readonly ttsCacheHits = new Counter({
+    name: "tts_cache_hits_total",
+    help: "Pieces of text that were still there from an earlier request and not made again",
+    ...this.#own,
+  });
+  readonly ttsCacheMisses = new Counter({
+    name: "tts_cache_misses_total",
+    help: "Pieces of text that were looked for among finished ones and had to be made",
+    ...this.#own,
+  });
+  readonly ttsCacheBytes = new Gauge({
+    name: "tts_cache_bytes",
+    help: "Memory that finished pieces take",
+    ...this.#own,
+  });
+  /** What the cache of finished sentences tells. */
+  readonly observeSentenceCache = {
+    hit: () => this.ttsCacheHits.inc(),
+    missed: () => this.ttsCacheMisses.inc(),
+    holds: (bytes: number) => this.ttsCacheBytes.set(bytes),
+  };
   readonly textDroppedCharacters = new Counter({
     name: "text_dropped_characters_total",
     help: "Characters of texts to speak that have no reading and were dropped",

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readMetrics, risen } from "../../bench/support/operator-metrics.js";
+import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { dauys } from "../cli/support.js";
+
+const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
+const CREDITS = Math.ceil(([...TEXT].length * 2) / 5);
+const FREE_CREDITS = 25_000;
+const IDLE_WITHIN_MS = 20_000;
+
+async function speak(service: ServiceProcess, path = "/v1/tts?timestamps=true"): Promise<Buffer> {
+  const answer = await fetch(service.url + path, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: TEXT, nfe: 8 }),
+  });
+  assert.equal(answer.status, 200);
+  assert.equal(answer.headers.get("x-svc-chars"), String([...TEXT].length));
+  return Buffer.from(await answer.arrayBuffer());
+}
+
+test("a sentence that was spoken before is the same to the last byte, charged, and needs no model", async () => {
+  const bare = await startServiceProcess();
+  const [made, madeStream] = [await speak(bare), await speak(bare, "/v1/tts/stream")];
+  assert.equal(await bare.stop(), 0);
+  const operatorPort = await freePort();
+  const service = await startServiceProcess({
+    SENTENCE_CACHE_MB: "8",
+    MODEL_IDLE_S: "1",
+    OPERATOR_PORT: String(operatorPort),
+  });
+  try {
+    const before = await readMetrics(operatorPort);
+    assert.deepEqual(await speak(service), made);
+    const first = await readMetrics(operatorPort);
+    assert.deepEqual(
+      [risen(before, first, "tts_cache_misses_total"), first.get("tts_cache_hits_total")],
+      [2, 0],
+    );
+    await untilReleased(operatorPort);
+    assert.deepEqual(await speak(service), made);
+    assert.deepEqual(await speak(service, "/v1/tts/stream"), madeStream);
+    const again = await readMetrics(operatorPort);
+    assert.equal(risen(first, again, "tts_cache_hits_total"), 4);
+    assert.equal(risen(first, again, "tts_cache_misses_total"), 0);
+    assert.equal(risen(first, again, "tts_model_runs_total"), 0);
+    assert.equal(risen(first, again, "model_loads_total"), 0, "nothing was loaded for them");
+    const bytes = again.get("tts_cache_bytes") ?? 0;
+    assert.ok(bytes > 50_000 && bytes < 8 * 2 ** 20, `${bytes} bytes`);
+    const env = { DATA_DIR: service.dataDir };
+    const { stdout } = await dauys(["ledger", "org_development", "--json"], { env });
+    assert.equal((JSON.parse(stdout) as { balance: number }).balance, FREE_CREDITS - 3 * CREDITS);
+  } finally {
+    assert.equal(await service.stop(), 0, service.output());
+  }
+});
+
+async function untilReleased(operatorPort: number): Promise<void> {
+  const deadlineMs = performance.now() + IDLE_WITHIN_MS;
+  while (performance.now() < deadlineMs) {
+    if ((await readMetrics(operatorPort)).get("model_loaded") === 0) return;
+    await sleep(100);
+  }
+  assert.fail("the models were not released");
+}
