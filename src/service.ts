@@ -375,6 +375,8 @@ function toCatalogModel(manifest: ModelManifest): CatalogModel {
       ? manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }))
       : [],
     default_voice: isSynthesis ? manifest.defaultVoice : "",
+    // Public families give sound alone: their graphs keep the durations to themselves.
+    tells_word_times: isSynthesis && manifest.family === "flow-matching",
   };
 }
 

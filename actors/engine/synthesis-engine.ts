@@ -260,7 +260,9 @@ export class SynthesisEngine implements Synthesizer {
     lane.running.delete(pending.id);
     if (answer.type === "spoken") {
       const pcm = concatenatePcm(pending.parts);
-      this.#settle(pending, () => pending.resolve({ pcm, sampleRateHz: this.#options.sampleRateHz }));
+      const { sampleRateHz } = this.#options;
+      const { characterBounds } = answer;
+      this.#settle(pending, () => pending.resolve({ pcm, sampleRateHz, characterBounds }));
     } else {
       this.#settle(pending, () => pending.reject(new SpeechError(answer.code, answer.message)));
     }

@@ -1,4 +1,5 @@
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
+import type { SaidWord } from "../../src/domain/synthesis/word-times.js";
 import type { UsageKind } from "../../src/domain/usage/tariff.js";
 import type { Paid } from "../../src/ports/idempotency.js";
 import type { KeyIdentity } from "../../src/ports/key-store.js";
@@ -29,6 +30,8 @@ export interface SpeechChunk {
   readonly pcm: Int16Array;
   readonly sampleRateHz: number;
   readonly endsSentence: boolean;
+  /** Only where a sentence ends: its words, if the model tells when it says them. Samples count from the sentence's first. */
+  readonly words?: readonly SaidWord[] | undefined;
 }
 
 /** A synthesis in progress. */
@@ -101,6 +104,8 @@ export interface CatalogModel {
   readonly sample_rate: number;
   readonly voices: readonly CatalogVoice[];
   readonly default_voice: string;
+  /** Of a model that speaks: it tells when it says each word. */
+  readonly tells_word_times: boolean;
 }
 
 /** Everything the transport may start. Made by `main.ts` out of session actors and engines. */

@@ -66,7 +66,8 @@ function planSentences(
     if (pieces.length === 0) continue;
     const pauseMs = /\n\s*$/.test(written) ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
     const pauseSamples = Math.round((pauseMs / 1_000) * sampleRateHz);
-    sentences.push({ pieces: pieces.map((piece) => closed(piece.text)), pauseSamples, charactersThrough });
+    const closedPieces = pieces.map((piece) => ({ ...piece, text: closed(piece.text) }));
+    sentences.push({ pieces: closedPieces, pauseSamples, charactersThrough });
   }
   return sentences;
 }

@@ -1,6 +1,8 @@
 import { asSpeechError, type SpeechError } from "../../src/domain/errors.js";
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import type { Urgency } from "../../src/domain/synthesis/urgency.js";
+import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
+import type { SpokenPiece } from "../../src/domain/text/spoken-sentences.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
 import { Actor } from "../kernel/actor.js";
@@ -15,7 +17,7 @@ import {
 
 /** One sentence to be delivered as a whole; its pieces are spoken one after another. */
 export interface PlannedSentence {
-  readonly pieces: readonly string[];
+  readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
   /** Silence after the sentence. */
   readonly pauseSamples: number;
   /** Billed characters from the start of the text to the end of this sentence. */
@@ -136,25 +138,30 @@ export class SynthesisSession implements UnbilledSynthesis {
   async #speakSentence(index: number): Promise<void> {
     const { pieces, pauseSamples } = this.#plan.sentences[index]!;
     const samplesBefore = this.#samplesMade;
+    const words: SaidWord[] = [];
     try {
-      for (const [at, spokenText] of pieces.entries()) {
-        const job = { ...this.#plan.voicing, spokenText };
-        await this.#options.synthesizer.speak(job, this.#abort.signal, {
+      for (const [at, piece] of pieces.entries()) {
+        const job = { ...this.#plan.voicing, spokenText: piece.text };
+        const startSample = this.#samplesMade - samplesBefore;
+        const { characterBounds } = await this.#options.synthesizer.speak(job, this.#abort.signal, {
           urgency: this.#urgency(samplesBefore),
           onPcm: (pcm) => this.#tellMade(pcm),
         });
-        if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(spokenText));
+        if (characterBounds !== null) words.push(...saidWords(piece, characterBounds, startSample));
+        if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(piece.text));
       }
       const isLast = index === this.#plan.sentences.length - 1;
-      this.#tellMade(new Int16Array(isLast ? 0 : pauseSamples), { endsSentence: true });
+      this.#tellMade(new Int16Array(isLast ? 0 : pauseSamples), words);
     } catch (error) {
       this.#actor.tell({ type: "failed", error: asSpeechError(error) });
     }
   }
 
-  #tellMade(pcm: Int16Array, { endsSentence = false } = {}): void {
+  /** @param words of the sentence that ends with these samples */
+  #tellMade(pcm: Int16Array, words?: readonly SaidWord[]): void {
     this.#samplesMade += pcm.length;
-    this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence });
+    const endsSentence = words !== undefined;
+    this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence, words });
     this.#actor.tell({ type: "made", endsSentence });
   }
 

@@ -8,11 +8,13 @@ import { evaluateRecognition, type RecognitionReport, recognitionTable } from ".
 import { evaluateSchedules, scheduleTable } from "./schedules.js";
 import { evaluateSynthesis, type SynthesisReport, synthesisTable } from "./synthesis.js";
 import { addVersion, type EvaluatedPackage, versionsTable, weightsOf } from "./versions.js";
+import { evaluateWordTimes, wordTimesTable } from "./word-times.js";
 
-const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [--sets kk-unseen,human] [--limit 20]
+const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [--sets kk-unseen,human] [--limit 20]
 
-Scores the models and prints Markdown tables; all parts but schedules when none is named. schedules compares ways of taking
-few solver steps and is only printed. Sound is generated on the first run (needs
+Scores the models and prints Markdown tables; all parts but schedules and word-times when none is named. schedules compares
+ways of taking few solver steps and is only printed. word-times compares the word times of 40 spoken sentences with what the
+recogniser hears, through the whole service, and goes into bench/results/word-times.json. Sound is generated on the first run (needs
 espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
@@ -20,7 +22,7 @@ figures of earlier weights stay beside the new ones. Non-speech goes through the
   --nfe            solver steps to speak with, 16,32
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
-const PARTS = ["recognition", "nonspeech", "synthesis", "schedules"];
+const PARTS = ["recognition", "nonspeech", "synthesis", "schedules", "word-times"];
 /** Between two such lines stand a card's tables. */
 const cardPlace = (name: string) => new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*(<!-- /${name} -->)`);
 
@@ -67,6 +69,7 @@ async function evaluate(): Promise<void> {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
     console.log(scheduleTable(await evaluateSchedules({ ...ids, limit })));
   }
+  if (positionals.includes("word-times")) console.log(wordTimesTable(await evaluateWordTimes(limit)));
 }
 
 /** Prints a report; a whole one goes into the package: `evaluation.json`, and its tables into `CARD.md`. */

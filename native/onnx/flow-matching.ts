@@ -2,6 +2,7 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { fadeEnds } from "../../src/domain/audio/fade.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import { alignFrames } from "../../src/domain/synthesis/alignment.js";
+import { characterBounds } from "../../src/domain/synthesis/character-bounds.js";
 import { pulseTrain } from "../../src/domain/synthesis/excitation.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
@@ -130,7 +131,8 @@ export class FlowMatching {
       voice,
       log_speed: new Tensor("float32", [Math.log(job.speed)], [1]),
     });
-    const { frames, frameToToken, position } = alignFrames(encoded["log_duration"]!.data as Float32Array);
+    const logDurations = encoded["log_duration"]!.data as Float32Array;
+    const { frames, frameToToken, position, durations } = alignFrames(logDurations);
     const conditioned = await this.#run("condition", {
       hidden: encoded["hidden"]!,
       frame_to_token: new Tensor("int64", frameToToken, [1, frames]),
@@ -147,6 +149,7 @@ export class FlowMatching {
       voiceIndex: BigInt(voiceIndex),
       frames,
       patches,
+      durations,
       condition: padRows(condition.data as Float32Array, patches, condition.dims[2]!),
       f0: conditioned["f0"]!.data as Float32Array,
       voicing: conditioned["voicing"]!.data as Float32Array,
@@ -181,6 +184,11 @@ export class FlowMatching {
     const mel = piece.x.subarray(0, piece.frames * melBins);
     piece.trim ??= trimSilence(mel, melBins, this.#parameters.silenceBelow);
     return piece.trim;
+  }
+
+  /** Where in the samples of a solved piece its characters are said; see `SynthesizedPiece`. */
+  characterBoundsOf(piece: SolverPiece): Int32Array {
+    return characterBounds(piece.durations, this.trimOf(piece), this.manifest.hopSamples);
   }
 
   /** The window of a solved piece that begins at frame `start`; see `vocoderWindow`. */

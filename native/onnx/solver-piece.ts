@@ -12,6 +12,8 @@ export interface SolverPiece {
   readonly voiceIndex: bigint;
   readonly frames: number;
   readonly patches: number;
+  /** Frames of each token: begin mark, characters, end mark. */
+  readonly durations: Int32Array;
   /** `[paddedPatches(patches), condition width]`, zero beyond `patches`. */
   readonly condition: Float32Array;
   readonly f0: Float32Array;

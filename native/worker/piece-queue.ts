@@ -82,7 +82,7 @@ export class PieceQueue {
         await checkpoint();
         await this.#sink.pcm(jobId, samples.subarray(start, start + PART_SAMPLES));
       }
-      this.#sink.spoken(jobId);
+      this.#sink.spoken(jobId, null);
     } catch (error) {
       this.#sink.gaveUp(jobId, asSpeechError(error));
     } finally {

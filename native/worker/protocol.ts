@@ -4,7 +4,7 @@ import type { ErrorCode } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 
 /** Both sides check it: a worker of another build must not be talked to. */
-export const PROTOCOL_VERSION = 1;
+export const PROTOCOL_VERSION = 2;
 
 /** Handed to every worker at birth. */
 export interface WorkerData {
@@ -125,7 +125,8 @@ export type FromSynthesisWorker =
   | WorkerStatus
   /** The next `sampleCount` samples of the worker's ring are this job's. */
   | { readonly type: "pcm"; readonly jobId: number; readonly sampleCount: number }
-  | { readonly type: "spoken"; readonly jobId: number }
+  /** All of it is in the ring; `characterBounds` as in `SynthesizedPiece`. */
+  | { readonly type: "spoken"; readonly jobId: number; readonly characterBounds: Int32Array | null }
   | { readonly type: "gave-up"; readonly jobId: number; readonly code: ErrorCode; readonly message: string };
 
 /** Tasks of the file workers' pool. */

@@ -18,7 +18,8 @@ import { SYNTHESIS_CELL } from "./protocol.js";
 export interface SolverSink {
   /** The next samples of the job; settles when there is room for more. */
   pcm(jobId: number, samples: Int16Array): Promise<void>;
-  spoken(jobId: number): void;
+  /** @param characterBounds see `SynthesizedPiece` */
+  spoken(jobId: number, characterBounds: Int32Array | null): void;
   gaveUp(jobId: number, error: SpeechError): void;
 }
 
@@ -136,7 +137,8 @@ export class SharedSolver {
     await this.#sendSamples(flight, samples);
     if (sentFrames < stop) return;
     await this.#sendSamples(flight, this.#silence(silentFramesAfter));
-    if (this.#flights.delete(flight.jobId)) this.#sink.spoken(flight.jobId);
+    if (!this.#flights.delete(flight.jobId)) return;
+    this.#sink.spoken(flight.jobId, this.#model.characterBoundsOf(flight.piece!));
   }
 
   async #sendSamples({ jobId }: Flight, samples: Float32Array): Promise<void> {

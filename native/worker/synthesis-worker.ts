@@ -34,7 +34,7 @@ async function start(): Promise<void> {
     cells: new Int32Array(data.cells),
     sink: {
       pcm: sendPcm,
-      spoken: (jobId) => post({ type: "spoken", jobId }),
+      spoken: (jobId, characterBounds) => post({ type: "spoken", jobId, characterBounds }),
       gaveUp: (jobId, { code, message }) => post({ type: "gave-up", jobId, code, message }),
     },
   });

@@ -3,7 +3,7 @@ import { LiveConnector } from "./live-connector.js";
 import type { LiveOptions } from "./live-options.js";
 import { LiveTranscription } from "./live-transcription.js";
 import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
-import { readSpeech, readSpeechFrames } from "./speech.js";
+import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import type { Platform, RequestBody, UploadProgress } from "./transport.js";
 import type {
   Health,
@@ -36,6 +36,11 @@ export interface ClientOptions {
   readonly liveOpenTimeoutMs?: number | undefined;
   /** How often a request that failed is tried again; 2 when absent. */
   readonly maxRetries?: number | undefined;
+}
+
+export interface SpeakOptions extends CallOptions {
+  /** Adds `words` with their times, at no cost. Refused for models that do not tell when they say a word. */
+  readonly timestamps?: boolean | undefined;
 }
 
 export interface TranscribeOptions extends CallOptions {
@@ -88,16 +93,18 @@ export class ServiceClient {
   }
 
   /** Says a text; settles with one WAV when all of it is spoken. Costs 2 credits per 5 characters. */
-  async speak(request: SpeechRequest, options: CallOptions = {}): Promise<Speech> {
-    return readSpeech(await this.#requester.open(this.#speechPlan("v1/tts", request), options));
+  async speak(request: SpeechRequest, options: SpeakOptions = {}): Promise<Speech> {
+    const answer = await this.#requester.open(this.#speechPlan("v1/tts", request, options), options);
+    return options.timestamps === true ? readTimedSpeech(answer) : readSpeech(answer);
   }
 
   /**
    * Says a text sentence by sentence: each frame comes as soon as it is spoken. The request leaves when the loop
    * begins, and is given up when the loop is left.
    */
-  async *speakStream(request: SpeechRequest, options: CallOptions = {}): AsyncGenerator<SpeechFrame, void> {
-    yield* readSpeechFrames(await this.#requester.open(this.#speechPlan("v1/tts/stream", request), options));
+  async *speakStream(request: SpeechRequest, options: SpeakOptions = {}): AsyncGenerator<SpeechFrame, void> {
+    const plan = this.#speechPlan("v1/tts/stream", request, options);
+    yield* readSpeechFrames(await this.#requester.open(plan, options));
   }
 
   /** Writes a recording of at most 2 hours down. Costs 2.5 credits per second of audio. */
@@ -168,11 +175,12 @@ export class ServiceClient {
     return new URL(query.size === 0 ? "v1/transcribe" : `v1/transcribe?${query}`, this.#sttUrl);
   }
 
-  #speechPlan(path: string, request: SpeechRequest): RequestPlan {
+  #speechPlan(path: string, request: SpeechRequest, { timestamps = false }: SpeakOptions): RequestPlan {
     const headers = { "content-type": "application/json", ...this.#authorization };
+    const url = new URL(timestamps ? `${path}?timestamps=true` : path, this.#baseUrl);
     return {
       method: "POST",
-      url: new URL(path, this.#baseUrl),
+      url,
       headers,
       body: jsonBody(request),
       isBilled: true,

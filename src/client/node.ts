@@ -7,7 +7,7 @@ import { DauysError } from "./errors.js";
 import { sendByHttp } from "./node-transport.js";
 
 export type { AudioSource } from "./audio-source.js";
-export type { ClientOptions, Transcribed, TranscribeOptions } from "./client.js";
+export type { ClientOptions, SpeakOptions, Transcribed, TranscribeOptions } from "./client.js";
 export * from "./errors.js";
 export type { LiveDone, LiveOptions, LiveStatus } from "./live-options.js";
 export type { LiveTranscription } from "./live-transcription.js";

@@ -1,13 +1,26 @@
 import { parseWavHeader } from "../domain/audio/wav.js";
-import { WavFrameReader } from "../protocol/wav-frames.js";
+import { takeWords, WavFrameReader } from "../protocol/wav-frames.js";
 import { ConnectionError, DauysError } from "./errors.js";
 import type { OpenAnswer } from "./requester.js";
-import type { Speech, SpeechFrame, SpeechUsage } from "./types.js";
+import type { Speech, SpeechFrame, SpeechUsage, SpeechWord } from "./types.js";
 
 /** Reads the answer of `/v1/tts`. */
 export async function readSpeech(answer: OpenAnswer): Promise<Speech> {
   const wav = await answer.bytes();
   return { wav, ...soundOf(wav), usage: usageOf(answer) };
+}
+
+/** Reads the answer of `/v1/tts?timestamps=true`. */
+export async function readTimedSpeech(answer: OpenAnswer): Promise<Speech> {
+  const { audio, words } = (await answer.json()) as {
+    readonly audio?: unknown;
+    readonly words?: readonly SpeechWord[];
+  };
+  if (typeof audio !== "string" || !Array.isArray(words)) {
+    throw new DauysError("bad_answer", "the answer holds no words: does the service know timestamps?");
+  }
+  const wav = fromBase64(audio);
+  return { wav, ...soundOf(wav), words, usage: usageOf(answer) };
 }
 
 /**
@@ -22,9 +35,10 @@ export async function* readSpeechFrames(answer: OpenAnswer): AsyncGenerator<Spee
   let startSeconds = 0;
   for await (const chunk of answer.chunks()) {
     for (const bytes of reader.push(chunk)) {
-      const wav = new Uint8Array(bytes);
+      const timed = takeWords(bytes);
+      const wav = timed?.wav ?? new Uint8Array(bytes);
       const sound = soundOf(wav);
-      yield { sequence, wav, startSeconds, ...sound, usage };
+      yield { sequence, wav, startSeconds, ...sound, ...(timed !== null && { words: timed.words }), usage };
       sequence++;
       startSeconds += sound.durationSeconds;
     }
@@ -39,6 +53,13 @@ function soundOf(wav: Uint8Array): { readonly sampleRateHz: number; readonly dur
     sampleRateHz: header.sampleRateHz,
     durationSeconds: bytes / header.blockBytes / header.sampleRateHz,
   };
+}
+
+function fromBase64(text: string): Uint8Array<ArrayBuffer> {
+  const characters = atob(text);
+  const bytes = new Uint8Array(characters.length);
+  for (let i = 0; i < bytes.length; i++) bytes[i] = characters.charCodeAt(i);
+  return bytes;
 }
 
 function headerOf(wav: Uint8Array) {

@@ -27,12 +27,30 @@ export interface SpeechUsage {
   readonly creditsCharged: number | null;
 }
 
+/** A word of the text, and when it is said. */
+export interface SpeechWord {
+  /** The characters of the text as they were sent. */
+  readonly word: string;
+  /** What is said for them, where it is not the word itself: "екі мың" for "2000". */
+  readonly spoken?: string | undefined;
+  /** Seconds from the start of the WAV that the word came with. */
+  readonly start: number;
+  /** Seconds from the start of the WAV that the word came with. */
+  readonly end: number;
+  /** Where in the text the word begins, in Unicode code points, which are also what is billed: `[...text].slice(from, to)`. */
+  readonly from: number;
+  /** One past the word's last code point. */
+  readonly to: number;
+}
+
 /** A whole spoken text. */
 export interface Speech {
   /** A WAV file: 24 kHz, 16-bit PCM, mono. */
   readonly wav: Uint8Array<ArrayBuffer>;
   readonly sampleRateHz: number;
   readonly durationSeconds: number;
+  /** Only with `timestamps`. */
+  readonly words?: readonly SpeechWord[] | undefined;
   readonly usage: SpeechUsage;
 }
 
@@ -46,6 +64,8 @@ export interface SpeechFrame {
   /** Where the sentence begins in the whole speech: the durations before it. */
   readonly startSeconds: number;
   readonly durationSeconds: number;
+  /** Only with `timestamps`: the words of this sentence; their times count from its own begin. */
+  readonly words?: readonly SpeechWord[] | undefined;
   readonly usage: SpeechUsage;
 }
 

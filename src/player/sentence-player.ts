@@ -1,5 +1,6 @@
 import { toFloat } from "../domain/audio/pcm.js";
 import { parseWavHeader } from "../domain/audio/wav.js";
+import type { WordTime } from "../domain/synthesis/word-times.js";
 import { Timeline } from "./timeline.js";
 import type { AudioBufferLike, AudioContextLike, BufferSourceLike } from "./web-audio.js";
 
@@ -39,6 +40,7 @@ export class SentencePlayer {
   readonly #destination: object;
   readonly #leadSeconds: number;
   readonly #timeline = new Timeline<AudioBufferLike>();
+  readonly #words: WordTime[] = [];
   readonly #sources = new Set<BufferSourceLike>();
   readonly #listeners: { [Name in keyof PlayerEvents]: Set<Listener<Name>> } = {
     underrun: new Set(),
@@ -75,6 +77,21 @@ export class SentencePlayer {
     return this.#timeline.endSeconds;
   }
 
+  /** Words that have arrived, times from the begin of the speech. */
+  get words(): readonly WordTime[] {
+    return this.#words;
+  }
+
+  /**
+   * The word at the position: it stays the current one in the pause behind it, until the next one begins. Null before the
+   * first, after the end, and without words. To be asked for as often as it is shown.
+   */
+  get currentWord(): WordTime | null {
+    if (this.#state === "ended") return null;
+    const position = this.positionSeconds;
+    return this.#words.findLast(({ start }) => start <= position) ?? null;
+  }
+
   /** Calls `listener` at each event, until the returned function is called. */
   on<Name extends keyof PlayerEvents>(name: Name, listener: Listener<Name>): () => void {
     const listeners: Set<Listener<Name>> = this.#listeners[name];
@@ -83,22 +100,28 @@ export class SentencePlayer {
   }
 
   /** Plays all frames of a speech as they come; settles when the last one has arrived, not when it is played. */
-  async play(frames: AsyncIterable<{ readonly wav: Uint8Array }>): Promise<void> {
-    for await (const { wav } of frames) this.push(wav);
+  async play(
+    frames: AsyncIterable<{ readonly wav: Uint8Array; readonly words?: readonly WordTime[] | undefined }>,
+  ): Promise<void> {
+    for await (const { wav, words } of frames) this.push(wav, words);
     this.end();
   }
 
   /**
    * Appends a sentence: a WAV of 16-bit mono PCM.
    *
+   * @param words of the sentence, times from its begin, as `speakStream` gives them with `timestamps`
    * @throws {SpeechError} `AUDIO_UNREADABLE` for what is no WAV, {RangeError} for one of another kind
    * @throws {RangeError} after `end`
    */
-  push(wav: Uint8Array): void {
+  push(wav: Uint8Array, words: readonly WordTime[] = []): void {
     if (this.#hasAll) throw new RangeError("push must come before end");
     const sound = bufferOf(this.#context, wav);
     const wasUnderrun = this.#hasUnderrun;
-    this.#timeline.append(sound, sound.duration);
+    const { startSeconds } = this.#timeline.append(sound, sound.duration);
+    for (const word of words) {
+      this.#words.push({ ...word, start: startSeconds + word.start, end: startSeconds + word.end });
+    }
     if (this.#state === "playing") this.#startFrom(this.#timeline.endSeconds - sound.duration);
     else if (this.#state === "waiting") this.#startHere();
     if (!wasUnderrun || this.#state !== "playing") return;

@@ -18,6 +18,11 @@ export interface SynthesisJob {
 export interface SynthesizedPiece {
   readonly pcm: Int16Array;
   readonly sampleRateHz: number;
+  /**
+   * `[characters + 1]`: the sample of `pcm` at which each character of the spoken text begins, and at which the last one
+   * ends; null when the model does not tell.
+   */
+  readonly characterBounds: Int32Array | null;
 }
 
 /** Who waits for a piece, and how. */

@@ -20,6 +20,7 @@ import { SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
 import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
+import { SPEECH_QUERY, TIMED_SPEECH, WORD_TIME } from "./timed-speech.js";
 import { TRANSCRIPTION_FIELDS } from "./transcription-form.js";
 import {
   PLAIN_TRANSCRIPT,
@@ -34,6 +35,8 @@ import {
 export const COMPONENTS = {
   SynthesisRequest: SYNTHESIS_REQUEST,
   SpeechRequest: SPEECH_REQUEST,
+  TimedSpeech: TIMED_SPEECH,
+  WordTime: WORD_TIME,
   Transcription: TRANSCRIPTION,
   Word: TIMED_WORD,
   TranscriptSegment: TRANSCRIPT_SEGMENT,
@@ -139,10 +142,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
     path: "/v1/tts",
     group: "Speech",
     summary: "Speak a text",
-    description: "Answers with one WAV: 24 kHz, 16-bit PCM, mono.",
+    description:
+      "Answers with one WAV: 24 kHz, 16-bit PCM, mono. With `timestamps=true` with `TimedSpeech`: the same WAV in base64, and " +
+      "each word with its place in the text. A model that does not tell when it says its words refuses (400).",
+    query: SPEECH_QUERY,
     request: { "application/json": "SynthesisRequest" },
     status: 200,
-    answer: { "audio/wav": "bytes" },
+    answer: { "audio/wav": "bytes", "application/json": "TimedSpeech" },
     answerHeaders: ["X-Svc-Chars", "X-Svc-Cold-Start-Ms"],
     isBilled: true,
     errors: [400, 401, 404, 413, 429, 503],
@@ -154,7 +160,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
     summary: "Speak a text sentence by sentence",
     description:
       "A sequence of frames: 4 bytes big-endian length N, then N bytes that are one playable WAV. One frame leaves as " +
-      "each sentence is finished. A failure in the middle breaks the connection.",
+      "each sentence is finished. A failure in the middle breaks the connection. With `timestamps=true` each WAV holds, behind its " +
+      'samples, a RIFF chunk `wrds` of JSON in UTF-8: `{"words": [WordTime, ...]}` of that sentence, times from the begin of ' +
+      "that WAV. Readers that do not know the chunk skip it.",
+    query: SPEECH_QUERY,
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "application/octet-stream": "bytes" },

@@ -1,5 +1,11 @@
+import { withChunk, withoutLastChunk } from "../domain/audio/wav-chunks.js";
+import type { WordTime } from "../domain/synthesis/word-times.js";
+
 /** Value of `X-Svc-Stream`. */
 export const WAV_FRAMES = "wav-frames-v1";
+
+/** RIFF chunk of a frame's WAV, behind the samples: JSON in UTF-8, `{"words": [...]}` of that sentence. */
+export const WORDS_CHUNK = "wrds";
 
 const LENGTH_BYTES = 4;
 
@@ -37,4 +43,24 @@ export class WavFrameReader {
     this.#pending = bytes.slice(offset);
     return frames;
   }
+}
+
+/** The WAV of a sentence with its words in it, times from the begin of that WAV. */
+export function wavWithWords(wav: Uint8Array, words: readonly WordTime[]): Uint8Array {
+  return withChunk(wav, WORDS_CHUNK, new TextEncoder().encode(JSON.stringify({ words })));
+}
+
+/**
+ * The WAV of a sentence without its words, and the words; null where it holds none.
+ * @throws {SyntaxError} for a chunk that is not JSON
+ */
+export function takeWords(
+  file: Uint8Array,
+): { readonly wav: Uint8Array<ArrayBuffer>; readonly words: readonly WordTime[] } | null {
+  const parts = withoutLastChunk(file, WORDS_CHUNK);
+  if (parts === null) return null;
+  const { words } = JSON.parse(new TextDecoder().decode(parts.body)) as {
+    readonly words: readonly WordTime[];
+  };
+  return { wav: parts.wav, words };
 }

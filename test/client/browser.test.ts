@@ -137,6 +137,56 @@ test("the player plays as frames come, pauses, seeks, tells an underrun, and end
   assert.ok(Math.abs(endedAt! - total!) < 1e-6);
 });
 
+test("the player knows the word that is being spoken", async () => {
+  const seen = await page.evaluate(`(async () => {
+    const frames = [];
+    const stream = dauys.speakStream({ text: "Бір екі. Үш төрт.", nfe: 4 }, { timestamps: true });
+    for await (const frame of stream) frames.push(frame);
+    const context = new AudioContext({ sampleRate: 24000 });
+    const player = new SentencePlayer({ context });
+    const before = player.currentWord;
+    for (const { wav, words } of frames) player.push(wav, words);
+    player.end();
+    player.pause();
+    const found = [];
+    for (const { word, start, end } of player.words) {
+      for (const seconds of [start, (start + end) / 2, end - 0.001]) {
+        player.seek(seconds);
+        found.push([word, player.currentWord.word]);
+      }
+    }
+    player.seek((player.words[1].end + player.words[2].start) / 2);
+    found.push(["екі", player.currentWord.word]);
+    player.seek(0);
+    const first = player.currentWord;
+    const spoken = new Set();
+    player.resume();
+    while (player.state !== "ended") {
+      spoken.add(player.currentWord?.word);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    await context.close();
+    return { before, first, found, spoken: [...spoken], after: player.currentWord,
+      ends: [frames[0].durationSeconds, player.words[1].end, player.words[2].start] };
+  })()`);
+  const { before, first, found, spoken, after, ends } = seen as {
+    readonly before: unknown;
+    readonly first: unknown;
+    readonly found: readonly (readonly [string, string])[];
+    readonly spoken: readonly (string | null)[];
+    readonly after: unknown;
+    readonly ends: readonly [number, number, number];
+  };
+  assert.deepEqual([before, first, after], [null, null, null]);
+  for (const [word, current] of found) assert.equal(current, word);
+  assert.deepEqual(
+    spoken.filter((word) => typeof word === "string"),
+    ["Бір", "екі", "Үш", "төрт"],
+  );
+  const [firstSentence, secondWordEnd, thirdWordStart] = ends;
+  assert.ok(secondWordEnd < firstSentence && thirdWordStart > firstSentence);
+});
+
 test("a page transcribes a file and sees its upload go on", async () => {
   const bytes = readFixture(SPOKEN);
   const expected = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(bytes);

@@ -7,11 +7,13 @@ import { DauysClient as BrowserClient } from "../../src/client/browser.js";
 import { ApiError } from "../../src/client/errors.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { UploadProgress } from "../../src/client/transport.js";
-import type { LiveResult } from "../../src/client/types.js";
+import type { LiveResult, SpeechWord } from "../../src/client/types.js";
 import { DIALOGUE, listen, readFixture } from "./support.js";
 
 const SPOKEN = "asterisk-ru-core/conf-getconfno.wav";
 const PATH = `test/fixtures/speech/${SPOKEN}`;
+
+const ms = (seconds: number) => Math.round(seconds * 1_000);
 
 let service: ServiceProcess;
 let client: DauysClient;
@@ -54,6 +56,44 @@ test("speech comes whole or sentence by sentence, and is the same length", async
     Math.abs(endSeconds - whole.durationSeconds) < 0.2,
     `${endSeconds} and ${whole.durationSeconds} s`,
   );
+});
+
+test("words come with their times, and the sound is the same", async () => {
+  const request = { text: "Бірінші сөйлем. 2-сөйлем 😀 осы!", voice: "dauren", nfe: 4 };
+  const plain = await client.speak(request);
+  assert.equal(plain.words, undefined);
+  const timed = await client.speak(request, { timestamps: true });
+  assert.deepEqual(timed.wav, plain.wav);
+  assert.equal(timed.usage.characters, plain.usage.characters);
+  const { words = [] } = timed;
+  assert.deepEqual(
+    words.map(({ word, from, to }) => [word, [...request.text].slice(from, to).join("")]),
+    ["Бірінші", "сөйлем", "2-сөйлем", "осы"].map((word) => [word, word]),
+  );
+  assert.match(words[2]?.spoken ?? "", /^екінші/);
+  const streamed: SpeechWord[] = [];
+  const plainFrames = client.speakStream(request);
+  for await (const frame of client.speakStream(request, { timestamps: true })) {
+    const { value: same } = await plainFrames.next();
+    assert.ok(same);
+    assert.deepEqual([frame.wav, frame.startSeconds], [same.wav, same.startSeconds]);
+    assert.equal(same.words, undefined);
+    for (const { start, end, ...word } of frame.words ?? []) {
+      assert.ok(start >= 0 && end <= frame.durationSeconds);
+      streamed.push({ ...word, start: start + frame.startSeconds, end: end + frame.startSeconds });
+    }
+  }
+  assert.ok((await plainFrames.next()).done);
+  const rounded = streamed.map((word) => ({ ...word, start: ms(word.start), end: ms(word.end) }));
+  assert.deepEqual(
+    rounded.map(({ start, end, ...word }) => word),
+    words.map(({ start, end, ...word }) => word),
+  );
+  for (const [i, { start, end }] of rounded.entries()) {
+    const { start: wholeStart, end: wholeEnd } = words[i]!;
+    // Both are rounded to milliseconds, from other origins.
+    assert.ok(Math.abs(start - ms(wholeStart)) <= 1 && Math.abs(end - ms(wholeEnd)) <= 1);
+  }
 });
 
 test("every source of audio gives the same transcript, with progress", async () => {

@@ -4,8 +4,10 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type * as client from "../../src/client/types.js";
+import type { WordTime } from "../../src/domain/synthesis/word-times.js";
 import type { Model, Voices } from "../../src/protocol/catalog-schemas.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { TimedSpeech } from "../../src/protocol/timed-speech.js";
 import type { Transcription } from "../../src/protocol/transcription-schemas.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
@@ -14,6 +16,8 @@ type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 const SAME: readonly true[] = [
   true satisfies Same<client.Transcription, Transcription>,
   true satisfies Same<Required<client.Transcription>, Required<Transcription>>,
+  true satisfies Same<client.SpeechWord, TimedSpeech["words"][number]>,
+  true satisfies Same<Required<client.SpeechWord>, Required<WordTime>>,
   true satisfies Same<client.Model, Model>,
   true satisfies Same<client.Voices, Voices>,
   true satisfies Same<client.LiveMessage, StreamServerMessage>,

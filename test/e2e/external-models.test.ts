@@ -28,6 +28,14 @@ test("a service runs on packages of public weights in a folder of its user's", a
     assert.equal(spoken.status, 200, await spoken.clone().text());
     const wav = new Uint8Array(await spoken.arrayBuffer());
     assert.equal(new DataView(wav.buffer).getUint32(24, true), 22_050);
+    const timed = await fetch(`${service.url}/v1/tts?timestamps=true`, {
+      method: "POST",
+      headers: { ...headers, "content-type": "application/json" },
+      body: JSON.stringify({ text: "Сәлем, әлем!" }),
+    });
+    const { detail } = (await timed.json()) as { detail: string };
+    assert.deepEqual([timed.status, timed.headers.get("x-svc-error")], [400, "invalid_request"]);
+    assert.match(detail, /timestamps must be false: svc-kk-v1 does not tell/);
     const form = new FormData();
     const bursts = joined(silence(0.5), tone(0.4, [400, 900]), tone(0.5, [1_500]), silence(0.8));
     form.append("file", new Blob([wavOf(bursts, 16_000, 1)]), "bursts.wav");

@@ -97,10 +97,10 @@ test("a piece whose workers die twice is given up, and takes none of its company
   assert.deepEqual(jobsOf(workers[2]), [1]);
   const newcomer = scripted.speak(JOB, NEVER, { urgency: { kind: "first" } });
   assert.deepEqual(jobsOf(workers[2]), [1], "whoever comes now waits for room");
-  workers[2]!.say({ type: "spoken", jobId: 1 });
+  workers[2]!.say({ type: "spoken", jobId: 1, characterBounds: null });
   for (const jobId of [3, 2]) {
     assert.equal(jobsOf(workers[2]).at(-1), jobId);
-    workers[2]!.say({ type: "spoken", jobId });
+    workers[2]!.say({ type: "spoken", jobId, characterBounds: null });
   }
   for (const piece of [...company, newcomer]) assert.equal((await piece).pcm.length, 0);
   assert.equal(scripted.jobCount, 0);
@@ -119,7 +119,7 @@ test("a listener hears each sample once although the worker dies half way", asyn
   workers[0]!.fail(new Error("heap"));
   await settled();
   for (const part of [[1, 2], [3, 4], [5]]) say(workers[1]!, ...part);
-  workers[1]!.say({ type: "spoken", jobId: 0 });
+  workers[1]!.say({ type: "spoken", jobId: 0, characterBounds: null });
   assert.deepEqual([...(await piece).pcm], [1, 2, 3, 4, 5]);
   assert.deepEqual(heard, [1, 2, 3, 4, 5]);
   await scripted.stop();
@@ -138,8 +138,8 @@ test("what a dead worker said last does not end up in the piece that is made aga
   assert.equal(second.posted.length, 1);
   assert.equal(second.ring.write(Int16Array.of(1, 2, 3, 4)), 4, "the ring is empty again");
   second.say({ type: "pcm", jobId: 0, sampleCount: 4 });
-  first!.say({ type: "spoken", jobId: 0 });
-  second.say({ type: "spoken", jobId: 0 });
+  first!.say({ type: "spoken", jobId: 0, characterBounds: null });
+  second.say({ type: "spoken", jobId: 0, characterBounds: null });
   assert.deepEqual([...(await piece).pcm], [1, 2, 3, 4]);
   await scripted.stop();
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { encodeWavFrame, WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
+import { encodeWavFrame, takeWords, WavFrameReader, wavWithWords } from "../../src/protocol/wav-frames.js";
 
 test("frames come out as they went in, however the stream was cut", () => {
   const files = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 });
@@ -29,4 +30,21 @@ test("half a frame is not at a boundary", () => {
   const reader = new WavFrameReader();
   assert.deepEqual(reader.push(encodeWavFrame(new Uint8Array(9)).subarray(0, 12)), []);
   assert.equal(reader.isAtBoundary, false);
+});
+
+test("words travel behind the samples of a WAV, and the WAV comes out as it was", () => {
+  const plain = writeWav(Int16Array.of(1, -2, 3), 24_000);
+  // Bodies of even and of odd length.
+  for (const word of ["сөз", "сөз!", ""]) {
+    const words = [{ word, start: 0, end: 0.1, from: 0, to: 3 }];
+    const file = wavWithWords(plain, words);
+    assert.equal(new DataView(file.buffer).getUint32(4, true), file.length - 8);
+    assert.equal(file.length % 2, 0);
+    const header = parseWavHeader(file, file.length);
+    assert.deepEqual([header?.dataOffset, header?.dataBytes], [44, 6], "a reader of sound skips the chunk");
+    assert.deepEqual(takeWords(file), { wav: plain, words });
+  }
+  assert.equal(takeWords(plain), null);
+  assert.equal(takeWords(plain.subarray(0, 20)), null);
+  assert.equal(takeWords(wavWithWords(plain, []).subarray(0, 60)), null, "a chunk that was cut is none");
 });

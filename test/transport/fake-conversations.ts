@@ -26,6 +26,7 @@ export const MODELS: readonly CatalogModel[] = [
     sample_rate: 24_000,
     voices: [VOICE],
     default_voice: "aigul",
+    tells_word_times: true,
   },
   {
     name: "svc-kk-ru-v2",
@@ -34,6 +35,7 @@ export const MODELS: readonly CatalogModel[] = [
     sample_rate: 16_000,
     voices: [],
     default_voice: "",
+    tells_word_times: false,
   },
 ];
 

@@ -46,8 +46,15 @@ const LISTEN_PARAMETERS = [
 
 /** The endpoint table of the interface specification, and below it what was decided to exist beside it. */
 const SPECIFIED: readonly Specified[] = [
-  ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], [BILLED_PARAMETER]],
-  ["POST", "/v1/tts/stream", "key", [400, 401, 404, 429, 503], ["X-Svc-Stream"], [BILLED_PARAMETER]],
+  ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], ["timestamps", BILLED_PARAMETER]],
+  [
+    "POST",
+    "/v1/tts/stream",
+    "key",
+    [400, 401, 404, 429, 503],
+    ["X-Svc-Stream"],
+    ["timestamps", BILLED_PARAMETER],
+  ],
   ["POST", "/v1/audio/speech", "key", [400, 401, 429], [], [BILLED_PARAMETER]],
   [
     "POST",

@@ -11,6 +11,7 @@ const MODEL: CatalogModel = {
   sample_rate: 24_000,
   voices: [{ name: "aigul", gender: null, style: null, best_for: null }],
   default_voice: "aigul",
+  tells_word_times: true,
 };
 const planOf = (text: string, normalize = true) =>
   planSynthesis(parseSynthesisRequest({ text, normalize }), [MODEL]);
@@ -21,7 +22,7 @@ test("characters without a reading are counted over all sentences, and stay bill
   assert.equal(plan.droppedCharacters, 3);
   assert.equal(plan.billedCharacters, countCodePoints(text));
   assert.deepEqual(
-    plan.sentences.map(({ pieces }) => pieces),
+    plan.sentences.map(({ pieces }) => pieces.map(({ text }) => text)),
     [["сәлем!"], ["бағасы бес теңге."]],
   );
   assert.equal(planOf("Бағасы 5 ₸", false).droppedCharacters, 2);

@@ -52,7 +52,7 @@ class FakeSynthesizer implements Synthesizer {
     const { job, options, piece } = this.spoken.at(-1)!;
     const pcm = pcmOf(job.spokenText);
     for (let at = 0; at < pcm.length; at++) options.onPcm?.(pcm.subarray(at, at + 1));
-    piece.resolve({ pcm, sampleRateHz: RATE_HZ });
+    piece.resolve({ pcm, sampleRateHz: RATE_HZ, characterBounds: null });
   }
 }
 
@@ -64,7 +64,7 @@ function pcmOf(text: string): Int16Array {
 function planOf(...sentences: readonly string[]): SynthesisPlan {
   return {
     sentences: sentences.map((text, index) => ({
-      pieces: text.split("|"),
+      pieces: text.split("|").map((piece) => ({ text: piece, words: [] })),
       pauseSamples: PAUSE_SAMPLES,
       charactersThrough: 4 * (index + 1),
     })),
@@ -228,7 +228,11 @@ test("a reader of chunks hears a sentence while it is made, and its pieces are j
   const first = next();
   synthesizer.spoken[0]!.options.onPcm?.(Int16Array.of(1, 2));
   assert.deepEqual(await first, [1, 2]);
-  synthesizer.spoken[0]!.piece.resolve({ pcm: Int16Array.of(1, 2), sampleRateHz: RATE_HZ });
+  synthesizer.spoken[0]!.piece.resolve({
+    pcm: Int16Array.of(1, 2),
+    sampleRateHz: RATE_HZ,
+    characterBounds: null,
+  });
   assert.deepEqual(await next(), Array(0.09 * RATE_HZ).fill(0), "90 ms at a comma");
   session.stop("client-left");
 });

@@ -1,0 +1,121 @@
+import { readFile } from "node:fs/promises";
+import { DauysClient } from "../../src/client/node.js";
+import { saveResult } from "../save-result.js";
+import { type HeardSpeech, hearWords } from "../support/heard-words.js";
+import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
+import { ROOT } from "./paths.js";
+import { table } from "./report.js";
+
+const HELDOUT = `${ROOT}models/recipes/data/text/kk-heldout.txt`;
+const SENTENCES = 40;
+/** Words: with fewer a sentence is mostly its own edges, with more it is cut into pieces. */
+const WORDS = { min: 4, max: 16 };
+const NFE = 16;
+/** The pace of each sentence in turn, beside its voice. */
+const SPEEDS = [1, 0.8, 1.4] as const;
+const ENOUGH_CREDITS = 1_000_000;
+
+/** A group of sentences: all of them, or those of one voice or pace. */
+export interface WordTimesRow {
+  readonly group: string;
+  readonly sentences: number;
+  readonly words: number;
+  /** Words that the recogniser understood: only those can be compared. */
+  readonly heard: number;
+  /** Milliseconds; mean is of absolute differences, bias their signed mean. */
+  readonly start: Difference;
+  readonly end: Difference;
+}
+
+interface Difference {
+  readonly meanMs: number;
+  readonly p95Ms: number;
+  readonly biasMs: number;
+}
+
+interface Spoken extends HeardSpeech {
+  readonly voice: string;
+  readonly speed: number;
+}
+
+/** Speaks held-out sentences through the whole service and compares the times it tells with those its recogniser hears. */
+export async function evaluateWordTimes(limit: number): Promise<WordTimesRow[]> {
+  const service = await startServiceProcess();
+  try {
+    await creditDevelopment(service, ENOUGH_CREDITS);
+    const client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
+    const [model] = await client.models();
+    const voices = model?.voices ?? [];
+    const spoken: Spoken[] = [];
+    for (const [i, text] of (await heldOutSentences()).slice(0, limit).entries()) {
+      const voice = voices[i % voices.length]!;
+      const speed = SPEEDS[Math.floor(i / voices.length) % SPEEDS.length]!;
+      spoken.push({ voice, speed, ...(await hearWords(client, { text, voice, speed, nfe: NFE })) });
+    }
+    const rows = [
+      rowOf("all", spoken),
+      ...voices.map((voice) =>
+        rowOf(
+          voice,
+          spoken.filter((one) => one.voice === voice),
+        ),
+      ),
+      ...SPEEDS.map((speed) =>
+        rowOf(
+          `speed ${speed}`,
+          spoken.filter((one) => one.speed === speed),
+        ),
+      ),
+    ];
+    if (limit >= SENTENCES) {
+      const path = await saveResult("word-times", { parameters: { nfe: NFE, WORDS, SPEEDS }, rows, spoken });
+      console.log(`saved ${path}`);
+    }
+    return rows;
+  } finally {
+    await service.stop();
+  }
+}
+
+/** The rows as Markdown. */
+export function wordTimesTable(rows: readonly WordTimesRow[]): string {
+  const show = ({ meanMs, p95Ms, biasMs }: Difference) => `${meanMs} / ${p95Ms} (${biasMs})`;
+  const cells = rows.map(({ group, sentences, words, heard, start, end }) => [
+    group,
+    String(sentences),
+    `${heard} of ${words}`,
+    show(start),
+    show(end),
+  ]);
+  const head = ["word times", "sentences", "words heard", "start: mean / p95 (bias), ms", "end, ms"];
+  return table(head, cells);
+}
+
+/** Spread evenly over the file, so that all its kinds of text are among them. */
+async function heldOutSentences(): Promise<string[]> {
+  const lines = (await readFile(HELDOUT, "utf8")).split("\n").filter((line) => {
+    const words = line.split(" ").length;
+    return words >= WORDS.min && words <= WORDS.max;
+  });
+  return Array.from({ length: SENTENCES }, (_, i) => lines[Math.floor((i * lines.length) / SENTENCES)]!);
+}
+
+function rowOf(group: string, spoken: readonly Spoken[]): WordTimesRow {
+  const heard = spoken.flatMap((one) => one.heard);
+  return {
+    group,
+    sentences: spoken.length,
+    words: spoken.reduce((sum, { wordCount }) => sum + wordCount, 0),
+    heard: heard.length,
+    start: differenceOf(heard.map(({ startDifference }) => startDifference)),
+    end: differenceOf(heard.map(({ endDifference }) => endDifference)),
+  };
+}
+
+function differenceOf(seconds: readonly number[]): Difference {
+  const absolute = seconds.map(Math.abs).toSorted((a, b) => a - b);
+  const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+  const p95 = absolute[Math.min(absolute.length - 1, Math.floor(0.95 * absolute.length))] ?? Number.NaN;
+  const ms = (value: number) => Math.round(1_000 * value);
+  return { meanMs: ms(mean(absolute)), p95Ms: ms(p95), biasMs: ms(mean(seconds)) };
+}

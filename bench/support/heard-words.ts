@@ -1,0 +1,67 @@
+import type { DauysClient } from "../../src/client/node.js";
+import type { SpeechRequest } from "../../src/client/types.js";
+import { normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
+
+/** One word's times as the synthesizer tells them, less those that the recogniser hears in its audio. */
+export interface HeardWord {
+  readonly word: string;
+  /** Seconds; positive where the word is told too late. */
+  readonly startDifference: number;
+  readonly endDifference: number;
+}
+
+/** How well the told times fit what is heard. */
+export interface HeardSpeech {
+  readonly text: string;
+  /** Words that are said as they are written. */
+  readonly wordCount: number;
+  /** Those of them that were understood. */
+  readonly heard: readonly HeardWord[];
+}
+
+interface Timed {
+  readonly word: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** Speaks a text and lets the service's recogniser say when it hears its words. Costs credits for both. */
+export async function hearWords(client: DauysClient, request: SpeechRequest): Promise<HeardSpeech> {
+  const { wav, words = [] } = await client.speak(request, { timestamps: true });
+  const { words: heard = [] } = await client.transcribe(wav, { timestamps: true });
+  const told = words.filter(({ spoken }) => spoken === undefined);
+  const pairs = commonWords(told.map(scored), heard.map(scored));
+  return {
+    text: request.text,
+    wordCount: told.length,
+    heard: pairs.map(([mine, theirs]) => ({
+      word: mine.word,
+      startDifference: mine.start - theirs.start,
+      endDifference: mine.end - theirs.end,
+    })),
+  };
+}
+
+function scored<T extends Timed>({ word, start, end }: T): Timed {
+  return { word: normalizeForScoring(word), start, end };
+}
+
+/** Words that are in both, in order: the longest common subsequence. */
+function commonWords(a: readonly Timed[], b: readonly Timed[]): (readonly [Timed, Timed])[] {
+  const lengths = Array.from({ length: a.length + 1 }, () => new Int32Array(b.length + 1));
+  for (let i = a.length - 1; i >= 0; i--) {
+    for (let j = b.length - 1; j >= 0; j--) {
+      const isSame = a[i]!.word === b[j]!.word;
+      lengths[i]![j] = isSame
+        ? lengths[i + 1]![j + 1]! + 1
+        : Math.max(lengths[i + 1]![j]!, lengths[i]![j + 1]!);
+    }
+  }
+  const pairs: (readonly [Timed, Timed])[] = [];
+  for (let i = 0, j = 0; i < a.length && j < b.length; ) {
+    if (a[i]!.word === b[j]!.word) pairs.push([a[i++]!, b[j++]!]);
+    else if (lengths[i + 1]![j]! >= lengths[i]![j + 1]!) i++;
+    else j++;
+  }
+  return pairs;
+}

@@ -1,0 +1,110 @@
+import type { SpokenWord } from "../text/kazakh/normalize.js";
+
+/** A spoken word, the part [start, end) of the written text it is said for, UTF-16 units, and when. */
+export interface SaidWord {
+  readonly spoken: string;
+  readonly start: number;
+  readonly end: number;
+  /** [startSample, endSample) of the sentence's audio. */
+  readonly startSample: number;
+  readonly endSample: number;
+}
+
+/** A word as it was written, and when it is said. The shape of the public interface. */
+export interface WordTime {
+  /** The characters of the request's text. */
+  readonly word: string;
+  /** What is said for them, where that is something else than the word in lower case. */
+  readonly spoken?: string | undefined;
+  /** Seconds from the start of the audio that comes with it. */
+  readonly start: number;
+  readonly end: number;
+  /** [from, to) of the request's text in Unicode code points, which are what is billed. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A spoken piece of a sentence: its text, and where its words come from. */
+interface Piece {
+  readonly text: string;
+  readonly words: readonly SpokenWord[];
+}
+
+/**
+ * When the words of a piece are said.
+ *
+ * @param bounds see `SynthesizedPiece.characterBounds`
+ * @param offsetSamples of the sentence before the piece
+ */
+export function saidWords({ text, words }: Piece, bounds: Int32Array, offsetSamples: number): SaidWord[] {
+  return words.map(({ spokenStart, spokenEnd, start, end }) => ({
+    spoken: text.slice(spokenStart, spokenEnd),
+    start,
+    end,
+    startSample: offsetSamples + bounds[spokenStart]!,
+    endSample: offsetSamples + bounds[spokenEnd]!,
+  }));
+}
+
+/** Words of one written text. */
+export class WrittenWords {
+  readonly #text: string;
+  readonly #sampleRateHz: number;
+  /** UTF-16 units and code points of the text that were counted so far: words come in order. */
+  #units = 0;
+  #codePoints = 0;
+
+  constructor(text: string, sampleRateHz: number) {
+    this.#text = text;
+    this.#sampleRateHz = sampleRateHz;
+  }
+
+  /**
+   * The written words that a sentence says, in order. Spoken words that stand for one part of the text, as those of "2024",
+   * are one word.
+   *
+   * @param said of one sentence; sentences come in order
+   * @param offsetSamples of audio before the sentence
+   */
+  timesOf(said: readonly SaidWord[], offsetSamples = 0): WordTime[] {
+    return joined(said).map((word) => this.#timeOf(word, offsetSamples));
+  }
+
+  #timeOf({ spoken, start, end, startSample, endSample }: SaidWord, offsetSamples: number): WordTime {
+    const word = this.#text.slice(start, end);
+    const from = this.#codePointsBefore(start);
+    return {
+      word,
+      ...(spoken !== word.normalize("NFC").toLowerCase() && { spoken }),
+      start: this.#seconds(offsetSamples + startSample),
+      end: this.#seconds(offsetSamples + endSample),
+      from,
+      to: this.#codePointsBefore(end),
+    };
+  }
+
+  #seconds(samples: number): number {
+    return Math.round((samples / this.#sampleRateHz) * 1_000) / 1_000;
+  }
+
+  #codePointsBefore(unit: number): number {
+    for (const _ of this.#text.slice(this.#units, unit)) this.#codePoints++;
+    this.#units = unit;
+    return this.#codePoints;
+  }
+}
+
+/** Neighbours whose parts of the text overlap, as one. */
+function joined(said: readonly SaidWord[]): SaidWord[] {
+  const words: SaidWord[] = [];
+  for (const word of said) {
+    const last = words.at(-1);
+    if (last === undefined || word.start >= last.end) {
+      words.push(word);
+      continue;
+    }
+    const spoken = `${last.spoken} ${word.spoken}`;
+    words[words.length - 1] = { ...last, spoken, end: word.end, endSample: word.endSample };
+  }
+  return words;
+}

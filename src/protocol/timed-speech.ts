@@ -1,0 +1,34 @@
+import { z } from "zod";
+import { type DeepReadonly, flag } from "./fields.js";
+
+/** Query of the paths that speak. */
+export const SPEECH_QUERY = z.object({
+  timestamps: flag("timestamps", false).meta({
+    description: "Adds the words and when they are said, at no cost",
+  }),
+});
+
+export const WORD_TIME = z.object({
+  word: z.string().meta({ description: "The characters of the text as they were sent" }),
+  spoken: z
+    .string()
+    .optional()
+    .meta({ description: "What is said for them, where it is not the word itself: `екі мың` for `2000`" }),
+  start: z.number().meta({ description: "Seconds from the start of the audio that the word came with" }),
+  end: z.number().meta({ description: "Seconds from the start of the audio that the word came with" }),
+  from: z.int().min(0).meta({
+    description: "Where in `text` the word begins, in Unicode code points, which are also what is billed",
+  }),
+  to: z.int().min(0).meta({ description: "Where in `text` the word ends: one past its last code point" }),
+});
+
+export const TIMED_SPEECH = z.object({
+  audio: z.string().meta({ description: "The WAV in base64", contentEncoding: "base64" }),
+  format: z.literal("wav"),
+  sample_rate: z.int().meta({ description: "Hz" }),
+  duration: z.number().meta({ description: "Seconds of audio" }),
+  words: z.array(WORD_TIME),
+});
+
+/** Answer of `/v1/tts?timestamps=true`. */
+export type TimedSpeech = DeepReadonly<z.output<typeof TIMED_SPEECH>>;
