@@ -3,7 +3,7 @@ import type { RecognizerModel } from "../onnx/recognizer.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { LiveFinals } from "./live-finals.js";
 import { LiveSlot, type SlotModel } from "./live-slot.js";
-import type { FromLiveWorker, ToLiveWorker } from "./protocol.js";
+import type { LiveWorkerAnswer, ToLiveWorker } from "./protocol.js";
 import { StatePool } from "./state-pool.js";
 import {
   BatchShapes,
@@ -22,7 +22,7 @@ const NO_PCM = new Float32Array(0);
 export interface LiveStepperParts {
   readonly model: RecognizerModel;
   readonly utterances: UtteranceDecoder;
-  readonly post: (message: FromLiveWorker) => void;
+  readonly post: (message: LiveWorkerAnswer) => void;
   /** Told how long each batched step took. */
   readonly onStep: (stepMs: number) => void;
 }
@@ -33,7 +33,7 @@ export interface LiveStepperParts {
  */
 export class LiveStepper {
   readonly #model: RecognizerModel;
-  readonly #post: (message: FromLiveWorker) => void;
+  readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #onStep: (stepMs: number) => void;
   readonly #slotModel: SlotModel;
   readonly #finals: LiveFinals;

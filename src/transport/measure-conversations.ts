@@ -83,7 +83,7 @@ function measureTranscription(
 function measureSink(sink: LiveSink, metrics: Metrics): LiveSink {
   return {
     send(message) {
-      metrics.liveMessages.inc({ type: message.type });
+      metrics.liveSent(message.type);
       if (message.type === "error") metrics.errors.inc({ code: message.code });
       sink.send(message);
     },
@@ -96,7 +96,7 @@ function measureLive(conversation: LiveConversation, metrics: Metrics): LiveConv
   metrics.liveSessions.inc();
   return {
     audio(bytes) {
-      metrics.liveReceivedSamples.inc(bytes.length / 2);
+      metrics.liveReceived(bytes.length / 2);
       conversation.audio(bytes);
     },
     finalize: () => conversation.finalize(),
