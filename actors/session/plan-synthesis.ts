@@ -1,6 +1,7 @@
 import { SpeechError } from "../../src/domain/errors.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
+import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
 import {
   type SpokenPiece,
   type SpokenSentence,
@@ -30,7 +31,8 @@ export function planSynthesis(request: SynthesisRequest, models: readonly Catalo
     const names = model.voices.map((candidate) => candidate.name).join(", ");
     throw new SpeechError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
-  const spoken = spokenSentences(request.text, { expand: request.normalize });
+  const dictionary = dictionaryOf(request.pronunciations);
+  const spoken = spokenSentences(request.text, { expand: request.normalize, dictionary });
   const sentences = planSentences(request.text, spoken, model.sample_rate);
   if (sentences.length === 0) {
     throw new SpeechError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");

@@ -12,6 +12,7 @@ import {
   optionalString,
   parseWith,
 } from "./fields.js";
+import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
 export const DEFAULT_SYNTHESIS_MODEL = "svc-kk-v1";
 /** In Unicode code points of the submitted text, the same count that is billed. */
@@ -40,6 +41,7 @@ export const SYNTHESIS_REQUEST = body({
     description: "Expands numbers, currency and dates into spoken Kazakh",
   }),
   seed: SEED,
+  pronunciations: PRONUNCIATIONS,
 });
 
 /** A validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */
@@ -47,7 +49,9 @@ export type SynthesisRequest = DeepReadonly<z.output<typeof SYNTHESIS_REQUEST>>;
 
 /** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `INVALID_REQUEST` */
 export function parseSynthesisRequest(value: unknown): SynthesisRequest {
-  return parseWith(SYNTHESIS_REQUEST, withText(value, "text"));
+  const request = parseWith(SYNTHESIS_REQUEST, withText(value, "text"));
+  requireBoundedGrowth(request.text, request.pronunciations);
+  return request;
 }
 
 /** The text to speak, under the name that an endpoint gives it. */

@@ -74,6 +74,44 @@ test("a pause that is too long or has no unit is refused before anything is char
   }
 });
 
+test("a dictionary is heard as if the text had been written so, on every path", async () => {
+  const pronunciations = [
+    { word: "kaspi", say: "каспий" },
+    { word: "GPT", say: "джи пи ти" },
+  ];
+  const written = "Kaspi-ге GPT керек.";
+  const meant = "Каспийге джи пи ти керек.";
+  const voicing = { seed: 3, nfe: 4 };
+  for (const [path, field] of [
+    ["/v1/tts", "text"],
+    ["/v1/tts/stream", "text"],
+    ["/v1/audio/speech", "input"],
+  ] as const) {
+    const bytesOf = async (body: object) => Buffer.from(await (await post(path, body)).arrayBuffer());
+    const spoken = await bytesOf({ [field]: written, pronunciations, ...voicing });
+    assert.ok(spoken.equals(await bytesOf({ [field]: meant, ...voicing })), path);
+    assert.ok(!spoken.equals(await bytesOf({ [field]: written, ...voicing })), path);
+  }
+  const answer = await post("/v1/tts", { text: written, pronunciations, ...voicing });
+  assert.equal(
+    answer.headers.get("x-svc-chars"),
+    String(written.length),
+    "the text is billed, not the dictionary",
+  );
+});
+
+test("another dictionary is another request under an idempotency key, another spelling of it is not", async () => {
+  const ask = (pronunciations: readonly object[]) =>
+    request("/v1/tts", { text: "Kaspi", nfe: 4, pronunciations }, { "idempotency-key": "dictionary" });
+  const first = await ask([{ word: "Kaspi", say: "каспий" }]);
+  assert.equal(first.status, 200);
+  const again = await ask([{ say: "Каспий!", word: "«Kaspi»" }]);
+  assert.equal(again.headers.get("idempotent-replayed"), "true");
+  const other = await ask([{ word: "Kaspi", say: "каспы" }]);
+  assert.equal(other.status, 422);
+  assert.equal(other.headers.get("x-svc-error"), "idempotency_key_reused");
+});
+
 function assertPauses(found: readonly number[], asked: readonly number[], where: string): void {
   const said = `${where}: asked ${asked.join(", ")} ms, heard ${found.map(Math.round).join(", ")} ms`;
   assert.equal(found.length, asked.length, said);
@@ -112,10 +150,10 @@ async function post(path: string, body: object): Promise<Response> {
   return answer;
 }
 
-function request(path: string, body: object): Promise<Response> {
+function request(path: string, body: object, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(`${service.url}${path}`, {
     method: "POST",
-    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
+    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
 }
