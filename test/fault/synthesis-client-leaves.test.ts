@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { type ClientRequest, request } from "node:http";
+import { after, before, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { SynthesisEngine } from "../../actors/engine/synthesis-engine.js";
+import type { Delivery } from "../../actors/session/conversation.js";
+import { planSynthesis } from "../../actors/session/plan-synthesis.js";
+import { SynthesisSession } from "../../actors/session/synthesis.js";
+import { systemClock } from "../../src/ports/clock.js";
+import { deferred } from "../support/deferred.js";
+import { synthesisEngine } from "../support/engines.js";
+import { FakeConversations, GOOD_KEY, MODELS } from "../transport/fake-conversations.js";
+import { FRONTS, type RunningTransport, startTransport } from "../transport/running-transport.js";
+
+const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. ";
+/** Three sentences and far more steps than anybody waits for. */
+const BODY = JSON.stringify({ text: SENTENCE.repeat(3), nfe: 64 });
+const GONE_WITHIN_MS = 5_000;
+/** Long enough for dozens of further runs, if there were any. */
+const AFTERWARDS_MS = 400;
+
+let engine: SynthesisEngine;
+
+before(async () => {
+  engine = await synthesisEngine();
+  await engine.start();
+});
+
+after(() => engine.stop());
+
+/** What the engine had begun when its session was told that the client is gone. */
+interface Left {
+  readonly runs: number;
+  readonly reason: string;
+}
+
+/** The transport over the real engine; only keys and money are none. */
+async function transportOver(front: "node" | "uws") {
+  const conversations = new FakeConversations();
+  let left = deferred<Left>();
+  conversations.synthesis = (_caller, wanted, delivery: Delivery) => {
+    const plan = planSynthesis(wanted, MODELS);
+    const session = new SynthesisSession(plan, { synthesizer: engine, delivery, clock: systemClock });
+    return {
+      billedCharacters: session.billedCharacters,
+      sampleRateHz: session.sampleRateHz,
+      chunks: () => session.chunks(),
+      charge: async () => {},
+      complete: () => {},
+      stop: (reason) => {
+        left.resolve({ runs: engine.modelRuns, reason });
+        session.stop(reason);
+      },
+    };
+  };
+  const running = await startTransport(front, { conversations });
+  const nextLeft = () => {
+    left = deferred<Left>();
+    return left.promise;
+  };
+  return { running, nextLeft };
+}
+
+function post({ port }: RunningTransport, path: string): ClientRequest {
+  const headers = { authorization: `Bearer ${GOOD_KEY}`, "content-type": "application/json" };
+  const sent = request({ host: "127.0.0.1", port, path, method: "POST", headers });
+  // The answer breaks off with the connection, which is the point.
+  sent.on("error", () => {});
+  sent.on("response", (answer) => answer.on("error", () => {}).resume());
+  sent.end(BODY);
+  return sent;
+}
+
+for (const front of FRONTS) {
+  test(`${front}: a client who leaves costs one model run at most`, async () => {
+    const { running, nextLeft } = await transportOver(front === "uws" ? "uws" : "node");
+    try {
+      for (const path of ["/v1/tts", "/v1/tts/stream?timestamps=true"]) {
+        for (const waitMs of [20, 90, 250]) {
+          const left = nextLeft();
+          const runsBefore = engine.modelRuns;
+          const sent = post(running, path);
+          while (engine.modelRuns === runsBefore) await sleep(1);
+          await sleep(waitMs);
+          sent.destroy();
+          const { runs, reason } = await Promise.race([left, failsAfter(GONE_WITHIN_MS)]);
+          assert.equal(reason, "client-left");
+          await sleep(AFTERWARDS_MS);
+          const more = engine.modelRuns - runs;
+          assert.ok(more <= 1, `${path}: ${more} model runs after the client left at ${waitMs} ms`);
+          assert.equal(engine.jobCount, 0);
+        }
+      }
+    } finally {
+      await running.stop();
+    }
+  });
+}
+
+async function failsAfter(ms: number): Promise<never> {
+  await sleep(ms, undefined, { ref: false });
+  throw new Error(`nobody noticed within ${ms} ms that the client is gone`);
+}
