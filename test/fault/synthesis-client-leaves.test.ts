@@ -9,7 +9,7 @@ import { SynthesisSession } from "../../actors/session/synthesis.js";
 import { systemClock } from "../../src/ports/clock.js";
 import { deferred } from "../support/deferred.js";
 import { synthesisEngine } from "../support/engines.js";
-import { FakeConversations, GOOD_KEY, MODELS } from "../transport/fake-conversations.js";
+import { FakeConversations, GOOD_KEY, MODELS, NOBODY } from "../transport/fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "../transport/running-transport.js";
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. ";
@@ -46,6 +46,8 @@ async function transportOver(front: "node" | "uws") {
       sampleRateHz: session.sampleRateHz,
       chunks: () => session.chunks(),
       charge: async () => {},
+      sentence: NOBODY,
+      answer: NOBODY,
       complete: () => {},
       stop: (reason) => {
         left.resolve({ runs: engine.modelRuns, reason });

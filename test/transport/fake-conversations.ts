@@ -41,7 +41,7 @@ export const MODELS: readonly CatalogModel[] = [
 ];
 
 /** Nobody pays here. */
-const NOBODY: Departure = { leaving: () => {}, held: () => {} };
+export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
 
 /** Keys that a test knows; look-ups are counted. */
 export class FakeKeys implements KeyStore {
