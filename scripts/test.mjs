@@ -40,7 +40,7 @@ const SERVICE_SETTINGS = [
   ...["KEPT_ANSWERS_MB", "DAUYS_URL", "DAUYS_API_KEY"],
 ];
 /** Asked for more than the gate's share, these tests take as long as they need, within limits of their own. */
-const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS"];
+const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
 

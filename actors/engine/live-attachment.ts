@@ -1,5 +1,5 @@
 import { PcmRing } from "../../native/ring/pcm-ring.js";
-import type { FromLiveWorker, ResumePoint, ToLiveWorker } from "../../native/worker/protocol.js";
+import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/worker/protocol.js";
 import type { LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
 
 /** A ring begins with room for 4 s: an utterance of usual length and the replay context. */
@@ -12,12 +12,10 @@ export interface LiveWorkerPort {
   post(message: ToLiveWorker): void;
 }
 
-export type LiveWorkerAnswer = Extract<FromLiveWorker, { readonly session: number }>;
-
 /** A worker's place as a session sees it: the worker on it may be down for a while. */
 export interface LiveSeat {
   readonly worker: LiveWorkerPort | null;
-  /** Tells the worker that there is something to do. */
+  /** Tells the worker that there is something to do, once at the end of this turn of the event loop. */
   wake(): void;
 }
 

@@ -133,6 +133,12 @@ export class LiveEngine implements LiveDecoder {
     const attachments = new Set<LiveAttachment>();
     const id = `live-worker-${index}`;
     let isLost = false;
+    let isRinging = false;
+    const ring = () => {
+      isRinging = false;
+      Atomics.add(bell, LIVE_CELL.bell, 1);
+      Atomics.notify(bell, LIVE_CELL.bell);
+    };
     const supervisor = new Supervisor<LiveWorker>(
       {
         id,
@@ -165,15 +171,16 @@ export class LiveEngine implements LiveDecoder {
         return isLost;
       },
       wake: () => {
-        Atomics.add(bell, LIVE_CELL.bell, 1);
-        Atomics.notify(bell, LIVE_CELL.bell);
+        if (isRinging) return;
+        isRinging = true;
+        setImmediate(ring);
       },
     };
   }
 
   #onMessage(message: LiveWorkerMessage): void {
     if (message.type === "pace") this.#options.observer?.paced(message);
-    else this.#attachments.get(message.session)?.onAnswer(message);
+    else for (const answer of message.answers) this.#attachments.get(answer.session)?.onAnswer(answer);
   }
 
   /** Fails the sessions of a lane that is given up; with the last lane all sessions. */

@@ -1,9 +1,11 @@
 import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
+import type { Departure } from "../../src/ports/front.js";
 import type { Hold, UsageMeter, UsageReference } from "../../src/ports/usage-meter.js";
 import type { SpeechChunk, StopReason, SynthesisConversation } from "./conversation.js";
 
 /** A synthesis that does not know of money. */
-export interface UnbilledSynthesis extends Omit<SynthesisConversation, "charge" | "complete"> {
+export interface UnbilledSynthesis
+  extends Omit<SynthesisConversation, "charge" | "sentence" | "answer" | "complete"> {
   /** Billed characters up to the end of each sentence. */
   readonly charactersThrough: readonly number[];
 }
@@ -13,6 +15,14 @@ export interface UnbilledSynthesis extends Omit<SynthesisConversation, "charge" 
  * Whoever leaves after that has paid; what we then fail to deliver is given back.
  */
 export class BilledSynthesis implements SynthesisConversation {
+  readonly sentence: Departure = {
+    leaving: () => this.#note(this.#charactersOf(this.#deliveredSentences + 1)),
+    held: () => this.#note(this.#charactersOf(this.#deliveredSentences)),
+  };
+  readonly answer: Departure = {
+    leaving: () => this.#note(this.billedCharacters),
+    held: () => this.#note(0),
+  };
   readonly #session: UnbilledSynthesis;
   readonly #meter: UsageMeter;
   readonly #reference: UsageReference;
@@ -91,18 +101,23 @@ export class BilledSynthesis implements SynthesisConversation {
     if (phase === "held") void this.#hold?.release();
     else if (phase === "charging") void this.#hold?.refund(0);
     else if (phase === "charged" && reason === "client-left") void this.#hold?.complete();
-    else if (phase === "charged") void this.#hold?.refund(this.#deliveredCharacters());
+    else if (phase === "charged") void this.#hold?.refund(this.#charactersOf(this.#deliveredSentences));
   }
 
   /** Whoever asks for more has sent what came before, if audio is sent as it is made. */
   #sentSentence(): void {
     if (this.#phase !== "charged") return;
     this.#deliveredSentences++;
-    this.#hold?.delivered(this.#deliveredCharacters());
+    this.#note(this.#charactersOf(this.#deliveredSentences));
   }
 
-  #deliveredCharacters(): number {
-    return this.#session.charactersThrough[this.#deliveredSentences - 1] ?? 0;
+  #note(characters: number): void {
+    if (this.#phase === "charged") this.#hold?.delivered(characters);
+  }
+
+  /** Of so many sentences, counted from the first. */
+  #charactersOf(sentences: number): number {
+    return this.#session.charactersThrough[sentences - 1] ?? 0;
   }
 }
 

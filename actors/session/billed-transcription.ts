@@ -1,4 +1,5 @@
 import { SpeechError } from "../../src/domain/errors.js";
+import type { Departure } from "../../src/ports/front.js";
 import type { FileLength } from "../../src/ports/transcriber.js";
 import type { Hold, UsageMeter, UsageReference } from "../../src/ports/usage-meter.js";
 import type { BilledTranscript, StopReason, TranscriptionConversation } from "./conversation.js";
@@ -13,10 +14,12 @@ export interface UnbilledTranscription {
 /** A file that is paid for: held when its length is known, charged with the result, released on every other way out. */
 export class BilledTranscription implements TranscriptionConversation {
   readonly transcript: Promise<BilledTranscript>;
+  readonly answer: Departure = { leaving: () => this.#note(this.#units), held: () => this.#note(0) };
   readonly #session: UnbilledTranscription;
   readonly #meter: UsageMeter;
   readonly #reference: UsageReference;
   #hold: Hold | null = null;
+  #units = 0;
   #phase: "working" | "charging" | "charged" | "over" = "working";
 
   constructor(
@@ -54,10 +57,15 @@ export class BilledTranscription implements TranscriptionConversation {
   async #holdFor({ sampleCountIn, sampleRateInHz }: FileLength): Promise<void> {
     const quantity = { units: sampleCountIn, unitsPerSecond: sampleRateInHz };
     this.#hold = await this.#meter.hold(this.#reference, "file", quantity);
+    this.#units = sampleCountIn;
     if (!this.#isOver) return;
     // Whoever stopped it was answered while we asked: nobody else will release this.
     void this.#hold.release();
     throw cancelled();
+  }
+
+  #note(units: number): void {
+    if (this.#phase === "charged") this.#hold?.delivered(units);
   }
 
   async #charged(): Promise<BilledTranscript> {

@@ -1,6 +1,7 @@
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { SaidWord } from "../../src/domain/synthesis/word-times.js";
 import type { UsageKind } from "../../src/domain/usage/tariff.js";
+import type { Departure } from "../../src/ports/front.js";
 import type { Paid } from "../../src/ports/idempotency.js";
 import type { KeyIdentity } from "../../src/ports/key-store.js";
 import type { FileTranscript } from "../../src/ports/transcriber.js";
@@ -46,6 +47,10 @@ export interface SynthesisConversation {
   chunks(): AsyncIterable<SpeechChunk>;
   /** To be called right before the first byte of audio is queued. Throws `SpeechError` when that must not happen. */
   charge(): Promise<void>;
+  /** Goes with the last bytes of each sentence that is sent as it is made. */
+  readonly sentence: Departure;
+  /** Goes with the last bytes of an answer that is sent as a whole. */
+  readonly answer: Departure;
   /** To be called as soon as the last byte has gone out, in the same turn of the event loop. */
   complete(): void;
   /** Ends the work within one solver step; may be called twice, and after the end. */
@@ -62,6 +67,8 @@ export interface BilledTranscript extends FileTranscript {
 export interface TranscriptionConversation {
   /** Charged when it settles: to be answered at once. */
   readonly transcript: Promise<BilledTranscript>;
+  /** Goes with the last bytes of the answer. */
+  readonly answer: Departure;
   /** To be called as soon as the last byte of the answer has gone out, in the same turn of the event loop. */
   complete(): void;
   stop(reason: StopReason): void;

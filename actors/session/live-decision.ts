@@ -75,6 +75,8 @@ export type LiveEffect =
   | { readonly type: "release" }
   | { readonly type: "close-socket"; readonly code: number; readonly reason: string };
 
+const NO_EFFECTS: readonly LiveEffect[] = [];
+
 /** Pure: what a live session does about a message. */
 export function decideLive(
   state: LiveState,
@@ -117,16 +119,17 @@ function onAudio(
   sampleRateHz: number,
 ): Decision<LiveState, LiveEffect> {
   // Audio that comes after `close` is late: it was never accepted.
-  if (state.phase !== "listening") return { state, effects: [] };
+  if (state.phase !== "listening") return { state, effects: NO_EFFECTS };
   const acceptedSamples = state.acceptedSamples + message.sampleCount;
-  const next = { ...state, acceptedSamples };
+  // Members one by one here and for partials, most of all messages: a spread costs many times as much.
+  const next: LiveState = { phase: "listening", acceptedSamples, shown: state.shown };
   if (message.isRefused) {
     return stopWith(next, CLOSE.badRequest, "too_fast", "more than 60 s of audio wait to be processed");
   }
   if (acceptedSamples > MAX_SESSION_SECONDS * sampleRateHz) {
     return stopWith(next, CLOSE.tooLong, "session_too_long", "a session holds at most 4 hours of audio");
   }
-  return { state: next, effects: [] };
+  return { state: next, effects: NO_EFFECTS };
 }
 
 function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEffect> {
@@ -160,11 +163,15 @@ function onPartial(
   event: Extract<LiveEvent, { type: "partial" }>,
 ): Decision<LiveState, LiveEffect> {
   const partial = stablePartial(state.shown, event);
-  if (partial === null) return { state, effects: [] };
-  const { utterance, text } = partial;
+  if (partial === null) return { state, effects: NO_EFFECTS };
+  const { utterance, text, stable } = partial;
+  const { startSample, endSample } = event;
+  const shown = { utterance, text };
+  const shownEvent = { type: "partial", utterance, text, stable, startSample, endSample } as const;
+  const { acceptedSamples } = state;
   return {
-    state: { ...state, shown: { utterance, text } },
-    effects: [{ type: "send-event", event: { ...event, ...partial } }],
+    state: state.phase === "listening" ? { phase: "listening", acceptedSamples, shown } : { ...state, shown },
+    effects: [{ type: "send-event", event: shownEvent }],
   };
 }
 

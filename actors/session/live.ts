@@ -138,9 +138,15 @@ export class LiveSession implements LiveConversation {
     else act();
   }
 
-  /** Any cut of the same bytes gives the same samples: an odd byte waits for its other half. */
+  /**
+   * Any cut of the same bytes gives the same samples: an odd byte waits for its other half. The usual message is whole
+   * samples and is not copied: the result is good for as long as `bytes` is.
+   */
   #toSamples(bytes: Uint8Array): Int16Array {
     const head = this.#oddByte;
+    if (head === null && bytes.length % 2 === 0 && bytes.byteOffset % 2 === 0) {
+      return new Int16Array(bytes.buffer, bytes.byteOffset, bytes.length / 2);
+    }
     const total = bytes.length + (head === null ? 0 : 1);
     const samples = new Int16Array(total >> 1);
     const target = new Uint8Array(samples.buffer);

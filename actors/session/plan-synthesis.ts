@@ -1,6 +1,12 @@
 import { SpeechError } from "../../src/domain/errors.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
-import { type SpokenSentence, spokenSentences } from "../../src/domain/text/spoken-sentences.js";
+import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
+import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
+import {
+  type SpokenPiece,
+  type SpokenSentence,
+  spokenSentences,
+} from "../../src/domain/text/spoken-sentences.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import type { CatalogModel } from "./conversation.js";
 import type { PlannedSentence, SynthesisPlan } from "./synthesis.js";
@@ -25,7 +31,8 @@ export function planSynthesis(request: SynthesisRequest, models: readonly Catalo
     const names = model.voices.map((candidate) => candidate.name).join(", ");
     throw new SpeechError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
-  const spoken = spokenSentences(request.text, { expand: request.normalize });
+  const dictionary = dictionaryOf(request.pronunciations);
+  const spoken = spokenSentences(request.text, { expand: request.normalize, dictionary });
   const sentences = planSentences(request.text, spoken, model.sample_rate);
   if (sentences.length === 0) {
     throw new SpeechError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");
@@ -57,22 +64,57 @@ function planSentences(
   spoken: readonly SpokenSentence[],
   sampleRateHz: number,
 ): PlannedSentence[] {
-  const sentences: PlannedSentence[] = [];
+  const said: SaidSentence[] = [];
+  let leadMs = 0;
   let charactersThrough = 0;
-  for (const { start, end, pieces } of spoken) {
+  for (const { start, end, pieces, pauseMs } of spoken) {
     const written = text.slice(start, end);
     charactersThrough += countCodePoints(written);
     // Emoji, quotes and the like leave nothing to say; the sentence is dropped, its characters stay billed.
-    if (pieces.length === 0) continue;
-    const pauseMs = /\n\s*$/.test(written) ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
-    const pauseSamples = Math.round((pauseMs / 1_000) * sampleRateHz);
-    const closedPieces = pieces.map((piece) => ({ ...piece, text: closed(piece.text) }));
-    sentences.push({ pieces: closedPieces, pauseSamples, charactersThrough });
+    if (pieces.length > 0) said.push({ written, pieces, charactersThrough, markedMs: null });
+    if (pauseMs === null) continue;
+    // Marks with nothing said between them add up.
+    const last = said.at(-1);
+    if (last === undefined) leadMs += pauseMs;
+    else last.markedMs = (last.markedMs ?? 0) + pauseMs;
   }
-  return sentences;
+  const toSamples = (milliseconds: number) => Math.round((Math.max(0, milliseconds) / 1_000) * sampleRateHz);
+  return said.map((sentence, index) => {
+    const isLast = index === said.length - 1;
+    return {
+      pieces: closedPieces(sentence, isLast),
+      ...(index === 0 && leadMs > 0 && { leadSamples: toSamples(leadMs - LEADING_MS) }),
+      pauseSamples: toSamples(pauseMsAfter(sentence, isLast)),
+      charactersThrough: sentence.charactersThrough,
+    };
+  });
 }
 
-/** The model was trained on text that ends like a sentence; a piece cut at a clause keeps its comma. */
-function closed(piece: string): string {
-  return /[.!?,;:—]$/.test(piece) ? piece : `${piece}.`;
+/** A sentence that is heard. */
+interface SaidSentence {
+  readonly written: string;
+  readonly pieces: readonly SpokenPiece[];
+  readonly charactersThrough: number;
+  /** Silence that marks ask for after it; null where none does. */
+  markedMs: number | null;
+}
+
+/** A mark asks for silence from speech to speech, and the edges of the pieces are a part of it. */
+function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean): number {
+  if (markedMs !== null) return markedMs - TRAILING_MS - (isLast ? 0 : LEADING_MS);
+  if (isLast) return 0;
+  return /\n\s*$/.test(written) ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
+}
+
+/**
+ * The model was trained on text that ends like a sentence; a piece cut at a clause keeps its comma. A sentence that a pause
+ * mark interrupts goes on after it.
+ */
+function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): SpokenPiece[] {
+  const isInterrupted = markedMs !== null && !isLast;
+  return pieces.map((piece, index) => {
+    if (/[.!?,;:—]$/.test(piece.text)) return piece;
+    const mark = isInterrupted && index === pieces.length - 1 ? "," : ".";
+    return { ...piece, text: piece.text + mark };
+  });
 }

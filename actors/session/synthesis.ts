@@ -18,6 +18,8 @@ import {
 /** One sentence to be delivered as a whole; its pieces are spoken one after another. */
 export interface PlannedSentence {
   readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
+  /** Silence before the sentence; none when absent. */
+  readonly leadSamples?: number;
   /** Silence after the sentence. */
   readonly pauseSamples: number;
   /** Billed characters from the start of the text to the end of this sentence. */
@@ -136,22 +138,27 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   async #speakSentence(index: number): Promise<void> {
-    const { pieces, pauseSamples } = this.#plan.sentences[index]!;
+    const { pieces, leadSamples = 0, pauseSamples } = this.#plan.sentences[index]!;
     const samplesBefore = this.#samplesMade;
+    let silenceSamples = leadSamples;
     const words: SaidWord[] = [];
     try {
       for (const [at, piece] of pieces.entries()) {
         const job = { ...this.#plan.voicing, spokenText: piece.text };
-        const startSample = this.#samplesMade - samplesBefore;
+        const startSample = this.#samplesMade - samplesBefore + silenceSamples;
         const { characterBounds } = await this.#options.synthesizer.speak(job, this.#abort.signal, {
           urgency: this.#urgency(samplesBefore),
-          onPcm: (pcm) => this.#tellMade(pcm),
+          onPcm: (pcm) => {
+            // Not sooner: until there is speech, a failure can still be told by its status.
+            if (silenceSamples > 0) this.#tellMade(new Int16Array(silenceSamples));
+            silenceSamples = 0;
+            this.#tellMade(pcm);
+          },
         });
         if (characterBounds !== null) words.push(...saidWords(piece, characterBounds, startSample));
         if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(piece.text));
       }
-      const isLast = index === this.#plan.sentences.length - 1;
-      this.#tellMade(new Int16Array(isLast ? 0 : pauseSamples), words);
+      this.#tellMade(new Int16Array(pauseSamples), words);
     } catch (error) {
       this.#actor.tell({ type: "failed", error: asSpeechError(error) });
     }

@@ -2,17 +2,23 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { WebSocket } from "ws";
 import { saveResult } from "../save-result.js";
-import { percentiles, showPercentiles } from "../support/percentiles.js";
-import { cpuSecondsOf, residentBytesOf, TEST_KEY } from "../support/service-process.js";
+import { type Percentiles, percentiles, showPercentiles } from "../support/percentiles.js";
+import { binaryFrame, RawWebSocket } from "../support/raw-web-socket.js";
+import {
+  cpuSecondsOf,
+  mainThreadCpuSecondsOf,
+  residentBytesOf,
+  TEST_KEY,
+} from "../support/service-process.js";
 
 const STUB_SERVICE = fileURLToPath(new URL("../support/stub-service.js", import.meta.url));
 const MESSAGE_MS = 100;
 const MESSAGE_BYTES = 3_200;
 /** Sockets that are opened at once. */
 const WAVE = 100;
-const TICK_MS = 2;
+const TICK_MS = 1;
+const END_MEMBER = '"end":';
 const FRONTS = ["uws", "node"] as const;
 
 interface StubService {
@@ -28,13 +34,17 @@ interface PacedFigure {
   readonly missedDeadlines: number;
   readonly messages: number;
   readonly unanswered: number;
+  /** How late the client itself sent the first message of a round. */
+  readonly clientLateMs: Percentiles | null;
   readonly serviceCores: number;
+  readonly mainThreadCores: number;
   readonly clientCores: number;
 }
 
 /**
- * `npm run bench -- sockets [idle 10000] [paced 2000]`: memory of idle sockets, and what the front, the sessions and the
- * rings add to paced ones, with a recogniser that only answers. This process is the client, on the same machine.
+ * `npm run bench -- sockets [idle 10000] [paced 2000] [seconds 20]`: memory of idle sockets, and what the front, the sessions, the
+ * rings and the usage journal add to paced ones, with a recogniser that only answers, every message once. This process is the
+ * client, on the same machine. Two minutes.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -46,7 +56,7 @@ export async function run(options: {
   };
   const idleCount = after("idle", options.smoke ? 100 : 10_000);
   const pacedCount = after("paced", options.smoke ? 50 : 2_000);
-  const seconds = options.smoke ? 2 : 20;
+  const seconds = after("seconds", options.smoke ? 2 : 20);
   const figures = [];
   for (const front of FRONTS) {
     const idle = await withService(front, (service) => measureIdle(service, idleCount));
@@ -56,7 +66,8 @@ export async function run(options: {
       `${front}: ${idle.sockets} idle sockets, ${(idle.bytesPerSocket / 1_024).toFixed(1)} KiB each; ` +
         `${paced.sockets} paced sockets, ${showPercentiles("added latency", added)} (p50/p95/p99), ` +
         `${paced.missedDeadlines + paced.unanswered} of ${paced.messages} deadlines missed, ` +
-        `cores: service ${paced.serviceCores.toFixed(2)}, client ${paced.clientCores.toFixed(2)}`,
+        `${showPercentiles("client late", paced.clientLateMs)}, cores: service ${paced.serviceCores.toFixed(2)} ` +
+        `(main thread ${paced.mainThreadCores.toFixed(2)}), client ${paced.clientCores.toFixed(2)}`,
     );
     const { addedMs, ...rest } = paced;
     figures.push({
@@ -86,18 +97,24 @@ async function withService<T>(front: string, use: (service: StubService) => Prom
   }
 }
 
-async function openSockets(port: number, count: number): Promise<WebSocket[]> {
-  const sockets: WebSocket[] = [];
+async function openSockets(
+  port: number,
+  count: number,
+  onText: (index: number, text: string) => void = () => {},
+): Promise<RawWebSocket[]> {
+  const sockets: RawWebSocket[] = [];
   while (sockets.length < count) {
-    const wave = Array.from({ length: Math.min(WAVE, count - sockets.length) }, () => {
-      return new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, {
-        headers: { authorization: `Bearer ${TEST_KEY}` },
-        perMessageDeflate: false,
+    const wave = Array.from({ length: Math.min(WAVE, count - sockets.length) }, (_, nth) => {
+      const index = sockets.length + nth;
+      // `ready` is the first message: the session is there.
+      return RawWebSocket.open({
+        port,
+        path: "/v1/stream",
+        key: TEST_KEY,
+        onText: (text) => onText(index, text),
       });
     });
-    // `ready` is the first message: the session is there.
-    await Promise.all(wave.map((socket) => once(socket, "message")));
-    sockets.push(...wave);
+    sockets.push(...(await Promise.all(wave)));
   }
   return sockets;
 }
@@ -114,54 +131,65 @@ async function measureIdle(service: StubService, count: number) {
 }
 
 async function measurePaced(service: StubService, count: number, seconds: number): Promise<PacedFigure> {
-  const sockets = await openSockets(service.port, count);
-  const payload = new Uint8Array(MESSAGE_BYTES);
   const addedMs: number[] = [];
-  const sentCounts = new Uint32Array(count);
+  const lateMs: number[] = [];
   const answeredCounts = new Uint32Array(count);
   let missedDeadlines = 0;
-  let answered = 0;
   let startMs = 0;
+  // Everybody speaks at a moment of their own: messages are due in the order of their sockets, round after round.
   const dueMs = (index: number, nth: number) => startMs + (index / count + nth) * MESSAGE_MS;
-  for (const [index, socket] of sockets.entries()) {
-    socket.on("message", (data) => {
-      const end = /"end":([0-9.]+)/.exec(String(data))?.[1];
-      // One answer may be for several messages that came together.
-      const until = Math.round((Number(end) * 1_000) / MESSAGE_MS);
-      for (let nth = answeredCounts[index]!; nth < until; nth++) {
-        // From the moment it was due: what this client is late with counts as well.
-        const tookMs = performance.now() - dueMs(index, nth);
-        addedMs.push(tookMs);
-        answered++;
-        if (tookMs > MESSAGE_MS) missedDeadlines++;
-      }
-      answeredCounts[index] = until;
-    });
-  }
-  const cpuBefore = { service: cpuSecondsOf(service.pid), client: cpuSecondsOf(process.pid) };
+  const sockets = await openSockets(service.port, count, (index, text) => {
+    const at = text.indexOf(END_MEMBER);
+    if (at < 0) return;
+    // One answer may be for several messages that came together.
+    const until = Math.round((Number.parseFloat(text.slice(at + END_MEMBER.length)) * 1_000) / MESSAGE_MS);
+    const nowMs = performance.now();
+    for (let nth = answeredCounts[index]!; nth < until; nth++) {
+      // From the moment it was due: what this client is late with counts as well.
+      const tookMs = nowMs - dueMs(index, nth);
+      addedMs.push(tookMs);
+      if (tookMs > MESSAGE_MS) missedDeadlines++;
+    }
+    answeredCounts[index] = until;
+  });
+  const frame = binaryFrame(new Uint8Array(MESSAGE_BYTES));
+  const cpuBefore = cpuOf(service);
   startMs = performance.now() + 100;
   const endMs = startMs + seconds * 1_000;
+  let messages = 0;
   while (performance.now() < endMs) {
     const nowMs = performance.now();
-    for (let index = 0; index < count; index++) {
-      // Everybody speaks at a moment of their own.
-      if (dueMs(index, sentCounts[index]!) > nowMs) continue;
-      sentCounts[index]!++;
-      sockets[index]!.send(payload);
+    for (;;) {
+      const index = messages % count;
+      const due = dueMs(index, Math.floor(messages / count));
+      if (due > nowMs) break;
+      if (index === 0) lateMs.push(nowMs - due);
+      sockets[index]!.send(frame);
+      messages++;
     }
     await sleep(TICK_MS);
   }
-  await sleep(500);
   const wallSeconds = (performance.now() - startMs) / 1_000;
-  const messages = sentCounts.reduce((total, sent) => total + sent, 0);
+  const cpu = cpuOf(service);
+  await sleep(500);
   for (const socket of sockets) socket.terminate();
   return {
     sockets: count,
     addedMs,
     missedDeadlines,
     messages,
-    unanswered: messages - answered,
-    serviceCores: (cpuSecondsOf(service.pid) - cpuBefore.service) / wallSeconds,
-    clientCores: (cpuSecondsOf(process.pid) - cpuBefore.client) / wallSeconds,
+    unanswered: messages - addedMs.length,
+    clientLateMs: percentiles(lateMs, 1),
+    serviceCores: (cpu.service - cpuBefore.service) / wallSeconds,
+    mainThreadCores: (cpu.main - cpuBefore.main) / wallSeconds,
+    clientCores: (cpu.client - cpuBefore.client) / wallSeconds,
+  };
+}
+
+function cpuOf({ pid }: StubService) {
+  return {
+    service: cpuSecondsOf(pid),
+    main: mainThreadCpuSecondsOf(pid),
+    client: cpuSecondsOf(process.pid),
   };
 }

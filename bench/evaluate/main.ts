@@ -21,7 +21,8 @@ espeak-ng and Python). A run without --sets and --limit is written to models/<id
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
   --limit          utterances per set or voice; a quick look takes 10
-  --nfe            solver steps to speak with, 16,32
+  --nfe            solver steps to speak with, 16
+  --speeds         speeds to speak at, 0.5,0.8,1,1.25,2
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
 const PARTS = ["recognition", "nonspeech", "synthesis", "schedules", "word-times", "loudness"];
@@ -35,7 +36,8 @@ const { values, positionals } = parseArgs({
     synthesizer: { type: "string", default: "svc-kk-v1" },
     sets: { type: "string", default: "" },
     limit: { type: "string" },
-    nfe: { type: "string", default: "16,32" },
+    nfe: { type: "string", default: "16" },
+    speeds: { type: "string", default: "0.5,0.8,1,1.25,2" },
     calibrate: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -65,7 +67,9 @@ async function evaluate(): Promise<void> {
   }
   if (isWanted("synthesis")) {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
-    const report = await evaluateSynthesis({ ...ids, limit, nfe: values.nfe.split(",").map(Number) });
+    const nfe = values.nfe.split(",").map(Number);
+    const speeds = values.speeds.split(",").map(Number);
+    const report = await evaluateSynthesis({ ...ids, limit, nfe, speeds });
     await publish(report, synthesisTable(report), isWhole);
   }
   if (positionals.includes("schedules")) {

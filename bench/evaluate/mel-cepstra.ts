@@ -8,6 +8,11 @@ const FLOOR = 1e-4;
 /** Turns the Euclidean distance of two rows of cepstra into decibels. */
 const DECIBELS = (10 / Math.LN10) * Math.SQRT2;
 
+/** Seconds of the middle of each of `melCepstra`'s hops. */
+export function hopCentres(count: number, sampleRateHz: number): number[] {
+  return Array.from({ length: count }, (_, i) => (i * HOP_SAMPLES + WINDOW_SAMPLES / 2) / sampleRateHz);
+}
+
 /** Mel cepstra 1 to 13 of every hop, `[frames][13]`, of 24 kHz audio. */
 export function melCepstra(pcm: Float32Array, sampleRateHz: number): Float64Array[] {
   const window = Float64Array.from(
@@ -34,27 +39,42 @@ export function melCepstra(pcm: Float32Array, sampleRateHz: number): Float64Arra
   return rows;
 }
 
+/** The cheapest time warping of one utterance onto another. */
+export interface Warping {
+  /** Mean mel-cepstral distortion along the way, dB. */
+  readonly distortionDb: number;
+  /** Pairs of hops that belong together, in time. */
+  readonly pairs: readonly (readonly [from: number, to: number])[];
+}
+
 /**
- * Mel-cepstral distortion in dB between two utterances of different pace: the mean over the cheapest time warping.
+ * Mel-cepstral distortion in dB between two utterances of different pace, and which hops it compares.
  * @see Kubichek, "Mel-cepstral distance measure for objective speech quality assessment", 1993
  */
-export function melCepstralDistortion(from: readonly Float64Array[], to: readonly Float64Array[]): number {
-  let costs = new Float64Array(to.length + 1).fill(Number.POSITIVE_INFINITY);
-  let lengths = new Int32Array(to.length + 1);
+export function warp(from: readonly Float64Array[], to: readonly Float64Array[]): Warping {
+  const width = to.length + 1;
+  let costs = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
   costs[0] = 0;
-  for (const row of from) {
-    const nextCosts = new Float64Array(to.length + 1).fill(Number.POSITIVE_INFINITY);
-    const nextLengths = new Int32Array(to.length + 1);
-    for (let j = 1; j <= to.length; j++) {
+  // Where each cell came from: 0 both before, 1 `from` before, 2 `to` before.
+  const steps = new Uint8Array((from.length + 1) * width);
+  for (const [i, row] of from.entries()) {
+    const nextCosts = new Float64Array(width).fill(Number.POSITIVE_INFINITY);
+    for (let j = 1; j < width; j++) {
       const [diagonal, up, left] = [costs[j - 1]!, costs[j]!, nextCosts[j - 1]!];
       const best = Math.min(diagonal, up, left);
-      const length = best === diagonal ? lengths[j - 1]! : best === up ? lengths[j]! : nextLengths[j - 1]!;
+      steps[(i + 1) * width + j] = best === diagonal ? 0 : best === up ? 1 : 2;
       nextCosts[j] = best + DECIBELS * distance(row, to[j - 1]!);
-      nextLengths[j] = length + 1;
     }
-    [costs, lengths] = [nextCosts, nextLengths];
+    costs = nextCosts;
   }
-  return costs[to.length]! / Math.max(1, lengths[to.length]!);
+  const pairs: [number, number][] = [];
+  for (let [i, j] = [from.length, to.length]; i > 0 && j > 0; ) {
+    pairs.push([i - 1, j - 1]);
+    const step = steps[i * width + j]!;
+    if (step !== 2) i--;
+    if (step !== 1) j--;
+  }
+  return { distortionDb: costs[to.length]! / Math.max(1, pairs.length), pairs: pairs.reverse() };
 }
 
 function distance(a: Float64Array, b: Float64Array): number {

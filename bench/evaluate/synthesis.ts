@@ -8,8 +8,10 @@ import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
 import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { groupBy } from "./group-by.js";
-import { melCepstra, melCepstralDistortion } from "./mel-cepstra.js";
-import { MODELS } from "./paths.js";
+import { KeptSpeaker } from "./kept-speech.js";
+import { hopCentres, melCepstra, warp } from "./mel-cepstra.js";
+import { MODELS, RECIPES } from "./paths.js";
+import { jitterOf, type PitchRange, pitchCorrelation, trackPitch } from "./pitch.js";
 import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";
 import { readWav } from "./wav.js";
@@ -18,9 +20,10 @@ const SEED = 1;
 /** Silence in front of and behind what the recogniser hears, as in its evaluation set. */
 const PADDING_SECONDS = 0.3;
 
-/** One way to speak the sentences of one voice, compared with the reference speech. */
+/** One way to speak the sentences of one voice at one speed, compared with the reference speech at that speed. */
 export interface SynthesisRow {
   readonly voice: string;
+  readonly speed: number;
   /** Solver steps, or null for the reference speech itself. */
   readonly nfe: number | null;
   readonly greedy: ErrorRates;
@@ -29,6 +32,11 @@ export interface SynthesisRow {
   readonly melCepstralDistortionDb: number | null;
   /** Mean over sentences of |length - reference length| / reference length; null for the reference. */
   readonly durationError: number | null;
+  /** Mean over sentences of the correlation of log F0 with the reference's, frames as the warping pairs them. */
+  readonly pitchCorrelation: number | null;
+  /** Jitter (local), mean over sentences. */
+  readonly jitter: number;
+  /** Null where the speech was made by an earlier run. */
   readonly realTimeFactor: number | null;
 }
 
@@ -40,8 +48,10 @@ export interface SynthesisReport {
 
 interface Sentence {
   readonly voice: string;
+  readonly speed: number;
   readonly text: string;
   readonly pcm: Float32Array;
+  readonly range: PitchRange;
 }
 
 interface Spoken {
@@ -50,6 +60,8 @@ interface Spoken {
   readonly beam: string;
   readonly distortionDb: number;
   readonly durationError: number;
+  readonly pitchCorrelation: number;
+  readonly jitter: number;
   readonly computeSeconds: number;
   readonly audioSeconds: number;
 }
@@ -63,22 +75,27 @@ export async function evaluateSynthesis(options: {
   readonly limit: number;
   /** Numbers of solver steps to speak with. */
   readonly nfe: readonly number[];
+  /** Speeds to speak at; 1 is as fast as the training speech mostly was. */
+  readonly speeds: readonly number[];
 }): Promise<SynthesisReport> {
   const folder = MODELS + options.modelId;
   const manifest = (await readManifest(folder)) as SynthesizerManifest;
   const model = await FlowMatching.load({ folder, manifest }, { intraOpThreads: 1 });
+  const speaker = new KeptSpeaker(model);
   const recognizer = await loadRecognizerParts(MODELS + options.recognizerId);
   const listen = listenerOf(recognizer, manifest.sampleRateHz);
   const rows: SynthesisRow[] = [];
-  for (const [voice, sentences] of groupBy(await readReference(manifest), (sentence) => sentence.voice)) {
-    const chosen = sentences.slice(0, options.limit);
+  const sentences = await readReference(manifest, options.speeds);
+  for (const group of groupBy(sentences, ({ voice, speed }) => `${voice} ${speed}`).values()) {
+    const chosen = group.slice(0, options.limit);
     const reference: Spoken[] = [];
-    for (const { text, pcm } of chosen) reference.push({ text, ...(await listen(pcm)), ...NOTHING_COMPARED });
-    rows.push(rowOf(voice, null, reference));
+    for (const sentence of chosen) reference.push(await listenToReference(sentence, listen, manifest));
+    rows.push(rowOf(chosen[0]!, null, reference));
     for (const nfe of options.nfe) {
       const spoken: Spoken[] = [];
-      for (const sentence of chosen) spoken.push(await speakAndListen(model, sentence, nfe, listen));
-      rows.push(rowOf(voice, nfe, spoken));
+      for (const sentence of chosen) spoken.push(await speakAndListen(speaker, sentence, nfe, listen));
+      rows.push(rowOf(chosen[0]!, nfe, spoken));
+      console.error(`${chosen[0]!.voice}, speed ${chosen[0]!.speed}, nfe ${nfe}`);
     }
   }
   await model.release();
@@ -92,41 +109,66 @@ export function synthesisTable(report: SynthesisReport): string {
     `${percent(rates.characterErrorRate)} / ${percent(rates.wordErrorRate)}`;
   const rows = report.rows.map((row) => [
     row.voice,
+    String(row.speed),
     row.nfe === null ? "reference" : `nfe ${row.nfe}`,
     String(row.beam.pairs),
     pair(row.greedy),
     pair(row.beam),
     row.melCepstralDistortionDb?.toFixed(2) ?? "",
     row.durationError === null ? "" : percent(row.durationError),
+    row.pitchCorrelation?.toFixed(2) ?? "",
+    percent(row.jitter),
     row.realTimeFactor?.toFixed(3) ?? "",
   ]);
-  const head = ["voice", "speech", "n", "greedy", "beam + LM", "MCD, dB", "duration error, %", "RTF"];
+  const head = [
+    "voice",
+    "speed",
+    "speech",
+    "n",
+    "greedy",
+    "beam + LM",
+    "MCD, dB",
+    "duration error, %",
+    "F0 correlation",
+    "jitter, %",
+    "RTF",
+  ];
   const title = `### ${report.modelId} heard by ${report.recognizerId}: CER / WER, %`;
   return `${title}\n\n${table(head, rows)}`;
 }
 
-const NOTHING_COMPARED = {
-  distortionDb: Number.NaN,
-  durationError: Number.NaN,
-  computeSeconds: Number.NaN,
-  audioSeconds: Number.NaN,
-} as const;
-
-async function readReference(manifest: SynthesizerManifest): Promise<Sentence[]> {
+async function readReference(manifest: SynthesizerManifest, speeds: readonly number[]): Promise<Sentence[]> {
   const folder = prepareSet("reference");
   const lines = (await readFile(`${folder}index.jsonl`, "utf8")).split("\n").filter((line) => line !== "");
   const sentences: Sentence[] = [];
   for (const line of lines) {
-    const { file, voice, text } = JSON.parse(line) as { file: string; voice: string; text: string };
-    sentences.push({ voice, text, pcm: await readWav(folder + file, manifest.sampleRateHz) });
+    const row = JSON.parse(line) as ReferenceRow;
+    if (!speeds.includes(row.speed)) continue;
+    sentences.push({
+      voice: row.voice,
+      speed: row.speed,
+      text: row.text,
+      pcm: await readWav(folder + row.file, manifest.sampleRateHz),
+      range: { lowestHz: row.f0_range[0], highestHz: row.f0_range[1] },
+    });
   }
-  const missing = manifest.voices.find(({ name }) => !sentences.some(({ voice }) => voice === name));
-  if (missing !== undefined) {
+  for (const { name } of manifest.voices) {
+    const missing = speeds.find((s) => !sentences.some(({ voice, speed }) => voice === name && speed === s));
+    if (missing === undefined) continue;
     throw new Error(
-      `Cannot evaluate: ${folder} has no speech of ${missing.name}; remove it to have it made anew`,
+      `Cannot evaluate: ${folder} has no speech of ${name} at speed ${missing}; remove it to have it made anew, ` +
+        `or add the speed to ${RECIPES}synthesizer/reference.py`,
     );
   }
   return sentences;
+}
+
+interface ReferenceRow {
+  readonly file: string;
+  readonly voice: string;
+  readonly speed: number;
+  readonly text: string;
+  readonly f0_range: readonly [lowestHz: number, highestHz: number];
 }
 
 /** What the recogniser writes for speech at the synthesizer's rate, on the service's path. */
@@ -147,40 +189,71 @@ export function listenerOf({ graphs, languageModel, manifest }: LoadedRecognizer
   };
 }
 
+/** Pitch and cepstra of an utterance, hop by hop. */
+function analyse(pcm: Float32Array, sampleRateHz: number, range: PitchRange) {
+  const cepstra = melCepstra(pcm, sampleRateHz);
+  const centres = hopCentres(cepstra.length, sampleRateHz);
+  const hz = trackPitch(pcm, sampleRateHz, centres, range);
+  return { cepstra, hz, jitter: jitterOf(pcm, sampleRateHz, centres, hz) };
+}
+
+async function listenToReference(
+  { text, pcm, range }: Sentence,
+  listen: Listener,
+  { sampleRateHz }: SynthesizerManifest,
+): Promise<Spoken> {
+  return {
+    text,
+    ...(await listen(pcm)),
+    distortionDb: Number.NaN,
+    durationError: Number.NaN,
+    pitchCorrelation: Number.NaN,
+    jitter: analyse(pcm, sampleRateHz, range).jitter,
+    computeSeconds: Number.NaN,
+    audioSeconds: Number.NaN,
+  };
+}
+
 async function speakAndListen(
-  model: FlowMatching,
+  speaker: KeptSpeaker,
   sentence: Sentence,
   nfe: number,
   listen: Listener,
 ): Promise<Spoken> {
-  const { sampleRateHz, id } = model.manifest;
-  const { text, voice } = sentence;
-  const before = performance.now();
-  const pcm = await model.speakAlone({ modelId: id, voice, spokenText: text, speed: 1, nfe, seed: SEED });
-  const computeSeconds = (performance.now() - before) / 1000;
+  const { text, voice, speed, range } = sentence;
+  const { pcm, sampleRateHz, computeSeconds } = await speaker.speak({ voice, text, speed, nfe, seed: SEED });
+  const reference = analyse(sentence.pcm, sampleRateHz, range);
+  const spoken = analyse(pcm, sampleRateHz, range);
+  const { distortionDb, pairs } = warp(reference.cepstra, spoken.cepstra);
   return {
     text,
     ...(await listen(pcm)),
-    distortionDb: melCepstralDistortion(
-      melCepstra(sentence.pcm, sampleRateHz),
-      melCepstra(pcm, sampleRateHz),
-    ),
+    distortionDb,
     durationError: Math.abs(pcm.length - sentence.pcm.length) / sentence.pcm.length,
-    computeSeconds,
+    pitchCorrelation: pitchCorrelation(pairs.map(([i, j]) => [reference.hz[i]!, spoken.hz[j]!])),
+    jitter: spoken.jitter,
+    computeSeconds: computeSeconds ?? Number.NaN,
     audioSeconds: pcm.length / sampleRateHz,
   };
 }
 
-function rowOf(voice: string, nfe: number | null, spoken: readonly Spoken[]): SynthesisRow {
+function rowOf({ voice, speed }: Sentence, nfe: number | null, spoken: readonly Spoken[]): SynthesisRow {
   const sum = (of: (one: Spoken) => number) => spoken.reduce((total, one) => total + of(one), 0);
-  const mean = (of: (one: Spoken) => number) => sum(of) / spoken.length;
+  const mean = (of: (one: Spoken) => number) => {
+    const known = spoken.map(of).filter((value) => !Number.isNaN(value));
+    return known.reduce((total, value) => total + value, 0) / known.length;
+  };
+  const realTimeFactor = sum((one) => one.computeSeconds) / sum((one) => one.audioSeconds);
   return {
     voice,
+    speed,
     nfe,
     greedy: errorRates(spoken.map(({ text, greedy }) => ({ reference: text, hypothesis: greedy }))),
     beam: errorRates(spoken.map(({ text, beam }) => ({ reference: text, hypothesis: beam }))),
     melCepstralDistortionDb: nfe === null ? null : mean((one) => one.distortionDb),
     durationError: nfe === null ? null : mean((one) => one.durationError),
-    realTimeFactor: nfe === null ? null : sum((one) => one.computeSeconds) / sum((one) => one.audioSeconds),
+    pitchCorrelation: nfe === null ? null : mean((one) => one.pitchCorrelation),
+    jitter: mean((one) => one.jitter),
+    realTimeFactor: Number.isNaN(realTimeFactor) ? null : realTimeFactor,
   };
 }

@@ -17,6 +17,7 @@ export interface VersionFigures {
 interface EvaluatedRow {
   readonly set?: string;
   readonly voice?: string;
+  readonly speed?: number;
   readonly nfe?: number | null;
   readonly beam: ErrorRates;
 }
@@ -70,8 +71,8 @@ export function versionsTable(versions: readonly VersionFigures[]): string {
 
 function figuresOf(rows: readonly EvaluatedRow[]): VersionFigures["figures"] {
   return Object.fromEntries(
-    rows.map(({ set, voice, nfe, beam }) => [
-      set ?? `${voice} ${nfe === null ? "reference" : `nfe ${nfe}`}`,
+    rows.map(({ set, voice, speed = 1, nfe, beam }) => [
+      set ?? `${voice}${speed === 1 ? "" : ` speed ${speed}`} ${nfe === null ? "reference" : `nfe ${nfe}`}`,
       [beam.characterErrorRate, beam.wordErrorRate] as const,
     ]),
   );

@@ -2,7 +2,8 @@
 
 The interface brings Kaldi's log-mel features (povey window, preemphasis, centred frames) where our graph computes its
 own from PCM; both have 80 HTK filters from 20 to 7600 Hz. A gain for each filter, measured on noise, and our floor
-turn one into the other. All weights, and the state of every convolution, are those of the shipped graph.
+turn one into the other. All weights, and the state of every convolution, are those of the shipped graph; what it keeps as
+bytes travels as floats here, the only ones that the interface knows.
 
 audio_signal [B, 80, T], length [B], cache_last_channel [B, 1, 1, 1] (not used), cache_last_time [B, 1, 1, S],
 cache_last_channel_len [B] -> logprobs [B, T / 4, 71], encoded_lengths [B] and the caches. T = 4 frames of 40 ms.
@@ -58,8 +59,11 @@ def wrap(model, chunk_frames):
     history = next(n for n in graph.node if n.op_type == "Slice" and n.input[0] == "state")
     # The PCM before a chunk has no meaning here: that part of the state stays as it is.
     join.input[0] = history.output[0]
-    size = next(i for i in graph.input if i.name == "state").type.tensor_type.shape.dim[1].dim_value
+    floats, byte_count = (next(i for i in graph.input if i.name == name).type.tensor_type.shape.dim[1].dim_value
+                          for name in ("state", "history"))
+    size = floats + byte_count  # the interface carries floats only
     constants = [
+        h.make_tensor("peer_split", T.INT64, [2], [floats, byte_count]),
         h.make_tensor("peer_gain", T.FLOAT, [MELS], gains()),
         h.make_tensor("peer_floor", T.FLOAT, [], [FLOOR]),
         h.make_tensor("peer_flat", T.INT64, [2], [-1, size]),
@@ -72,17 +76,21 @@ def wrap(model, chunk_frames):
         h.make_node("Mul", ["peer_power", "peer_gain"], ["peer_scaled"]),
         h.make_node("Add", ["peer_scaled", "peer_floor"], ["peer_floored"]),
         h.make_node("Log", ["peer_floored"], [mel]),
-        h.make_node("Reshape", ["cache_last_time", "peer_flat"], ["state"]),
+        h.make_node("Reshape", ["cache_last_time", "peer_flat"], ["peer_states"]),
+        h.make_node("Split", ["peer_states", "peer_split"], ["state", "peer_history"], axis=1),
+        h.make_node("Cast", ["peer_history"], ["history"], to=T.UINT8),
     ]
     after = [
         h.make_node("Identity", ["log_probs"], ["logprobs"]),
         h.make_node("Div", ["length", "peer_four"], ["encoded_lengths"]),
         h.make_node("Identity", ["cache_last_channel"], ["cache_last_channel_next"]),
-        h.make_node("Reshape", ["next_state", "peer_deep"], ["cache_last_time_next"]),
+        h.make_node("Cast", ["next_history"], ["peer_next_history"], to=T.FLOAT),
+        h.make_node("Concat", ["next_state", "peer_next_history"], ["peer_next_states"], axis=1),
+        h.make_node("Reshape", ["peer_next_states", "peer_deep"], ["cache_last_time_next"]),
         h.make_node("Identity", ["cache_last_channel_len"], ["cache_last_channel_len_next"]),
     ]
     made = {o: n for n in graph.node for o in n.output if o != mel}
-    needed, todo = set(), ["log_probs", "next_state"]
+    needed, todo = set(), ["log_probs", "next_state", "next_history"]
     while todo:
         node = made.get(todo.pop())
         if node is not None and id(node) not in needed:

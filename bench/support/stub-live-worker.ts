@@ -4,6 +4,7 @@ import { PcmRing } from "../../native/ring/pcm-ring.js";
 import {
   type FromLiveWorker,
   LIVE_CELL,
+  type LiveWorkerAnswer,
   PROTOCOL_VERSION,
   type ToLiveWorker,
   type WorkerData,
@@ -29,6 +30,13 @@ function post(message: FromLiveWorker): void {
   port.postMessage(message);
 }
 
+let answers: LiveWorkerAnswer[] = [];
+
+function postAnswers(): void {
+  if (answers.length > 0) post({ type: "answers", answers });
+  answers = [];
+}
+
 port.on("message", (message: ToLiveWorker) => {
   if (message.type === "open") {
     const ring = PcmRing.attach(message.ring);
@@ -39,7 +47,7 @@ port.on("message", (message: ToLiveWorker) => {
   } else if (message.type === "close") slots.delete(message.session);
   else if (message.type === "finish") {
     const slot = slots.get(message.session);
-    if (slot !== undefined) post({ type: "finished", session: slot.session, epoch: slot.epoch });
+    if (slot !== undefined) answers.push({ type: "finished", session: slot.session, epoch: slot.epoch });
   } else if (message.type === "stop") isStopping = true;
   Atomics.add(cells, LIVE_CELL.bell, 1);
   Atomics.notify(cells, LIVE_CELL.bell);
@@ -51,16 +59,25 @@ function answer(slot: StubSlot): void {
   const { session, epoch } = slot;
   slot.ring.cursor = written;
   slot.answeredSample = written;
-  post({ type: "partial", session, epoch, utterance: 0, text: "ә", startSample: 0, endSample: written });
+  answers.push({
+    type: "partial",
+    session,
+    epoch,
+    utterance: 0,
+    text: "ә",
+    startSample: 0,
+    endSample: written,
+  });
   if (written - slot.releasedSample < IDLE_SAMPLES) return;
   slot.releasedSample = written;
-  post({ type: "idle", session, epoch, resume: { sample: written, isMidSpeech: false } });
+  answers.push({ type: "idle", session, epoch, resume: { sample: written, isMidSpeech: false } });
 }
 
 post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: 0 });
 while (!isStopping) {
   const rung = Atomics.load(cells, LIVE_CELL.bell);
   for (const slot of slots.values()) answer(slot);
+  postAnswers();
   // Lets messages in before it sleeps.
   await new Promise((resolve) => setImmediate(resolve));
   await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;

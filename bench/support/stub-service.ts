@@ -1,4 +1,4 @@
-// The service's front, live sessions, rings and a live worker without a recogniser, in a process of its own:
+// The service's front, live sessions, rings, the usage journal and a live worker without a recogniser, in a process of its own:
 // `node stub-service.js uws|node KEY [FRONT_THREADS]`. No store: everybody may do everything. Prints its port; ends with SIGTERM.
 import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -17,6 +17,7 @@ import { createLog } from "../../src/observe/log.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { FrontHandlers } from "../../src/ports/front.js";
 import type { UsageMeter } from "../../src/ports/usage-meter.js";
+import { HoldJournal } from "../../src/store/hold-journal.js";
 import { AnswerFiles } from "../../src/transport/answer-files.js";
 import type { FrontKind } from "../../src/transport/select-front.js";
 import { createTransport } from "../../src/transport/transport.js";
@@ -52,16 +53,25 @@ const engine = new LiveEngine({
   log,
 });
 
+const folder = await mkdtemp(join(tmpdir(), "dauys-stub-"));
+const { journal } = HoldJournal.open(join(folder, "usage-journal"), log);
+
 const meter: UsageMeter = {
   requireCredit: async () => {},
   hold: async () => {
     throw new SpeechError("ENGINE_BUSY", "only live sessions live here");
   },
-  openLive: (_reference, _samplesPerSecond, onFunds) => {
+  openLive: (reference, _samplesPerSecond, onFunds) => {
     queueMicrotask(() =>
       onFunds({ limitSamples: Number.POSITIVE_INFINITY, beyond: new SpeechError("OUT_OF_CREDITS", "never") }),
     );
-    return { accepted: () => {}, settle: (_samples, onCharged) => onCharged(0) };
+    return {
+      accepted: (samples) => journal.noteSoon(reference.id, samples),
+      settle(_samples, onCharged) {
+        journal.forget(reference.id);
+        onCharged(0);
+      },
+    };
   },
 };
 
@@ -91,7 +101,6 @@ const conversations: Conversations = {
 };
 
 await engine.start();
-const folder = await mkdtemp(join(tmpdir(), "dauys-stub-"));
 const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
 const noKeys = () => Promise.reject(new SpeechError("AUTH_UNAVAILABLE", "there is no store here"));
 const transport = createTransport({
@@ -113,6 +122,7 @@ console.log(await transport.listen("127.0.0.1", 0));
 process.once("SIGTERM", async () => {
   await transport.close();
   await engine.stop();
+  journal.close();
   answers.close();
   await rm(folder, { recursive: true, force: true });
 });

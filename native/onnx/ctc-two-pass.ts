@@ -2,13 +2,18 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { SpeechError } from "../../src/domain/errors.js";
 import { type GraphOptions, loadGraph } from "./graph.js";
 import { type ModelPackage, type RecognizerManifest, readVocabulary } from "./model-package.js";
-import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
+import type { LogProbs, RecognizerModel, StepBatch, StepCapacity, StreamState } from "./recognizer.js";
 
 const STREAM = {
   file: "stream",
   inputs: ["pcm", "state"],
   outputs: ["log_probs", "speech", "encoded", "next_state"],
 } as const;
+/**
+ * A streaming graph may keep the history of its quantized convolutions as bytes in a tensor of their own: a quarter of the
+ * memory to move, and the same numbers to the last bit (`models/recipes/recognizer/pack_states.py`).
+ */
+const HISTORY = { input: "history", output: "next_history" } as const;
 const FULL = { file: "full", inputs: ["encoded", "mask"], outputs: ["log_probs"] } as const;
 
 /**
@@ -20,6 +25,7 @@ export class CtcTwoPass implements RecognizerModel {
   readonly manifest: RecognizerManifest;
   readonly vocabulary: readonly string[];
   readonly stateSize: number;
+  readonly stateBytes: number;
   readonly encodedSize: number;
   readonly #stream: InferenceSession;
   readonly #full: InferenceSession;
@@ -36,6 +42,9 @@ export class CtcTwoPass implements RecognizerModel {
     this.#stream = parts.stream;
     this.#full = parts.full;
     this.stateSize = lastDimension(parts.stream.inputMetadata, "state", parts.manifest.id);
+    this.stateBytes = parts.stream.inputNames.includes(HISTORY.input)
+      ? lastDimension(parts.stream.inputMetadata, HISTORY.input, parts.manifest.id)
+      : 0;
     this.encodedSize = lastDimension(parts.full.inputMetadata, "encoded", parts.manifest.id);
     const outputs = lastDimension(parts.full.outputMetadata, "log_probs", parts.manifest.id);
     if (outputs !== parts.vocabulary.length) {
@@ -73,31 +82,31 @@ export class CtcTwoPass implements RecognizerModel {
     const { frameSamples } = this.manifest;
     const vocabulary = this.vocabulary.length;
     const pcm = new Float32Array(capacity.frames * frameSamples);
-    const state = new Float32Array(capacity.rows * this.stateSize);
+    const state = this.#statesOf(capacity.rows);
     const logProbs = new Float32Array(capacity.frames * vocabulary);
     const speech = new Float32Array(capacity.frames);
     const encoded = new Float32Array(capacity.frames * this.encodedSize);
-    const nextState = new Float32Array(capacity.rows * this.stateSize);
+    const nextState = this.#statesOf(capacity.rows);
     return (rows, frames) => {
       const count = rows * frames;
       const view = {
         pcm: pcm.subarray(0, count * frameSamples),
-        state: state.subarray(0, rows * this.stateSize),
+        state: this.#firstOf(state, rows),
         logProbs: logProbs.subarray(0, count * vocabulary),
         speech: speech.subarray(0, count),
         encoded: encoded.subarray(0, count * this.encodedSize),
-        nextState: nextState.subarray(0, rows * this.stateSize),
+        nextState: this.#firstOf(nextState, rows),
       };
       const feeds = {
         pcm: new Tensor("float32", view.pcm, [rows, frames * frameSamples]),
-        state: new Tensor("float32", view.state, [rows, this.stateSize]),
+        ...this.#stateTensors(view.state, rows, "state", HISTORY.input),
       };
       // Outputs are written in place.
       const fetches = {
         log_probs: new Tensor("float32", view.logProbs, [rows, frames, vocabulary]),
         speech: new Tensor("float32", view.speech, [rows, frames]),
         encoded: new Tensor("float32", view.encoded, [rows, frames, this.encodedSize]),
-        next_state: new Tensor("float32", view.nextState, [rows, this.stateSize]),
+        ...this.#stateTensors(view.nextState, rows, "next_state", HISTORY.output),
       };
       const run = async () => {
         const startedAtMs = performance.now();
@@ -144,12 +153,39 @@ export class CtcTwoPass implements RecognizerModel {
     const { encoded } = await this.#stream.run(
       {
         pcm: new Tensor("float32", padded, [1, padded.length]),
-        state: new Tensor("float32", new Float32Array(this.stateSize), [1, this.stateSize]),
+        ...this.#stateTensors(this.#statesOf(1), 1, "state", HISTORY.input),
       },
       ["encoded"],
     );
     this.#runMs += performance.now() - startedAtMs;
     return this.refine((encoded as Tensor).data as Float32Array, frames);
+  }
+
+  #statesOf(rows: number): StreamState {
+    return {
+      values: new Float32Array(rows * this.stateSize),
+      bytes: new Uint8Array(rows * this.stateBytes),
+    };
+  }
+
+  #firstOf({ values, bytes }: StreamState, rows: number): StreamState {
+    return {
+      values: values.subarray(0, rows * this.stateSize),
+      bytes: bytes.subarray(0, rows * this.stateBytes),
+    };
+  }
+
+  #stateTensors(
+    { values, bytes }: StreamState,
+    rows: number,
+    valuesName: string,
+    bytesName: string,
+  ): Record<string, Tensor> {
+    const tensors: Record<string, Tensor> = {
+      [valuesName]: new Tensor("float32", values, [rows, this.stateSize]),
+    };
+    if (this.stateBytes > 0) tensors[bytesName] = new Tensor("uint8", bytes, [rows, this.stateBytes]);
+    return tensors;
   }
 
   /** Frees the graphs' memory; nothing may be run afterwards. */

@@ -1,6 +1,8 @@
 import type { ExternalRecognizerManifest } from "./external-manifest.js";
-import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
+import type { LogProbs, RecognizerModel, StepBatch, StepCapacity, StreamState } from "./recognizer.js";
 import type { SileroVad } from "./silero-vad.js";
+
+const NO_BYTES = new Uint8Array(0);
 
 /** Public weights of one recogniser, without voice activity. */
 export interface CtcHead {
@@ -30,6 +32,7 @@ export class ExternalRecognizer implements RecognizerModel {
   readonly manifest: ExternalRecognizerManifest;
   readonly vocabulary: readonly string[];
   readonly stateSize: number;
+  readonly stateBytes = 0;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
   readonly #head: CtcHead;
@@ -89,6 +92,9 @@ export class ExternalRecognizer implements RecognizerModel {
     const logProbs = new Float32Array(capacity.frames * width);
     const speech = new Float32Array(capacity.frames);
     const nextState = new Float32Array(capacity.rows * this.stateSize);
+    const ofRows = (values: Float32Array, rows: number): StreamState => {
+      return { values: values.subarray(0, rows * this.stateSize), bytes: NO_BYTES };
+    };
     return (rows, frames) => {
       const count = rows * frames;
       const audio = pcm.subarray(0, count * frameSamples);
@@ -96,22 +102,23 @@ export class ExternalRecognizer implements RecognizerModel {
         rows,
         frames,
         pcm: audio,
-        state: state.subarray(0, rows * this.stateSize),
+        state: ofRows(state, rows),
         logProbs: logProbs.subarray(0, count * width),
         speech: speech.subarray(0, count),
         encoded: audio,
-        nextState: nextState.subarray(0, rows * this.stateSize),
+        nextState: ofRows(nextState, rows),
       };
       return { ...batch, run: () => this.#run(batch, wantsText) };
     };
   }
 
   async #run(batch: Omit<StepBatch, "run">, wantsText: boolean): Promise<void> {
-    const { rows, frames, state, nextState } = batch;
+    const { rows, frames } = batch;
+    const nextState = batch.nextState.values;
     const { frameSamples } = this.manifest;
     const width = this.vocabulary.length;
     const startedAtMs = performance.now();
-    nextState.set(state);
+    nextState.set(batch.state.values);
     for (let row = 0; row < rows; row++) {
       const stateStart = row * this.stateSize;
       const headStart = stateStart + this.#vad.stateSize;

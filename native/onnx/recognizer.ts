@@ -7,22 +7,35 @@ export interface StepCapacity {
   readonly frames: number;
 }
 
+/** What an encoder remembers of one stream, or of the rows of a batch one after the other; zeros begin a stream. */
+export interface StreamState {
+  /** `[rows, stateSize]` */
+  readonly values: Float32Array;
+  /** `[rows, stateBytes]`, quantized as the graph quantizes them; empty for graphs that have none. */
+  readonly bytes: Uint8Array;
+}
+
+/** Copies a state over another of the same size. */
+export function copyState(from: StreamState, to: StreamState): void {
+  to.values.set(from.values);
+  if (to.bytes.length > 0) to.bytes.set(from.bytes);
+}
+
 /** The buffers of one batch shape of the streaming step, allocated once and reused by every run of that shape. */
 export interface StepBatch {
   readonly rows: number;
   readonly frames: number;
   /** `[rows, frames * frameSamples]`, -1 to 1. */
   readonly pcm: Float32Array;
-  /** `[rows, stateSize]`; zeros begin a stream. */
-  readonly state: Float32Array;
+  readonly state: StreamState;
   /** `[rows, frames, vocabulary]`, natural log, of the streaming head. */
   readonly logProbs: Float32Array;
   /** `[rows, frames]`, probability that the frame is speech. */
   readonly speech: Float32Array;
   /** `[rows, frames, encodedSize]`, what the second pass works on. */
   readonly encoded: Float32Array;
-  /** `[rows, stateSize]`, to be copied back to each row's owner. */
-  readonly nextState: Float32Array;
+  /** To be copied back to each row's owner. */
+  readonly nextState: StreamState;
   run(): Promise<void>;
 }
 
@@ -41,6 +54,8 @@ export interface RecognizerModel {
   readonly vocabulary: readonly string[];
   /** Floats of one stream's state. */
   readonly stateSize: number;
+  /** Bytes of it besides. */
+  readonly stateBytes: number;
   /** Floats that a step leaves of each frame for the second pass. */
   readonly encodedSize: number;
   /** Samples that one row of the second pass stands for. */

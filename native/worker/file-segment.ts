@@ -7,7 +7,7 @@ import { audioTooLong } from "../../src/domain/audio/too-long.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import { SpeechError } from "../../src/domain/errors.js";
-import type { RecognizerModel, StepBatch } from "../onnx/recognizer.js";
+import { copyState, type RecognizerModel, type StepBatch } from "../onnx/recognizer.js";
 import type { FilePiece, FileTask, SegmentResult } from "./protocol.js";
 
 /** Silence that separates two pieces of a file: longer than live, since nobody waits for the first words. */
@@ -127,7 +127,7 @@ class PieceFinder {
 
   async #run(): Promise<void> {
     await this.#batch.run();
-    this.#batch.state.set(this.#batch.nextState);
+    copyState(this.#batch.nextState, this.#batch.state);
     this.#filledSamples = 0;
     for (const probability of this.#batch.speech) this.#take(this.#endpointer.push(probability));
   }

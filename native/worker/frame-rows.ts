@@ -1,4 +1,4 @@
-import type { StatePool } from "./state-pool.js";
+import type { RowPool } from "./state-pool.js";
 
 /** Frames of one block: 1.3 s. */
 export const BLOCK_FRAMES = 32;
@@ -9,7 +9,7 @@ export const BLOCK_FRAMES = 32;
  */
 export class FrameRows {
   readonly #width: number;
-  readonly #pool: StatePool;
+  readonly #pool: RowPool;
   readonly #blocks: Float32Array[] = [];
   /** Number of the first block that is held, counted in blocks since frame 0. */
   #firstBlock: number;
@@ -19,7 +19,7 @@ export class FrameRows {
    * @param pool of rows of `BLOCK_FRAMES * width`
    * @param firstFrame the frame that is pushed first
    */
-  constructor(pool: StatePool, width: number, firstFrame: number) {
+  constructor(pool: RowPool, width: number, firstFrame: number) {
     this.#pool = pool;
     this.#width = width;
     this.#endFrame = firstFrame;
@@ -35,7 +35,7 @@ export class FrameRows {
   push(source: Float32Array, offset: number): void {
     const index = this.#endFrame % BLOCK_FRAMES;
     const block = Math.floor(this.#endFrame / BLOCK_FRAMES) - this.#firstBlock;
-    if (block === this.#blocks.length) this.#blocks.push(this.#pool.acquire(true));
+    if (block === this.#blocks.length) this.#blocks.push(this.#pool.acquire());
     const target = this.#blocks[block]!;
     const from = index * this.#width;
     // Element by element: a view of the source for each frame would be the only allocation of a step.

@@ -1,7 +1,7 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
 import type { RecognizerModel } from "../onnx/recognizer.js";
 import type { LiveSlot } from "./live-slot.js";
-import type { FromLiveWorker } from "./protocol.js";
+import type { LiveWorkerAnswer } from "./protocol.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
 import type { StatePool } from "./state-pool.js";
 import type { DecodedUtterance, UtteranceDecoder } from "./utterance-decoder.js";
@@ -26,7 +26,7 @@ interface Ending {
 export class LiveFinals {
   readonly #model: RecognizerModel;
   readonly #utterances: UtteranceDecoder;
-  readonly #post: (message: FromLiveWorker) => void;
+  readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #runner: SecondPassRunner;
   /** Asked for at half of the threshold and needed at the threshold, in this order. */
   readonly #waiting: SecondPass[] = [];
@@ -38,7 +38,7 @@ export class LiveFinals {
     parts: {
       readonly states: StatePool;
       readonly longestChunk: number;
-      readonly post: (message: FromLiveWorker) => void;
+      readonly post: (message: LiveWorkerAnswer) => void;
     },
   ) {
     this.#model = model;

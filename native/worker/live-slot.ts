@@ -1,11 +1,12 @@
 import { bestToken, GreedyDecoder } from "../../src/domain/decoding/greedy.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { ENDPOINTER_DEFAULTS, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
+import type { StreamState } from "../onnx/recognizer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import { FrameRows } from "./frame-rows.js";
 import type { ResumePoint, ToLiveWorker } from "./protocol.js";
 import type { SecondPass } from "./second-pass.js";
-import type { StatePool } from "./state-pool.js";
+import type { RowPool, StatePool } from "./state-pool.js";
 
 /** Frames of silence fed after the last audio, so that speech right before the end is still seen as speech. */
 const FINISH_FRAMES = 8;
@@ -17,7 +18,7 @@ export interface SlotModel {
   /** Rows of the encoder's state. */
   readonly states: StatePool;
   /** Blocks of the encoder's output. */
-  readonly encodedBlocks: StatePool;
+  readonly encodedBlocks: RowPool;
   readonly encodedSize: number;
   readonly vocabulary: readonly string[];
   readonly frameSamples: number;
@@ -31,7 +32,7 @@ export class LiveSlot {
   readonly wantsPartials: boolean;
   readonly pauseFrames: number;
   readonly hotWords: HotWords | null;
-  readonly state: Float32Array;
+  readonly state: StreamState;
   readonly endpointer: Endpointer;
   readonly greedy: GreedyDecoder;
   /** Number of the next utterance that the client hears of. */

@@ -1,10 +1,10 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import type { RecognizerModel } from "../onnx/recognizer.js";
+import { copyState, type RecognizerModel } from "../onnx/recognizer.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { LiveFinals } from "./live-finals.js";
 import { LiveSlot, type SlotModel } from "./live-slot.js";
-import type { FromLiveWorker, ToLiveWorker } from "./protocol.js";
-import { StatePool } from "./state-pool.js";
+import type { LiveWorkerAnswer, ToLiveWorker } from "./protocol.js";
+import { RowPool, StatePool } from "./state-pool.js";
 import {
   BatchShapes,
   CHUNK_FRAMES,
@@ -22,7 +22,7 @@ const NO_PCM = new Float32Array(0);
 export interface LiveStepperParts {
   readonly model: RecognizerModel;
   readonly utterances: UtteranceDecoder;
-  readonly post: (message: FromLiveWorker) => void;
+  readonly post: (message: LiveWorkerAnswer) => void;
   /** Told how long each batched step took. */
   readonly onStep: (stepMs: number) => void;
 }
@@ -33,7 +33,7 @@ export interface LiveStepperParts {
  */
 export class LiveStepper {
   readonly #model: RecognizerModel;
-  readonly #post: (message: FromLiveWorker) => void;
+  readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #onStep: (stepMs: number) => void;
   readonly #slotModel: SlotModel;
   readonly #finals: LiveFinals;
@@ -48,13 +48,13 @@ export class LiveStepper {
   #firstIndex = 0;
 
   constructor({ model, utterances, post, onStep }: LiveStepperParts) {
-    const states = new StatePool(model.stateSize);
+    const states = new StatePool(model);
     this.#model = model;
     this.#post = post;
     this.#onStep = onStep;
     this.#slotModel = {
       states,
-      encodedBlocks: new StatePool(BLOCK_FRAMES * model.encodedSize),
+      encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
       encodedSize: model.encodedSize,
       vocabulary: model.vocabulary,
       frameSamples: model.manifest.frameSamples,
@@ -137,14 +137,14 @@ export class LiveStepper {
     for (let row = 0; row < end - first; row++) {
       const slot = group.at(first + row);
       slot.takeFrames(frames, batch.pcmRows[row]!);
-      batch.stateRows[row]!.set(slot.state);
+      copyState(slot.state, batch.stateRows[row]!);
     }
     await batch.run();
     let hasEndings = false;
     for (let row = 0; row < end - first; row++) {
       const slot = group.at(first + row);
       if (slot.isClosed) continue;
-      slot.state.set(batch.nextStateRows[row]!);
+      copyState(batch.nextStateRows[row]!, slot.state);
       if (this.#takeRow(slot, batch, row)) hasEndings = true;
       else this.#report(slot);
     }

@@ -6,6 +6,7 @@ import { PaceMeter } from "./pace-meter.js";
 import {
   type FromLiveWorker,
   LIVE_CELL,
+  type LiveWorkerAnswer,
   PROTOCOL_VERSION,
   type ToLiveWorker,
   type WorkerData,
@@ -17,9 +18,23 @@ const cells = new Int32Array(data.cells);
 let isStopping = false;
 let fault: "step" | "result" | null = null;
 
+/** Answers of this turn that are not posted yet. */
+let answers: LiveWorkerAnswer[] = [];
+
 function post(message: FromLiveWorker): void {
-  if (fault === "result" && message.type !== "pace") throw new Error("fault injected by a test");
   port.postMessage(message);
+}
+
+/** All that is said before the worker waits for anything again leaves as one message. */
+function say(answer: LiveWorkerAnswer): void {
+  if (fault === "result") throw new Error("fault injected by a test");
+  if (answers.length === 0) queueMicrotask(postAnswers);
+  answers.push(answer);
+}
+
+function postAnswers(): void {
+  post({ type: "answers", answers });
+  answers = [];
 }
 
 /** A message may change what there is to do, so it rings like audio does. */
@@ -32,7 +47,7 @@ async function start(): Promise<{ readonly stepper: LiveStepper; readonly pace: 
   const startedAtMs = performance.now();
   const { model, utterances } = await loadRecognizer(data);
   const pace = new PaceMeter(() => model.runMs, post);
-  const stepper = new LiveStepper({ model, utterances, post, onStep: (stepMs) => pace.step(stepMs) });
+  const stepper = new LiveStepper({ model, utterances, post: say, onStep: (stepMs) => pace.step(stepMs) });
   await stepper.warmUp();
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
   return { stepper, pace };

@@ -67,6 +67,12 @@ export type ToLiveWorker =
 
 export type FromLiveWorker =
   | WorkerStatus
+  /** What came out of one turn, for all its sessions, in order: a message between threads costs more than what is in it. */
+  | { readonly type: "answers"; readonly answers: readonly LiveWorkerAnswer[] }
+  | LivePace;
+
+/** What a live worker says to one session. */
+export type LiveWorkerAnswer =
   | {
       readonly type: "partial";
       readonly session: number;
@@ -91,8 +97,7 @@ export type FromLiveWorker =
     }
   /** No utterance is open and audio before `resume` is silence that nobody needs any more. */
   | { readonly type: "idle"; readonly session: number; readonly epoch: number; readonly resume: ResumePoint }
-  | { readonly type: "finished"; readonly session: number; readonly epoch: number }
-  | LivePace;
+  | { readonly type: "finished"; readonly session: number; readonly epoch: number };
 
 /** How a live worker has spent its time since it last said so, about every second of work. */
 export interface LivePace {

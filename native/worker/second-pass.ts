@@ -1,4 +1,4 @@
-import type { RecognizerModel, StepBatch } from "../onnx/recognizer.js";
+import { copyState, type RecognizerModel, type StepBatch, type StreamState } from "../onnx/recognizer.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import type { LiveSlot } from "./live-slot.js";
 import type { StatePool } from "./state-pool.js";
@@ -11,7 +11,7 @@ export interface SecondPassInput {
   readonly startFrame: number;
   readonly endFrame: number;
   /** Encoder state to flush from; copied. */
-  readonly state: Float32Array;
+  readonly state: StreamState;
   /** Audio between that state and the silence of the flush: whole frames before `endFrame`, and a part of one after it. */
   readonly pcm: Float32Array;
   /** How many of its frames lie before `endFrame`. */
@@ -27,7 +27,7 @@ export interface SecondPassInput {
 export class SecondPass {
   readonly #input: SecondPassInput;
   readonly #runner: SecondPassRunner;
-  readonly #state: Float32Array;
+  readonly #state: StreamState;
   #result: DecodedUtterance | null = null;
   #isOver = false;
 
@@ -35,7 +35,7 @@ export class SecondPass {
     this.#input = input;
     this.#runner = runner;
     this.#state = runner.states.acquire(true);
-    this.#state.set(input.state);
+    copyState(input.state, this.#state);
   }
 
   /** Run, or not needed any more. */
@@ -90,14 +90,14 @@ export class SecondPassRunner {
     await this.#batch(this.#flushFrames).run();
   }
 
-  async decode(input: SecondPassInput, state: Float32Array): Promise<DecodedUtterance> {
+  async decode(input: SecondPassInput, state: StreamState): Promise<DecodedUtterance> {
     const { slot, startFrame, endFrame, pcm, replayedFrames, endSample } = input;
     const { encodedSize } = this.#model;
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const flush = this.#batch(replayedFrames + this.#flushFrames);
     flush.pcm.fill(0);
     flush.pcm.set(pcm);
-    flush.state.set(state);
+    copyState(state, flush.state);
     await flush.run();
     const heardFrames = endFrame - startFrame;
     const frames = heardFrames + this.#flushFrames;

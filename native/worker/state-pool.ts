@@ -1,8 +1,10 @@
+import type { StreamState } from "../onnx/recognizer.js";
+
 /** Rows that lie one behind the other in memory. */
 const SLAB_ROWS = 32;
 
-/** Encoder states of sessions: rows of one size in a few contiguous slabs, reused and never given back. */
-export class StatePool {
+/** Rows of floats of one size in a few contiguous slabs, reused and never given back. */
+export class RowPool {
   readonly #rowSize: number;
   readonly #free: Float32Array[] = [];
 
@@ -10,22 +12,64 @@ export class StatePool {
     this.#rowSize = rowSize;
   }
 
-  /** A row of zeros, or one whose content the caller overwrites when `isDirtyFine`. */
-  acquire(isDirtyFine = false): Float32Array {
-    if (this.#free.length === 0) this.#addSlab();
-    const row = this.#free.pop()!;
-    return isDirtyFine ? row : row.fill(0);
+  /** A row with whatever was in it. */
+  acquire(): Float32Array {
+    if (this.#free.length === 0) {
+      const slab = new Float32Array(SLAB_ROWS * this.#rowSize);
+      // Last row first, so that rows are handed out in the order of memory.
+      for (let row = SLAB_ROWS - 1; row >= 0; row--) {
+        this.#free.push(slab.subarray(row * this.#rowSize, (row + 1) * this.#rowSize));
+      }
+    }
+    return this.#free.pop()!;
   }
 
   release(row: Float32Array): void {
     this.#free.push(row);
   }
+}
+
+/** Encoder states of sessions, kept like the rows of a `RowPool`. */
+export class StatePool {
+  readonly #values: number;
+  readonly #bytes: number;
+  readonly #free: StreamState[] = [];
+
+  /** @param size of one state: floats, and bytes besides */
+  constructor(size: { readonly stateSize: number; readonly stateBytes: number }) {
+    this.#values = size.stateSize;
+    this.#bytes = size.stateBytes;
+  }
+
+  /** The state at the beginning of a stream, or one whose content the caller overwrites when `isDirtyFine`. */
+  acquire(isDirtyFine = false): StreamState {
+    if (this.#free.length === 0) this.#addSlab();
+    const state = this.#free.pop()!;
+    if (isDirtyFine) return state;
+    state.values.fill(0);
+    state.bytes.fill(0);
+    return state;
+  }
+
+  release(state: StreamState): void {
+    this.#free.push(state);
+  }
 
   #addSlab(): void {
-    const slab = new Float32Array(SLAB_ROWS * this.#rowSize);
-    // Last row first, so that rows are handed out in the order of memory.
-    for (let row = SLAB_ROWS - 1; row >= 0; row--) {
-      this.#free.push(slab.subarray(row * this.#rowSize, (row + 1) * this.#rowSize));
-    }
+    const slab = {
+      values: new Float32Array(SLAB_ROWS * this.#values),
+      bytes: new Uint8Array(SLAB_ROWS * this.#bytes),
+    };
+    this.#free.push(...stateRows(slab, SLAB_ROWS).reverse());
   }
+}
+
+/** A view of each of the rows. */
+export function stateRows({ values, bytes }: StreamState, rows: number): StreamState[] {
+  const valueCount = values.length / rows;
+  const byteCount = bytes.length / rows;
+  return Array.from({ length: rows }, (_, row) => ({
+    values: values.subarray(row * valueCount, (row + 1) * valueCount),
+    bytes: bytes.subarray(row * byteCount, (row + 1) * byteCount),
+  }));
 }

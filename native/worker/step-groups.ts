@@ -1,5 +1,6 @@
-import type { StepBatch } from "../onnx/recognizer.js";
+import type { StepBatch, StreamState } from "../onnx/recognizer.js";
 import type { LiveSlot } from "./live-slot.js";
+import { stateRows } from "./state-pool.js";
 
 /** Frames a row may take in one step, short chunks first: paced sessions take one or two, those that lag take more. */
 export const CHUNK_FRAMES = [1, 2, 4, 8, 16] as const;
@@ -44,8 +45,8 @@ export class StepGroup {
 /** A batch with a view of each row, made once. */
 export interface RowedBatch extends StepBatch {
   readonly pcmRows: readonly Float32Array[];
-  readonly stateRows: readonly Float32Array[];
-  readonly nextStateRows: readonly Float32Array[];
+  readonly stateRows: readonly StreamState[];
+  readonly nextStateRows: readonly StreamState[];
 }
 
 /** Batches of the fixed shapes, made when they are first needed. */
@@ -78,7 +79,7 @@ function withRows(batch: StepBatch): RowedBatch {
   return {
     ...batch,
     pcmRows: rowsOf(batch.pcm),
-    stateRows: rowsOf(batch.state),
-    nextStateRows: rowsOf(batch.nextState),
+    stateRows: stateRows(batch.state, batch.rows),
+    nextStateRows: stateRows(batch.nextState, batch.rows),
   };
 }

@@ -1,7 +1,6 @@
 import { stat } from "node:fs/promises";
 import { readConfig } from "../config.js";
-import { createLog } from "../observe/log.js";
-import { openStore, type Store } from "../store/store.js";
+import type { Store } from "../store/store.js";
 import { CommandError, type CommandInput } from "./command.js";
 
 /** What the help of operators' commands says about where they work. */
@@ -15,6 +14,7 @@ export const OPERATOR_HELP =
 export async function withStore(input: CommandInput, work: (store: Store) => Promise<void>): Promise<void> {
   const config = readConfig(input.environment);
   await refuseStrayFolder(config.databaseUrl, config.dataDir);
+  const { createLog, openStore } = await loadStore();
   const level = input.environment["LOG_LEVEL"] ? config.logLevel : "error";
   const log = createLog({ level, destination: process.stderr });
   const store = await openStore(config, log, { purpose: "command" });
@@ -26,6 +26,21 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   } finally {
     await store.close();
     process.off("SIGINT", stop).off("SIGTERM", stop);
+  }
+}
+
+/** Only when it is needed: the packed library holds the commands that speak to a service, and no store. */
+async function loadStore() {
+  try {
+    const [{ createLog }, { openStore }] = await Promise.all([
+      import("../observe/log.js"),
+      import("../store/store.js"),
+    ]);
+    return { createLog, openStore };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    const advice = "operators' commands are not in the client package: run them in the service's own folder";
+    throw new CommandError(advice, { cause: error });
   }
 }
 

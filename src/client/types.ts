@@ -15,6 +15,16 @@ export interface SpeechRequest {
   readonly nfe?: number | undefined;
   /** Expands numbers, currency and dates into spoken Kazakh; true when absent. */
   readonly normalize?: boolean | undefined;
+  /** How words of the text are said, at most 100. */
+  readonly pronunciations?: readonly Pronunciation[] | undefined;
+}
+
+/** How one word, or phrase, of a text is said. */
+export interface Pronunciation {
+  /** As it is written in the text, in any case; endings after a hyphen may follow. */
+  readonly word: string;
+  /** In Kazakh letters, as it sounds. */
+  readonly say: string;
 }
 
 /** What an answer says about itself. */

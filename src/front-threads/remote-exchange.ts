@@ -1,5 +1,5 @@
 import { SpeechError } from "../domain/errors.js";
-import type { FrontRequest, FrontResponse, Headers } from "../ports/front.js";
+import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
 import { type ExchangeNews, type ExchangeOrder, fromWireError, type RequestHead } from "./protocol.js";
 
 type Post = (order: ExchangeOrder, transfer?: ArrayBuffer[]) => void;
@@ -44,18 +44,21 @@ export class RemoteExchange implements FrontResponse {
     this.#post({ type: "start", id: this.#id, status, headers });
   }
 
-  async write(chunk: Uint8Array): Promise<void> {
+  async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
     this.#live();
     // Whoever keeps a copy of the answer may still be reading: these bytes are not ours to give away.
     const own = new Uint8Array(chunk);
     await this.#send({ type: "write", id: this.#id, chunk: own }, own.buffer);
+    // Known only now: what the other thread has not confirmed counts as not sent.
+    departure?.leaving();
   }
 
-  async end(chunk?: Uint8Array): Promise<void> {
+  async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
     this.#live();
     if (!this.#hasStarted) throw new Error("Cannot end a response before it was started");
     const own = chunk === undefined ? null : new Uint8Array(chunk);
     await this.#send({ type: "end", id: this.#id, chunk: own }, own?.buffer);
+    departure?.leaving();
   }
 
   reset(): void {

@@ -12,6 +12,9 @@ const LOAD_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120];
 export class Metrics {
   readonly #registry = new Registry();
   readonly #own = { registers: [this.#registry] };
+  /** Live traffic since the registry was last told of it: with each message a counter of its own would cost a microsecond. */
+  #receivedSamples = 0;
+  readonly #sentMessages = new Map<string, number>();
 
   readonly httpRequests = new Counter({
     name: "http_requests_total",
@@ -119,7 +122,7 @@ export class Metrics {
     help: "Live sessions that are open now",
     ...this.#own,
   });
-  readonly liveReceivedSamples = new Counter({
+  readonly #liveReceivedSamples = new Counter({
     name: "live_received_samples_total",
     help: "Samples that live clients sent",
     ...this.#own,
@@ -145,7 +148,7 @@ export class Metrics {
     help: "Writes of live audio that did not fit into the session's backlog",
     ...this.#own,
   });
-  readonly liveMessages = new Counter({
+  readonly #liveMessages = new Counter({
     name: "live_messages_total",
     help: "Messages to live clients by type",
     labelNames: ["type"] as const,
@@ -186,6 +189,16 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
+  /** Samples that a live client has sent. */
+  liveReceived(sampleCount: number): void {
+    this.#receivedSamples += sampleCount;
+  }
+
+  /** A message to a live client. */
+  liveSent(type: string): void {
+    this.#sentMessages.set(type, (this.#sentMessages.get(type) ?? 0) + 1);
+  }
+
   /** Counts the loads of one engine's models. */
   observeModel(engine: string): { loaded(loadMs: number): void; loadFailed(): void; released(): void } {
     this.modelLoaded.set({ engine }, 0);
@@ -202,6 +215,10 @@ export class Metrics {
 
   /** Everything in Prometheus' text format. */
   text(): Promise<string> {
+    this.#liveReceivedSamples.inc(this.#receivedSamples);
+    this.#receivedSamples = 0;
+    for (const [type, count] of this.#sentMessages) this.#liveMessages.inc({ type }, count);
+    this.#sentMessages.clear();
     return this.#registry.metrics();
   }
 }

@@ -32,6 +32,14 @@ export interface FrontRequest {
   header(name: string): string | undefined;
 }
 
+/** Told when bytes leave, by whoever must have written that down before their reader can have them. */
+export interface Departure {
+  /** The last of the bytes are about to be handed to the operating system. */
+  leaving(): void;
+  /** They were not taken: the reader is slow. `leaving` comes again, then at the latest when they are gone. */
+  held(): void;
+}
+
 /** The answer to one request. To a HEAD request the same calls are made, and no body is sent. */
 export interface FrontResponse {
   /** Status and headers are decided; they leave with the first bytes of the body. */
@@ -44,12 +52,12 @@ export interface FrontResponse {
    * Sends bytes and settles when more are welcome: a client that reads slowly slows the writer down.
    * @throws {SpeechError} `CANCELLED` when the client is gone or has read nothing for too long
    */
-  write(chunk: Uint8Array): Promise<void>;
+  write(chunk: Uint8Array, departure?: Departure): Promise<void>;
   /**
    * Completes the answer; without earlier writes the length becomes known from `chunk`.
    * @throws {SpeechError} `CANCELLED` as `write`
    */
-  end(chunk?: Uint8Array): Promise<void>;
+  end(chunk?: Uint8Array, departure?: Departure): Promise<void>;
   /** Breaks the connection, so that what was sent cannot be taken for a complete answer. */
   reset(): void;
 }

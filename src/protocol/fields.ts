@@ -141,7 +141,8 @@ function rangeRule(name: string, what: string, range: string) {
       : `${name} must be ${what}, received ${kindOf(input)}`;
 }
 
-function kindOf(value: unknown): string {
+/** What kind of JSON value something is. */
+export function kindOf(value: unknown): string {
   if (value === null) return "null";
   return Array.isArray(value) ? "array" : typeof value;
 }

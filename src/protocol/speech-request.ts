@@ -1,4 +1,5 @@
 import { body, defaultString, oneOf, parseWith } from "./fields.js";
+import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
   DEFAULT_SYNTHESIS_MODEL,
   NFE_RULE,
@@ -26,6 +27,7 @@ export const SPEECH_REQUEST = body({
   }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is made" }),
   speed: SPEED,
   seed: SEED,
+  pronunciations: PRONUNCIATIONS,
 });
 
 /** A parsed `/v1/audio/speech` body: what to say and how to deliver it. */
@@ -37,8 +39,10 @@ export interface SpeechRequest {
 /** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST` */
 export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));
-  const { input: text, voice, speed, seed, response_format: format } = request;
+  const { input: text, voice, speed, seed, pronunciations, response_format: format } = request;
+  requireBoundedGrowth(text, pronunciations);
   const model = ALIASES.includes(request.model) ? DEFAULT_SYNTHESIS_MODEL : request.model;
-  const synthesis = { text, model, voice, speed, nfe: NFE_RULE.otherwise, normalize: true, seed };
+  const nfe = NFE_RULE.otherwise;
+  const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations };
   return { synthesis, format };
 }

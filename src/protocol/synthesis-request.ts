@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ErrorCode, SpeechError } from "../domain/errors.js";
+import { brokenPauseRule } from "../domain/text/pause-marks.js";
 import {
   body,
   boolean,
@@ -11,6 +12,7 @@ import {
   optionalString,
   parseWith,
 } from "./fields.js";
+import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
 export const DEFAULT_SYNTHESIS_MODEL = "svc-kk-v1";
 /** In Unicode code points of the submitted text, the same count that is billed. */
@@ -39,6 +41,7 @@ export const SYNTHESIS_REQUEST = body({
     description: "Expands numbers, currency and dates into spoken Kazakh",
   }),
   seed: SEED,
+  pronunciations: PRONUNCIATIONS,
 });
 
 /** A validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */
@@ -46,7 +49,9 @@ export type SynthesisRequest = DeepReadonly<z.output<typeof SYNTHESIS_REQUEST>>;
 
 /** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `INVALID_REQUEST` */
 export function parseSynthesisRequest(value: unknown): SynthesisRequest {
-  return parseWith(SYNTHESIS_REQUEST, withText(value, "text"));
+  const request = parseWith(SYNTHESIS_REQUEST, withText(value, "text"));
+  requireBoundedGrowth(request.text, request.pronunciations);
+  return request;
 }
 
 /** The text to speak, under the name that an endpoint gives it. */
@@ -63,7 +68,9 @@ export function textField(name: string) {
       minLength: 1,
       maxLength: LONGEST_TEXT,
       examples: ["Сәлеметсіз бе!"],
-      description: `Text to speak, at most ${LONGEST_TEXT} Unicode code points`,
+      description:
+        `Text to speak, at most ${LONGEST_TEXT} Unicode code points. \`[pause 500ms]\` and \`[pause 1.5s]\` are silence of that ` +
+        "length, up to 10 s each and 120 s together",
     });
 }
 
@@ -92,7 +99,10 @@ function brokenTextRule(
     return { code: "INVALID_REQUEST", message };
   }
   const codePoints = countCodePoints(text);
-  if (codePoints <= LONGEST_TEXT) return null;
-  const message = `${name} must be at most ${LONGEST_TEXT} characters, received ${codePoints}`;
-  return { code: "TEXT_TOO_LONG", message };
+  if (codePoints > LONGEST_TEXT) {
+    const message = `${name} must be at most ${LONGEST_TEXT} characters, received ${codePoints}`;
+    return { code: "TEXT_TOO_LONG", message };
+  }
+  const brokenPause = brokenPauseRule(text);
+  return brokenPause === null ? null : { code: "INVALID_REQUEST", message: `${name}: ${brokenPause}` };
 }

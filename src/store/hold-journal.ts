@@ -6,6 +6,7 @@ import { isErrno } from "./secret-files.js";
 const CELL_BYTES = 64;
 const ID_BYTES = CELL_BYTES - 8;
 const LEAST_CELLS = 64;
+const TWO_TO_32 = 2 ** 32;
 
 /**
  * What each hold of this service has to pay for so far, in a file beside the database: a cell per hold, overwritten in
@@ -61,6 +62,7 @@ export class HoldJournal {
 
   /** Written before this returns. */
   note(id: string, units: number): void {
+    if (this.#holds(id, units)) return;
     this.#put(id, units);
     this.#write();
   }
@@ -88,12 +90,21 @@ export class HoldJournal {
     this.#file = null;
   }
 
+  /** Whether the file says so already. */
+  #holds(id: string, units: number): boolean {
+    const cell = this.#cells.get(id);
+    if (cell === undefined || this.#dirty !== null || this.#isFailing) return false;
+    return this.#bytes.readBigUInt64LE(cell * CELL_BYTES + ID_BYTES) === BigInt(units);
+  }
+
   #put(id: string, units: number): void {
-    let cell = this.#cells.get(id);
-    if (cell === undefined) {
-      cell = this.#freeCells.pop() ?? this.#cellCount++;
-      this.#cells.set(id, cell);
+    const known = this.#cells.get(id);
+    if (known !== undefined) {
+      this.#setUnits(known, units);
+      return;
     }
+    const cell = this.#freeCells.pop() ?? this.#cellCount++;
+    this.#cells.set(id, cell);
     this.#change(cell, id, units);
   }
 
@@ -103,7 +114,14 @@ export class HoldJournal {
     this.#bytes.fill(0, start, start + CELL_BYTES);
     // An id that is longer is found by nobody later, and its hold is then settled by what the database knows.
     this.#bytes.write(id, start, ID_BYTES);
-    this.#bytes.writeBigUInt64LE(BigInt(units), start + ID_BYTES);
+    this.#setUnits(cell, units);
+  }
+
+  #setUnits(cell: number, units: number): void {
+    const start = cell * CELL_BYTES + ID_BYTES;
+    // Two halves of 64 bits, without a BigInt: live audio is noted with each of its messages.
+    this.#bytes.writeUInt32LE(units % TWO_TO_32, start);
+    this.#bytes.writeUInt32LE(Math.floor(units / TWO_TO_32), start + 4);
     this.#dirty ??= { first: cell, end: cell + 1 };
     this.#dirty.first = Math.min(this.#dirty.first, cell);
     this.#dirty.end = Math.max(this.#dirty.end, cell + 1);

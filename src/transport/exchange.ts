@@ -1,6 +1,6 @@
 import { asSpeechError } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
-import type { FrontRequest, FrontResponse, Headers } from "../ports/front.js";
+import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
 import { CORS_HEADERS } from "./cors.js";
 import { errorHeaders, errorName, HTTP_STATUS, publicDetail } from "./error-status.js";
 
@@ -81,21 +81,21 @@ export class Exchange {
     this.listener?.started(status, headers);
   }
 
-  async write(chunk: Uint8Array): Promise<void> {
+  async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
     const copied = this.listener?.written(chunk);
-    await this.#response.write(chunk);
+    await this.#response.write(chunk, departure);
     await copied;
   }
 
-  async end(chunk?: Uint8Array): Promise<void> {
+  async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
     if (chunk !== undefined) await this.listener?.written(chunk);
     await this.listener?.completed();
-    await this.#response.end(chunk);
+    await this.#response.end(chunk, departure);
   }
 
-  async json(status: number, body: object, headers: Headers = {}): Promise<void> {
+  async json(status: number, body: object, headers: Headers = {}, departure?: Departure): Promise<void> {
     this.start(status, { "content-type": "application/json", ...headers });
-    await this.end(Buffer.from(JSON.stringify(body)));
+    await this.end(Buffer.from(JSON.stringify(body)), departure);
   }
 
   /** Answers with an error, or breaks the connection when an answer has begun that can no longer be completed. */

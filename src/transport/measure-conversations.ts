@@ -51,6 +51,8 @@ function measureSynthesis(
     sampleRateHz,
     chunks,
     charge: () => conversation.charge(),
+    sentence: conversation.sentence,
+    answer: conversation.answer,
     complete: () => conversation.complete(),
     stop: (reason) => conversation.stop(reason),
   };
@@ -72,6 +74,7 @@ function measureTranscription(
   transcript.catch(() => {});
   return {
     transcript,
+    answer: conversation.answer,
     complete: () => conversation.complete(),
     stop: (reason) => conversation.stop(reason),
   };
@@ -80,7 +83,7 @@ function measureTranscription(
 function measureSink(sink: LiveSink, metrics: Metrics): LiveSink {
   return {
     send(message) {
-      metrics.liveMessages.inc({ type: message.type });
+      metrics.liveSent(message.type);
       if (message.type === "error") metrics.errors.inc({ code: message.code });
       sink.send(message);
     },
@@ -93,7 +96,7 @@ function measureLive(conversation: LiveConversation, metrics: Metrics): LiveConv
   metrics.liveSessions.inc();
   return {
     audio(bytes) {
-      metrics.liveReceivedSamples.inc(bytes.length / 2);
+      metrics.liveReceived(bytes.length / 2);
       conversation.audio(bytes);
     },
     finalize: () => conversation.finalize(),

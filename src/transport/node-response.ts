@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { SpeechError } from "../domain/errors.js";
-import type { FrontResponse, Headers } from "../ports/front.js";
+import type { Departure, FrontResponse, Headers } from "../ports/front.js";
 
 export interface NodeAnswerOptions {
   /** Asked when the answer starts: whether the connection ends with it. */
@@ -35,13 +35,19 @@ export class NodeAnswer implements FrontResponse {
     if (this.#options.closesConnection()) this.#res.shouldKeepAlive = false;
   }
 
-  async write(chunk: Uint8Array): Promise<void> {
+  async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
     this.#assertLive();
     if (chunk.length === 0 || this.#res.req.method === "HEAD") return;
-    if (!this.#res.write(chunk)) await this.#drained();
+    departure?.leaving();
+    if (this.#res.write(chunk)) return;
+    // More than the stream likes to hold may all the same have gone at once.
+    const isKept = (this.#res.socket?.writableLength ?? 0) > 0;
+    if (isKept) departure?.held();
+    await this.#drained();
+    if (isKept) departure?.leaving();
   }
 
-  async end(chunk?: Uint8Array): Promise<void> {
+  async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
     this.#assertLive();
     if (!this.#hasStarted) throw new Error("Cannot end a response before it was started");
     const bytes = chunk?.length ?? 0;
@@ -49,7 +55,7 @@ export class NodeAnswer implements FrontResponse {
     const hasNoLength = this.#res.statusCode === 204 || this.#res.statusCode === 304;
     if (!isSized && !hasNoLength) this.#res.setHeader("content-length", bytes);
     // Large bodies go in through write, so that a reader that stalls is noticed.
-    if (chunk !== undefined && bytes > 0) await this.write(chunk);
+    if (chunk !== undefined && bytes > 0) await this.write(chunk, departure);
     this.#assertLive();
     this.#res.end();
   }

@@ -60,14 +60,14 @@ async function answerWithPcm(exchange: Exchange, conversation: SynthesisConversa
       "x-bit-depth": "16",
       ...charsHeader(conversation),
     });
-  for await (const { pcm } of conversation.chunks()) {
+  for await (const { pcm, endsSentence } of conversation.chunks()) {
     // An empty write would end the answer.
     if (pcm.length === 0) continue;
     if (exchange.status === null) {
       await conversation.charge();
       start();
     }
-    await exchange.write(littleEndian(pcm));
+    await exchange.write(littleEndian(pcm), endsSentence ? conversation.sentence : undefined);
   }
   if (exchange.status === null) start();
   await exchange.end();

@@ -5,24 +5,30 @@ import { encodingOf, parseStreamQuery } from "../protocol/stream-query.js";
 import { streamCredential } from "./bearer.js";
 import type { LiveDialect, WireMessage } from "./live-dialect.js";
 
+const NO_MESSAGES: readonly WireMessage[] = [];
+
 /** Our own language. */
 export const STREAM_DIALECT: LiveDialect = {
   path: "/v1/stream",
   credential: streamCredential,
-  refusal: (query, error) => encode(query, error),
-  begin: (query, _requestId, alphabet) => ({
-    options: parseStreamQuery(query, alphabet),
-    toClient: (message) => [encode(query, message)],
-    text: onText,
-    binary(conversation, bytes) {
-      conversation.audio(bytes);
-      return [];
-    },
-  }),
+  refusal: (query, error) => encoderOf(query)(error),
+  begin(query, _requestId, alphabet) {
+    const options = parseStreamQuery(query, alphabet);
+    const encode = encoderOf(query);
+    return {
+      options,
+      toClient: (message) => [encode(message)],
+      text: onText,
+      binary(conversation, bytes) {
+        conversation.audio(bytes);
+        return NO_MESSAGES;
+      },
+    };
+  },
 };
 
-function encode(query: URLSearchParams, message: StreamServerMessage): WireMessage {
-  return encodingOf(query) === "msgpack" ? encodeMessagePack(message) : JSON.stringify(message);
+function encoderOf(query: URLSearchParams): (message: StreamServerMessage) => WireMessage {
+  return encodingOf(query) === "msgpack" ? encodeMessagePack : JSON.stringify;
 }
 
 function onText(conversation: LiveConversation, text: string): void {

@@ -99,7 +99,7 @@ export async function answerWithWav(exchange: Exchange, conversation: SynthesisC
     "content-length": String(wav.length),
     ...charsHeader(conversation),
   });
-  await exchange.end(wav);
+  await exchange.end(wav, conversation.answer);
   conversation.complete();
 }
 
@@ -132,7 +132,7 @@ async function answerWithJson(
     words,
   };
   await conversation.charge();
-  await exchange.json(200, speech, charsHeader(conversation));
+  await exchange.json(200, speech, charsHeader(conversation), conversation.answer);
   conversation.complete();
 }
 
@@ -156,7 +156,7 @@ async function answerWithFrames(
     }
     const wav = writeWav(pcm, conversation.sampleRateHz);
     const frame = written === undefined ? wav : wavWithWords(wav, written.timesOf(words));
-    await exchange.write(encodeWavFrame(frame));
+    await exchange.write(encodeWavFrame(frame), conversation.sentence);
   }
   if (exchange.status === null) start();
   await exchange.end();

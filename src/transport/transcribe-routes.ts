@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { Caller } from "../../actors/session/conversation.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { SpeechError } from "../domain/errors.js";
-import type { FrontRequest } from "../ports/front.js";
+import type { Departure, FrontRequest } from "../ports/front.js";
 import type { UrlSource } from "../ports/url-source.js";
 import { parseFlag } from "../protocol/flags.js";
 import { parseHotWords } from "../protocol/hot-words.js";
@@ -34,10 +34,13 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const hotWords = parseHotWords(request.query, deps.conversations.alphabet);
   const upload = await uploadOf(request, deps.urls);
   const wanted = () => [wantsTimes, hotWords];
-  await transcribeUpload({ exchange, deps, caller, key, upload, wanted, hotWords }, async (transcript) => {
-    const transcription = toTranscription(transcript, wantsTimes);
-    await exchange.json(200, transcription, usageHeaders(transcription));
-  });
+  await transcribeUpload(
+    { exchange, deps, caller, key, upload, wanted, hotWords },
+    async (transcript, departure) => {
+      const transcription = toTranscription(transcript, wantsTimes);
+      await exchange.json(200, transcription, usageHeaders(transcription), departure);
+    },
+  );
 }
 
 /** The one source of audio that a request names. A body without bytes is none. */
@@ -97,13 +100,13 @@ interface WantedTranscript {
 /** Puts an upload on disk, transcribes it, and answers while the conversation is still on. */
 export async function transcribeUpload(
   request: WantedTranscript,
-  answer: (transcript: TimedTranscript) => Promise<void>,
+  answer: (transcript: TimedTranscript, departure: Departure) => Promise<void>,
 ): Promise<void> {
   const { exchange, deps, caller, key, upload, wanted, hotWords = [] } = request;
   const transcribe = (payer: Caller) => (path: string) => {
     const conversation = deps.conversations.transcription(payer, path, hotWords);
     return converse(exchange, deps, conversation, async () => {
-      await answer(await conversation.transcript);
+      await answer(await conversation.transcript, conversation.answer);
       conversation.complete();
     });
   };

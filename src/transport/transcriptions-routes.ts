@@ -31,13 +31,16 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const names = models.map((model) => model.name);
   // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
   const wanted = () => [parseTranscriptionForm(form.fields, names)];
-  await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted }, async (transcript) => {
-    const format = parseTranscriptionForm(form.fields, names);
-    const transcription = toTranscription(transcript, true);
-    const { contentType, body } = render(transcription, format);
-    exchange.start(200, { "content-type": contentType, ...usageHeaders(transcription) });
-    await exchange.end(Buffer.from(body));
-  });
+  await transcribeUpload(
+    { exchange, deps, caller, key, upload: form, wanted },
+    async (transcript, departure) => {
+      const format = parseTranscriptionForm(form.fields, names);
+      const transcription = toTranscription(transcript, true);
+      const { contentType, body } = render(transcription, format);
+      exchange.start(200, { "content-type": contentType, ...usageHeaders(transcription) });
+      await exchange.end(Buffer.from(body), departure);
+    },
+  );
 }
 
 function render(

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { SpeechError } from "../domain/errors.js";
-import type { FrontResponse, Headers } from "../ports/front.js";
+import type { Departure, FrontResponse, Headers } from "../ports/front.js";
 import type { UwsResponse } from "./uws-binding.js";
 
 /** Chunked bodies are handed over in pieces, so that what the library buffers for a slow reader stays small. */
@@ -51,36 +51,44 @@ export class UwsAnswer implements FrontResponse {
     if (length !== undefined) this.#framing = Number(length);
   }
 
-  async write(chunk: Uint8Array): Promise<void> {
+  async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
     this.#live();
     if (chunk.length === 0 || this.#options.isHead) return;
     this.#framing ??= "chunked";
-    if (typeof this.#framing === "number") return this.#writeSized(chunk, this.#framing);
+    if (typeof this.#framing === "number") return this.#writeSized(chunk, this.#framing, departure);
     for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
       const piece = chunk.subarray(start, start + PIECE_BYTES);
+      const isLast = start + PIECE_BYTES >= chunk.length;
       const res = this.#live();
       let isTaken = true;
+      if (isLast) departure?.leaving();
       res.cork(() => {
         this.#sendHead(res);
         isTaken = res.write(piece);
       });
-      if (!isTaken) await this.#drained();
+      if (isTaken) continue;
+      if (isLast) departure?.held();
+      await this.#drained();
+      if (isLast) departure?.leaving();
     }
   }
 
-  async end(chunk: Uint8Array = EMPTY): Promise<void> {
+  async end(chunk: Uint8Array = EMPTY, departure?: Departure): Promise<void> {
     const res = this.#live();
     if (this.#head === null) throw new Error("Cannot end a response before it was started");
     this.#framing ??= chunk.length;
     if (this.#options.isHead) return this.#endHead(res, this.#framing);
-    if (this.#options.closesConnection && !this.#isHeadSent) return this.#endAndClose(res, chunk);
+    if (this.#options.closesConnection && !this.#isHeadSent) {
+      departure?.leaving();
+      return this.#endAndClose(res, chunk);
+    }
     if (this.#framing !== "chunked" && this.#framing > 0) {
-      if (chunk.length > 0) await this.#writeSized(chunk, this.#framing);
+      if (chunk.length > 0) await this.#writeSized(chunk, this.#framing, departure);
       if (this.#res !== null)
         throw new Error("Cannot end a response before its whole content-length was written");
       return;
     }
-    if (chunk.length > 0) await this.write(chunk);
+    if (chunk.length > 0) await this.write(chunk, departure);
     const last = this.#live();
     this.#over();
     last.cork(() => {
@@ -103,7 +111,7 @@ export class UwsAnswer implements FrontResponse {
   }
 
   /** A body of known length is never buffered by the library: what does not fit is offered again when it drains. */
-  async #writeSized(chunk: Uint8Array, totalBytes: number): Promise<void> {
+  async #writeSized(chunk: Uint8Array, totalBytes: number, departure?: Departure): Promise<void> {
     let rest = chunk;
     let movedAtMs = performance.now();
     for (;;) {
@@ -112,12 +120,14 @@ export class UwsAnswer implements FrontResponse {
       if (offset + rest.length > totalBytes) throw new Error("Cannot write more than the content-length");
       let isTaken = true;
       let isDone = false;
+      departure?.leaving();
       res.cork(() => {
         this.#sendHead(res);
         [isTaken, isDone] = res.tryEnd(rest, totalBytes);
       });
       if (isDone) return this.#over();
       if (isTaken) return;
+      departure?.held();
       const sentBytes = res.getWriteOffset() - offset;
       if (sentBytes > 0) movedAtMs = performance.now();
       rest = rest.subarray(sentBytes);

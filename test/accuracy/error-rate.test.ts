@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
 import {
   countCharacterEdits,
   countWordEdits,
@@ -8,6 +7,7 @@ import {
   errorRates,
   normalizeForScoring,
 } from "../../src/domain/accuracy/error-rate.js";
+import * as fc from "../support/properties.js";
 
 test("texts are compared in lower case, without punctuation, with ё as е", () => {
   assert.equal(normalizeForScoring("  «Ёлка», — сказал ОН…  "), "елка сказал он");

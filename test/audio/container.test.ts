@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { detectContainer, id3Bytes, isOggOpus } from "../../src/domain/audio/container.js";
+import * as fc from "../support/properties.js";
 
 const SIGNATURES = {
   "RIFF\0\0\0\0WAVEfmt ": "wav",

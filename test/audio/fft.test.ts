@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { Fft } from "../../src/domain/audio/fft.js";
+import * as fc from "../support/properties.js";
 
 const sample = fc.double({ min: -1, max: 1, noNaN: true });
 

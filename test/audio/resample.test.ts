@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { Resampler, resample } from "../../src/domain/audio/resample.js";
 import { SpeechError } from "../../src/domain/errors.js";
+import * as fc from "../support/properties.js";
 
 const PAIRS: readonly (readonly [number, number])[] = [
   [48_000, 16_000],

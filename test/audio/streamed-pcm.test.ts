@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { concatenatePcm } from "../../src/domain/audio/pcm.js";
 import { StreamedPcm } from "../../src/domain/audio/streamed-pcm.js";
+import * as fc from "../support/properties.js";
 
 function streamed(stream: StreamedPcm, bytes: Uint8Array, cuts: readonly number[]): Int16Array {
   const pieces: Int16Array[] = [];

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { SpeechError } from "../../src/domain/errors.js";
+import * as fc from "../support/properties.js";
 
 interface WavParts {
   readonly code?: number;

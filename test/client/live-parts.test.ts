@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { LiveHistory, type LiveItem } from "../../src/client/live-history.js";
 import { LiveTranscript } from "../../src/client/live-transcript.js";
 import { ResultQueue } from "../../src/client/result-queue.js";
 import { backoffMs, isRetryable, parseRetryAfter } from "../../src/client/retry.js";
 import { SendWindow } from "../../src/client/send-window.js";
+import * as fc from "../support/properties.js";
 
 const final = (text: string, start: number, end: number) =>
   ({ type: "final", utterance: 0, text, start, end }) as const;

@@ -96,6 +96,19 @@ test("words come with their times, and the sound is the same", async () => {
   }
 });
 
+test("a dictionary goes with the text, and its mistakes come back by name", async () => {
+  const request = { text: "GPT", pronunciations: [{ word: "gpt", say: "қазақстан республикасы" }], nfe: 4 };
+  const { durationSeconds, usage } = await client.speak(request);
+  const { durationSeconds: asWritten } = await client.speak({ text: request.text, nfe: 4 });
+  assert.ok(durationSeconds > 1.2 * asWritten, `${durationSeconds} and ${asWritten} s`);
+  assert.equal(usage.characters, 3);
+  await assert.rejects(client.speak({ ...request, pronunciations: [{ word: "", say: "а" }] }), (error) => {
+    assert.ok(error instanceof ApiError && error.status === 400);
+    assert.match(error.detail, /^pronunciations\[0\]\.word must be 1 to 60 characters, received 0$/);
+    return true;
+  });
+});
+
 test("every source of audio gives the same transcript, with progress", async () => {
   const bytes = readFixture(SPOKEN);
   const files = createServer((_, response) => response.end(bytes));

@@ -8,6 +8,14 @@ import { startTransport } from "../transport/running-transport.js";
 
 export const PASSWORD = "correct horse battery";
 
+export interface VisitorAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of many kinds of answers
+  readonly json: any;
+}
+
 /** A person at a browser: keeps the cookie, and says where its page comes from. */
 export class Visitor {
   readonly #base: string;
@@ -18,7 +26,12 @@ export class Visitor {
     this.#base = base;
   }
 
-  async ask(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<VisitorAnswer> {
     const answer = await fetch(`${this.#base}/console/api${path}`, {
       method,
       headers: {

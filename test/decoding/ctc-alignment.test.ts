@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
 import { CtcAligner } from "../../src/domain/decoding/ctc-alignment.js";
+import * as fc from "../support/properties.js";
 import { collapse, logProbsOf, SMALL_VOCABULARY } from "./reference.js";
 
 const WIDTH = SMALL_VOCABULARY.length;

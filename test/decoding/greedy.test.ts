@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
 import { decodeGreedily, GreedyDecoder } from "../../src/domain/decoding/greedy.js";
 import { textOf } from "../../src/domain/decoding/words.js";
+import * as fc from "../support/properties.js";
 import { collapse, logProbsOf, SMALL_VOCABULARY } from "./reference.js";
 
 const WIDTH = SMALL_VOCABULARY.length;

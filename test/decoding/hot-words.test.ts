@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import * as fc from "../support/properties.js";
 import { collapse, logProbsOf } from "./reference.js";
 
 const VOCABULARY = ["", " ", "а", "б", "в"];

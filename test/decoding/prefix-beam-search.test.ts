@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import fc from "fast-check";
 import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import type { TokenModel } from "../../src/domain/decoding/language-model.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { textOf } from "../../src/domain/decoding/words.js";
+import * as fc from "../support/properties.js";
 import { BigramModel, everyText, logProbsOf, SMALL_VOCABULARY, simpleBeamSearch } from "./reference.js";
 
 const WIDTH = SMALL_VOCABULARY.length;

@@ -7,6 +7,7 @@ import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { wavOf } from "../support/audio.js";
+import { SEED, uniform } from "../support/seed.js";
 
 const SENTENCES = [
   "Бүгін ауа райы жақсы болады.",
@@ -53,8 +54,9 @@ describe("spoken, transcribed and heard again", () => {
     const pcm = withSilence(toPcm(await speak({ text: SENTENCES.join(" "), nfe: 16 })));
     const expected = await listen(pcm, false, 1_600);
     assert.ok(expected.length >= 1, "the audio holds at least one utterance");
+    const random = uniform(SEED);
     for (let attempt = 0; attempt < 4; attempt++) {
-      const sizes = Array.from({ length: 40 }, () => 1 + Math.floor(Math.random() * 4_800));
+      const sizes = Array.from({ length: 40 }, () => 1 + Math.floor(random() * 4_800));
       assert.deepEqual(await listen(pcm, false, sizes), expected, `message sizes ${sizes.join(", ")}`);
     }
   });

@@ -11,6 +11,7 @@ import { connect } from "../../src/store/connect.js";
 import { newRawKey } from "../../src/store/key-secret.js";
 import { brokenRules } from "../store/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+import { SEED, uniform } from "../support/seed.js";
 
 const ORGANIZATION = "org_development";
 const OUTAGES = 3;
@@ -92,8 +93,9 @@ test("a database that is stopped at once under load costs no client a wrong cred
       await sleep(20);
     }
   });
+  const random = uniform(SEED);
   for (let outage = 0; outage < OUTAGES; outage++) {
-    await sleep(700 + 900 * Math.random());
+    await sleep(700 + 900 * random());
     // What `pg_ctl stop -m immediate` sends; the service starts its server again.
     const server = await postmaster();
     process.kill(server, "SIGQUIT");

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   type EndpointEvent,
   Endpointer,
   type EndpointerOptions,
   pauseFramesFor,
 } from "../../src/domain/endpointing/endpointer.js";
+import * as fc from "../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
 const PROBABILITY: Readonly<Record<string, number>> = { "#": 0.9, ".": 0.05, "~": 0.4 };
@@ -249,30 +249,37 @@ test("an endpointer that begins where an utterance ended finds the same utteranc
         /** Ends found from `first` on, as they were noticed. */
         const endsFrom = (first: number, isMidSpeech: boolean, doneFinalizing: number) => {
           const endpointer = new Endpointer(options, isMidSpeech);
-          const ends: { start: number; end: number; isMidSpeech: boolean; noticed: number }[] = [];
+          const ends: { start: number; end: number; isMidSpeech: boolean; finalizedAt: number }[] = [];
           for (let frame = first; frame < frames.length; frame++) {
             const events = [...endpointer.push(frames[frame]!)];
             if (finalizeAfter.includes(frame) && frame > doneFinalizing)
               events.push(...endpointer.finalizeNow());
             for (const event of events) {
               if (event.type !== "ended") continue;
-              const { startFrame, endFrame } = event;
-              ends.push({
-                start: startFrame + first,
-                end: endFrame + first,
-                isMidSpeech: event.isMidSpeech,
-                noticed: frame,
-              });
+              const { startFrame, endFrame, isMidSpeech, reason } = event;
+              // An end that the frame itself brought is before the finalize that comes after the frame.
+              const finalizedAt = reason === "finalize" ? frame : frame - 1;
+              ends.push({ start: startFrame + first, end: endFrame + first, isMidSpeech, finalizedAt });
             }
           }
           return ends;
         };
         const whole = endsFrom(0, false, -1);
-        for (const [index, { end, isMidSpeech, noticed }] of whole.entries()) {
-          assert.deepEqual(endsFrom(end, isMidSpeech, noticed), whole.slice(index + 1));
+        for (const [index, { end, isMidSpeech, finalizedAt }] of whole.entries()) {
+          assert.deepEqual(endsFrom(end, isMidSpeech, finalizedAt), whole.slice(index + 1));
         }
       },
     ),
-    { numRuns: 300 },
+    {
+      numRuns: 300,
+      // A longest utterance is cut, and what follows the cut finalized, in the same frame.
+      examples: [
+        [
+          [0.6, 0.4, 0.4, ...Array<number>(28).fill(0.6)],
+          { pauseFrames: 1, leadFrames: 0, cutWindowFrames: 1, longestFrames: 30 },
+          [30],
+        ],
+      ],
+    },
   );
 });

@@ -11,6 +11,7 @@ import { connect } from "../../src/store/connect.js";
 import type { PostgresConnection } from "../../src/store/embedded-postgres.js";
 import { brokenRules } from "../store/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+import { SEED, uniform } from "../support/seed.js";
 
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 2);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы.";
@@ -69,8 +70,9 @@ test(`over ${ROUNDS} kill -9 every request that is repeated under its key is ans
     }
   };
   const clients = WORKS.flatMap((work, index) => [client(work, `a${index}`), client(work, `b${index}`)]);
+  const killMoment = uniform(SEED);
   for (let round = 0; round < ROUNDS; round++) {
-    await sleep(500 + Math.random() * 2_000);
+    await sleep(500 + killMoment() * 2_000);
     service.child.kill("SIGKILL");
     await once(service.child, "exit");
     service = await start();

@@ -18,12 +18,16 @@ import type { PostgresConnection } from "../../src/store/embedded-postgres.js";
 import { Transfers } from "../../src/store/transfers.js";
 import { brokenRules } from "../store/ledger-support.js";
 import { eventually, SILENT } from "../store/support.js";
+import { SEED, uniform } from "../support/seed.js";
 
 const SENTENCES = ["Сәлем, әлем. ", "Бүгін ауа райы жақсы. ", "Ертең жаңбыр жауады."];
 const TEXT = SENTENCES.join("");
 const FILE_RATE_HZ = 8_000;
 const LIVE_RATE_HZ = 16_000;
 const MESSAGE_MS = 100;
+/** 0 to 1, the same for the same seed. */
+const killMoment = uniform(SEED);
+const fileLength = uniform(SEED + 1);
 
 /** What clients saw of one round, and what must have been charged for it. */
 interface Seen {
@@ -64,7 +68,7 @@ export async function killRounds(dataDir: string, rounds: number): Promise<KillR
   try {
     const speech = await spokenText(service);
     for (let round = 0; round < rounds; round++) {
-      const seen = await killUnderLoad(service, speech, 500 + Math.random() * 4_000);
+      const seen = await killUnderLoad(service, speech, 500 + killMoment() * 4_000);
       service = await startServiceProcess({ DATA_DIR: dataDir });
       await compare(dataDir, seen);
       report.broken += [...seen.broken.values()].filter((credits) => credits > 0).length;
@@ -148,7 +152,7 @@ async function speakStreaming(service: ServiceProcess, seen: Seen): Promise<void
 }
 
 async function transcribe(service: ServiceProcess, seen: Seen): Promise<void> {
-  const seconds = 0.5 + Math.random() * 3;
+  const seconds = 0.5 + fileLength() * 3;
   const wav = writeWav(new Int16Array(Math.round(seconds * FILE_RATE_HZ)), FILE_RATE_HZ);
   const answer = await fetch(`${service.url}/v1/transcribe`, {
     method: "POST",

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import fc from "fast-check";
 import { WebSocket } from "ws";
 import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { eventually } from "../store/support.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
+import * as fc from "../support/properties.js";
+import { SEED, uniform } from "../support/seed.js";
 
 const SPEECH = joined(
   silence(0.3),
@@ -114,7 +115,8 @@ test("empty messages, text that is no JSON and unknown types change no word", as
 });
 
 test("random bytes are heard as noise: the session ends as any other", async () => {
-  const garbage = Uint8Array.from({ length: 3 * 2 * RATE_HZ + 1 }, () => Math.random() * 256);
+  const random = uniform(SEED);
+  const garbage = Uint8Array.from({ length: 3 * 2 * RATE_HZ + 1 }, () => random() * 256);
   const { messages, closeCode } = await converse([garbage]);
   assert.equal(closeCode, 1000);
   const done = messages.find((message) => message.type === "done");

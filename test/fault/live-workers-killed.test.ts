@@ -8,6 +8,7 @@ import {
   startServiceProcess,
 } from "../../bench/support/service-process.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
+import { SEED, uniform } from "../support/seed.js";
 
 /** `node scripts/live-kills.mjs 120` looks longer. */
 const SECONDS = Number(process.env["LIVE_KILL_SECONDS"] ?? 16);
@@ -80,9 +81,10 @@ function speak(service: ServiceProcess, pcm: Int16Array, isPaced: boolean): Prom
 
 /** As long as there is speech; a machine too slow to catch up between two kills catches up after them. */
 async function killAtRandom(service: ServiceProcess): Promise<void> {
+  const random = uniform(SEED);
   const endMs = performance.now() + SECONDS * 1_000;
   while (performance.now() < endMs) {
-    await sleep(PAUSE_MS.least + Math.random() * (PAUSE_MS.most - PAUSE_MS.least));
+    await sleep(PAUSE_MS.least + random() * (PAUSE_MS.most - PAUSE_MS.least));
     service.child.kill("SIGUSR2");
   }
 }

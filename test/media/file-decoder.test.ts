@@ -16,6 +16,7 @@ import { Slots } from "../../src/media/slots.js";
 import type { AudioDecoder } from "../../src/ports/audio-decoder.js";
 import { startCounting } from "../fetching/listeners.js";
 import { temporaryFolder } from "../support/folders.js";
+import { SEED } from "../support/seed.js";
 import { SILENT } from "../support/silent-log.js";
 import { type ClipName, ffmpeg, makeClip } from "./clips.js";
 import { mutantsOf } from "./mutants.js";
@@ -83,14 +84,13 @@ for (const [program, searchPath, names] of [
 }
 
 test("without ffmpeg, damaged files are decoded or refused as well", async (t) => {
-  const seed = Number(process.env["UPLOAD_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-  t.diagnostic(`UPLOAD_SEED=${seed}`);
+  t.diagnostic(`PROPERTY_SEED=${SEED}`);
   const count = Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 12) / 3);
   for (const name of ["speech.mp3", "speech.flac", "opus.ogg"] as const) {
     const source = join(folder, "mutant");
     const file = await readFile(await makeClip(name, SPEECH, folder));
     const harm = { donors: [await readFile(SPEECH), file], references: [SPEECH, "http://127.0.0.1:9/a.wav"] };
-    for (const { bytes } of mutantsOf(file, harm, seed, count)) {
+    for (const { bytes } of mutantsOf(file, harm, SEED, count)) {
       await writeFile(source, bytes);
       await decoderOf("")
         .decode(source, newTarget(), NEVER)

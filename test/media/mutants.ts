@@ -1,3 +1,4 @@
+import { uniform } from "../support/seed.js";
 import { type Landmark, landmarksOf } from "./landmarks.js";
 
 /** What damage is made of besides the file itself. */
@@ -209,15 +210,4 @@ function joined(...parts: readonly Uint8Array[]): Bytes {
     offset += part.length;
   }
   return whole;
-}
-
-/** Numbers from 0 to 1 that a seed determines. @see mulberry32, Tommy Ettinger, public domain */
-function uniform(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

@@ -12,6 +12,7 @@ import {
 import { errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { type CountingServer, startCounting } from "../fetching/listeners.js";
 import { temporaryFolder } from "../support/folders.js";
+import { SEED } from "../support/seed.js";
 import { type Canaries, setCanaries } from "./canaries.js";
 import { CLIP_NAMES, ffmpeg, MUTATED_CLIPS, makeClip } from "./clips.js";
 import { mutantsOf } from "./mutants.js";
@@ -118,17 +119,16 @@ describe("damaged uploads", () => {
     test(`${MUTANTS} mutants of ${name} are transcribed or refused, and leave nothing behind`, {
       timeout: 60_000 + MUTANTS * 3_000,
     }, async (t) => {
-      const seed = Number(process.env["UPLOAD_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
       const file = await readFile(await makeClip(name, WORD, join(clips, "word")));
       const donors = await Promise.all(
         MUTATED_CLIPS.map(async (other) => readFile(await makeClip(other, WORD, join(clips, "word")))),
       );
-      const mutants = mutantsOf(file, { donors, references: canaries.references }, seed, MUTANTS);
+      const mutants = mutantsOf(file, { donors, references: canaries.references }, SEED, MUTANTS);
       const statuses = new Map<number, number>();
       const send = async () => {
         for (const { bytes, wounds } of mutants) {
           const { status, detail } = await transcribe(bytes, name);
-          const where = `with UPLOAD_SEED=${seed}: ${wounds.join(", ")}`;
+          const where = `with PROPERTY_SEED=${SEED}: ${wounds.join(", ")}`;
           assert.ok([200, 400, 413].includes(status), `${status} ${detail} ${where}`);
           assert.doesNotMatch(detail ?? "", /spool|\/tmp|decoder ended/);
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -136,7 +136,7 @@ describe("damaged uploads", () => {
       };
       await Promise.all(Array.from({ length: CONCURRENCY }, send));
       const counts = [...statuses].map(([status, count]) => `${status}: ${count}`);
-      t.diagnostic(`UPLOAD_SEED=${seed}, ${counts.join(", ")}`);
+      t.diagnostic(`PROPERTY_SEED=${SEED}, ${counts.join(", ")}`);
       assert.deepEqual(decodersOf(service.child.pid!), []);
       assert.equal(canaries.isPipeOpen(), false);
       assert.equal(canaries.connections, 0);

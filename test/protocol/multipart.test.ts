@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { SpeechError } from "../../src/domain/errors.js";
 import { MultipartReader, multipartBoundary } from "../../src/protocol/multipart.js";
+import * as fc from "../support/properties.js";
 
 interface Part {
   readonly name: string;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
 import { encodeWavFrame, takeWords, WavFrameReader, wavWithWords } from "../../src/protocol/wav-frames.js";
+import * as fc from "../support/properties.js";
 
 test("frames come out as they went in, however the stream was cut", () => {
   const files = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 });

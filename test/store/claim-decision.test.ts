@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { decideClaim, type LastAttempt } from "../../src/store/claim-decision.js";
+import * as fc from "../support/properties.js";
 
 const ANY_ATTEMPT: fc.Arbitrary<LastAttempt> = fc.record({
   state: fc.constantFrom("running", "over", "answered"),

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import fc from "fast-check";
 import { HoldJournal } from "../../src/store/hold-journal.js";
+import * as fc from "../support/properties.js";
 import { SILENT, temporaryFolder } from "./support.js";
 
 async function newPath(): Promise<string> {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import fc from "fast-check";
 import {
   creditsFor,
   DEFAULT_TARIFFS,
@@ -9,6 +8,7 @@ import {
 } from "../../src/domain/usage/tariff.js";
 import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
 import type { NewHold } from "../../src/store/holds.js";
+import * as fc from "../support/properties.js";
 import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
 import { SILENT, temporaryFolder } from "./support.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { alignFrames } from "../../src/domain/synthesis/alignment.js";
+import * as fc from "../support/properties.js";
 
 /** Durations as the encoder gives them; below zero stands for less than nothing. */
 const anyLogDurations = fc

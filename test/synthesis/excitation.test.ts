@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
 import { pulseTrain } from "../../src/domain/synthesis/excitation.js";
+import * as fc from "../support/properties.js";
 
 const RATE_HZ = 24_000;
 const HOP_SAMPLES = 256;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { gaussianNoise, seedOf } from "../../src/domain/synthesis/noise.js";
+import * as fc from "../support/properties.js";
 
 const COUNT = 100_000;
 /** Standard errors within which a statistic of true noise lies but once in 15 000 seeds. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
+import * as fc from "../support/properties.js";
 
 const anySteps = fc.integer({ min: 1, max: 64 });
 

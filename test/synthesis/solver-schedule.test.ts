@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   nextRun,
   type PieceInFlight,
@@ -8,6 +7,7 @@ import {
   paddedPatches,
 } from "../../src/domain/synthesis/solver-schedule.js";
 import { dueAtMs, type Urgency } from "../../src/domain/synthesis/urgency.js";
+import * as fc from "../support/properties.js";
 
 const WINDOW = { start: 0, end: 54, contextStart: 0, contextEnd: 64 };
 const STAGE: fc.Arbitrary<PieceStage> = fc.oneof(

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { type VocoderWindow, vocoderWindow } from "../../src/domain/synthesis/vocoder-windows.js";
+import * as fc from "../support/properties.js";
 
 const REACH = 10;
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   LONGEST_PIECE_CHARACTERS,
   splitIntoPieces,
   splitIntoSentences,
 } from "../../src/domain/text/sentences.js";
+import * as fc from "../support/properties.js";
 
 /** Sentences are written with | between them; the splitter has to find the same places. */
 function assertSplit(marked: string): void {

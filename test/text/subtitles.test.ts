@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { formatSrt, formatVtt, toCues } from "../../src/domain/text/subtitles.js";
+import * as fc from "../support/properties.js";
 
 test("cues keep every word in order and hold their rules", () => {
   const word = fc.record({

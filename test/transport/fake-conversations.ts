@@ -9,6 +9,7 @@ import type {
 } from "../../actors/session/conversation.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
+import type { Departure } from "../../src/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
 import type { StreamOptions } from "../../src/protocol/stream-messages.js";
 import { countCodePoints } from "../../src/protocol/synthesis-request.js";
@@ -38,6 +39,9 @@ export const MODELS: readonly CatalogModel[] = [
     tells_word_times: false,
   },
 ];
+
+/** Nobody pays here. */
+export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
 
 /** Keys that a test knows; look-ups are counted. */
 export class FakeKeys implements KeyStore {
@@ -106,6 +110,8 @@ export class FakeConversations implements Conversations {
         }
       },
       charge: async () => void this.charges.push("charge"),
+      sentence: NOBODY,
+      answer: NOBODY,
       complete: () => void this.charges.push("complete"),
       stop: (reason) => {
         isStopped = true;
@@ -146,6 +152,7 @@ export class FakeConversations implements Conversations {
     };
     return {
       transcript: Promise.race([transcribe(), stopped]),
+      answer: NOBODY,
       complete: () => void this.charges.push("complete"),
       stop: (reason) => {
         this.stops.push(reason);

@@ -4,8 +4,10 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
+import { Worker } from "node:worker_threads";
 import { WebSocket } from "ws";
 import type {
+  Departure,
   Front,
   FrontHandlers,
   FrontLimits,
@@ -18,6 +20,18 @@ import type {
 const LIMITS: FrontLimits = { messageBytes: 64 * 1024, stallMs: 30_000, closingMs: 1_000 };
 
 export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
+
+/** Reads one answer on a thread of its own and counts its bytes where others can see them. */
+const READER = `
+  const { parentPort, workerData: { port, received } } = require("node:worker_threads");
+  require("node:http").get({ host: "127.0.0.1", port, agent: false }, (answer) => {
+    answer.on("data", (chunk) => {
+      Atomics.add(received, 0, chunk.length);
+      Atomics.notify(received, 0);
+    });
+    answer.on("end", () => parentPort.postMessage(received[0]));
+  });
+`;
 
 type Handle = (request: FrontRequest, response: FrontResponse) => Promise<void>;
 
@@ -220,6 +234,69 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         assert.equal(hash.digest("hex"), expected.digest("hex"));
       });
     }
+
+    const ways: Record<string, (response: FrontResponse, departure: Departure) => Promise<void>> = {
+      "an answer of known length": async (response, departure) => {
+        response.start(200, { "content-length": "300000" });
+        await response.end(Buffer.alloc(300_000, 1), departure);
+      },
+      "a chunk": async (response, departure) => {
+        response.start(200, {});
+        await response.write(Buffer.alloc(3_000, 1), departure);
+        await response.end();
+      },
+      "a whole answer": async (response, departure) => {
+        response.start(200, {});
+        await response.end(Buffer.alloc(3_000, 1), departure);
+      },
+    };
+    for (const [way, answer] of Object.entries(ways)) {
+      test(`the departure of ${way} is told before its reader can have all of it`, async () => {
+        const received = new Int32Array(new SharedArrayBuffer(4));
+        const told: (string | number)[] = [];
+        handle = async (_request, response) => {
+          const departure: Departure = {
+            leaving: () => {
+              // A reader on a thread of its own would have woken up by then.
+              Atomics.wait(received, 0, 0, inThreads ? 0 : 100);
+              told.push("leaving", received[0]!);
+            },
+            held: () => void told.push("held"),
+          };
+          await answer(response, departure);
+          told.push("sent");
+        };
+        const reader = new Worker(READER, { eval: true, workerData: { port, received } });
+        const [total] = (await once(reader, "message")) as [number];
+        assert.ok(told.includes("leaving"), "somebody was told");
+        assert.equal(told.at(-1), "sent");
+        // What a thread beside this one has sent is known when it says so.
+        if (inThreads) return;
+        assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
+        const early = told.filter((entry, i) => told[i - 1] === "leaving" && entry === total);
+        assert.deepEqual(early, [], "nobody had all of it by then");
+      });
+    }
+
+    test("a departure that a slow reader holds up is taken back, and told again when it has happened", async () => {
+      const told: string[] = [];
+      const block = randomBytes(20_000_000);
+      const departure: Departure = {
+        leaving: () => void told.push("leaving"),
+        held: () => void told.push("held"),
+      };
+      handle = async (_request, response) => {
+        response.start(200, { "content-length": String(block.length) });
+        await response.end(block, departure);
+      };
+      const answer = await get(port, "/");
+      answer.pause();
+      await delay(150);
+      if (!inThreads) assert.equal(told.at(-1), "held");
+      for await (const chunk of answer) assert.ok(chunk.length > 0);
+      await delay(50);
+      assert.equal(told.at(-1), "leaving");
+    });
 
     test("what was written leaves before the next write comes", async () => {
       let release = () => {};

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
-import fc from "fast-check";
 import { WebSocket } from "ws";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { WorkKind } from "../../src/domain/usage/concurrency.js";
 import { OrganizationSlots } from "../../src/transport/organization-slots.js";
+import * as fc from "../support/properties.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
 

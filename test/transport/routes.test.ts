@@ -166,6 +166,18 @@ for (const front of FRONTS) {
       ["a seed below zero", { text: "a", seed: -1 }, 400, /seed must be an integer from 0 to 4294967295/],
       ["a seed as text", { text: "a", seed: "1" }, 400, /seed must be an integer, received string/],
       ["normalize as text", { text: "a", normalize: "yes" }, 400, /normalize must be true or false/],
+      [
+        "a pause of 11 s",
+        { text: "a [pause 11s]" },
+        400,
+        /^text: a pause must be .* received "\[pause 11s\]"$/,
+      ],
+      [
+        "pronunciations that are no list",
+        { text: "a", pronunciations: { a: "b" } },
+        400,
+        /^pronunciations must be a list of {"word", "say"}, received object$/,
+      ],
       ["an array", "[]", 400, /must be a JSON object, received array/],
       ["no JSON", "{text", 400, /must be valid JSON/],
       ["nothing", "", 400, /empty body/],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { fileCredits, liveCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
+import * as fc from "../support/properties.js";
 
 test("credits are exact ceilings, as big integers compute them", () => {
   const samples = fc.integer({ min: 0, max: 4 * 3_600 * 384_000 });

@@ -18,6 +18,12 @@ for graph in stream full; do
   "$PYTHON" quantize.py write "$CACHE/fp32/$graph.onnx" "$MODEL/$graph.onnx" "$CACHE/probe/$graph.json"
 done
 "$PYTHON" verify_export.py --checkpoint "$CACHE/checkpoint.pt" --model-dir "$MODEL" --node "$NODE_ROOT" --int8
+# Bytes where bytes are enough, with the same results; `verify_packed.mjs` compares them.
+for graph in stream full; do
+  cp "$MODEL/$graph.onnx" "$CACHE/probe/$graph-int8.onnx"
+  "$PYTHON" pack.py "$CACHE/probe/$graph-int8.onnx" "$MODEL/$graph.onnx"
+done
+node verify_packed.mjs "$NODE_ROOT" "$CACHE/probe" "$MODEL"
 cp "$CACHE/curve.json" "$MODEL/training.json"
 "$PYTHON" evaluate.py --checkpoint "$CACHE/checkpoint.pt" --into "$MODEL/training.json"
 "$PYTHON" simulate.py --checkpoint "$CACHE/checkpoint.pt" --count 12 --into "$MODEL/training.json"

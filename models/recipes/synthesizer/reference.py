@@ -1,9 +1,10 @@
-"""Reference speech of held-out sentences, for the evaluation: `reference.py [--count 40] [--seed 1]`.
+"""Reference speech of held-out sentences, for the evaluation: `reference.py [--count 40] [--speeds 0.5 0.8 1 1.25 2]`.
 
-For every voice, writes 24 kHz WAV files of the espeak-ng variant that the voice was trained on, at normal speed and the
-voice's level, to models/recipes/.cache/reference/, and index.jsonl with a line per file: file, voice, text (as given to
-the synthesizer), normalized (letters only), frames, durations (frames of every token of "^" + text + "$", 256 samples
-each). Deterministic."""
+For every voice and speed, writes 24 kHz WAV files of the espeak-ng variant that the voice was trained on, at the voice's
+level, to models/recipes/.cache/reference/, and index.jsonl with a line per file: file, voice, speed (1 is 160 words a
+minute), f0_range (lowest and highest Hz that the voice can have), text (as given to the synthesizer), normalized (letters
+only), frames, durations (frames of every token of "^" + text + "$", 256 samples each). The first --spoken-at-speeds
+sentences only are also spoken at speeds other than 1. Deterministic."""
 
 import argparse
 import json
@@ -23,6 +24,8 @@ from text import normalized, read_heldout
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--count", type=int, default=40, help="sentences of each voice")
+    parser.add_argument("--speeds", type=float, nargs="+", default=[0.5, 0.8, 1.0, 1.25, 2.0])
+    parser.add_argument("--spoken-at-speeds", type=int, default=20, help="of them, sentences at speeds other than 1")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     espeak = Espeak()
@@ -42,21 +45,20 @@ def main():
     os.makedirs(REFERENCE_DIR, exist_ok=True)
     with open(os.path.join(REFERENCE_DIR, "index.jsonl"), "w", encoding="utf-8") as index:
         for number, voice in enumerate(VOICES):
-            written = 0
-            for text in chosen:
-                spoken = speak(espeak, text, voice, BASE_RATE)
-                if spoken is None:
-                    continue
-                pcm, durations = to_frames(spoken[0], align.boundaries(text, spoken[1], splits, len(spoken[0])), gain[number])
-                file = f"{voice.id}-{written:03d}.wav"
-                soundfile.write(os.path.join(REFERENCE_DIR, file), np.round(pcm * 32767.0).astype(np.int16), SAMPLE_RATE)
-                index.write(json.dumps({"file": file, "voice": voice.id, "text": text, "normalized": normalized(text),
-                                        "frames": int(durations.sum()), "durations": durations.tolist()},
-                                       ensure_ascii=False) + "\n")
-                written += 1
-                if written == options.count:
-                    break
-            print(f"{voice.id}: {written} files")
+            texts = [text for text in chosen if speak(espeak, text, voice, BASE_RATE)][:options.count]
+            for speed in options.speeds:
+                for i, text in enumerate(texts if speed == 1 else texts[:options.spoken_at_speeds]):
+                    spoken = speak(espeak, text, voice, round(BASE_RATE * speed))
+                    if spoken is None:  # too long at this speed
+                        continue
+                    boundaries = align.boundaries(text, spoken[1], splits, len(spoken[0]))
+                    pcm, durations = to_frames(spoken[0], boundaries, gain[number])
+                    file = f"{voice.id}-{speed:g}-{i:03d}.wav"
+                    soundfile.write(os.path.join(REFERENCE_DIR, file), np.round(pcm * 32767.0).astype(np.int16), SAMPLE_RATE)
+                    index.write(json.dumps({"file": file, "voice": voice.id, "speed": speed, "f0_range": voice.f0_range,
+                                            "text": text, "normalized": normalized(text), "frames": int(durations.sum()),
+                                            "durations": durations.tolist()}, ensure_ascii=False) + "\n")
+            print(f"{voice.id}: {len(texts)} sentences")
 
 
 if __name__ == "__main__":

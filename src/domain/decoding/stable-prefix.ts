@@ -19,5 +19,22 @@ export interface StablePartial extends ShownPartial {
 export function stablePartial(shown: ShownPartial | null, next: ShownPartial): StablePartial | null {
   const { utterance, text } = next;
   if (shown !== null && shown.utterance === utterance && !text.startsWith(shown.text)) return null;
-  return { utterance, text, stable: [...text].length };
+  return { utterance, text, stable: codePointCount(text) };
+}
+
+function codePointCount(text: string): number {
+  let count = text.length;
+  for (let index = 1; index < text.length; index++) {
+    const isPair = isLowSurrogate(text.charCodeAt(index)) && isHighSurrogate(text.charCodeAt(index - 1));
+    if (isPair) count--;
+  }
+  return count;
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00;
+}
+
+function isLowSurrogate(unit: number): boolean {
+  return unit >= 0xdc00 && unit < 0xe000;
 }

@@ -1,6 +1,12 @@
 /** Silence that every piece begins and ends with, whatever the model made, in frames: 21 and 43 ms. */
 export const LEADING_FRAMES = 2;
 export const TRAILING_FRAMES = 4;
+/**
+ * Silence that is heard at both ends of a piece: below -60 dB of full scale, measured over all voices, within 12 ms. It is a
+ * little longer than the frames, whose windows reach into the speech beside them.
+ */
+export const LEADING_MS = 30;
+export const TRAILING_MS = 48;
 
 /** Which frames of a piece are sent, and how much digital silence makes up for silence that the model did not give. */
 export interface PieceTrim {

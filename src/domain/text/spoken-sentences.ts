@@ -1,4 +1,5 @@
 import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazakh/normalize.js";
+import { pauseMarks } from "./pause-marks.js";
 import { pieceRanges, splitIntoSentences } from "./sentences.js";
 
 /** What a voice says in one go. */
@@ -8,19 +9,41 @@ export interface SpokenPiece {
   readonly words: readonly SpokenWord[];
 }
 
-/** One sentence [start, end) of a text, UTF-16 units, and what is said for it: no pieces where nothing can be. */
+/**
+ * One sentence [start, end) of a text, UTF-16 units, and what is said for it: no pieces where nothing can be. A pause mark
+ * ends a sentence and stands at its end.
+ */
 export interface SpokenSentence {
   readonly start: number;
   readonly end: number;
   readonly pieces: readonly SpokenPiece[];
   /** Where the characters (code points) of the text stand that have no place in speech. */
   readonly dropped: readonly number[];
+  /** Silence that a mark asks for after the sentence; null where there is no mark. */
+  readonly pauseMs: number | null;
 }
 
 /** A written text as sentences of spoken pieces, with the place in the text of every word. */
 export function spokenSentences(text: string, options: NormalizeOptions): SpokenSentence[] {
+  const sentences: SpokenSentence[] = [];
   let start = 0;
-  return splitIntoSentences(text).map((written) => {
+  for (const mark of pauseMarks(text)) {
+    const before = sentencesBetween(text, { start, end: mark.start }, options);
+    const last = before.pop() ?? { start, pieces: [], dropped: [] };
+    sentences.push(...before, { ...last, end: mark.end, pauseMs: mark.milliseconds });
+    start = mark.end;
+  }
+  sentences.push(...sentencesBetween(text, { start, end: text.length }, options));
+  return sentences;
+}
+
+function sentencesBetween(
+  text: string,
+  range: { readonly start: number; readonly end: number },
+  options: NormalizeOptions,
+): SpokenSentence[] {
+  let { start } = range;
+  return splitIntoSentences(text.slice(start, range.end)).map((written) => {
     const offset = start;
     start += written.length;
     const { spoken, words, dropped } = normalizeKazakh(written, options);
@@ -29,6 +52,7 @@ export function spokenSentences(text: string, options: NormalizeOptions): Spoken
       end: start,
       pieces: piecesOf(spoken, words, offset),
       dropped: dropped.map((at) => at + offset),
+      pauseMs: null,
     };
   });
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import fc from "fast-check";
 import type { LiveEngine } from "../../../actors/engine/live-engine.js";
 import { decideLive, type LiveState } from "../../../actors/session/live-decision.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { liveEngine } from "../../support/engines.js";
 import { type Final, finalsOf, LiveListener } from "../../support/live-listener.js";
+import * as fc from "../../support/properties.js";
 
 const BACKLOG_SECONDS = 60;
 const FRAME_SAMPLES = 640;

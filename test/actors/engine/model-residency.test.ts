@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   decideResidency,
   type ResidencyEffect,
@@ -8,6 +7,7 @@ import {
   type ResidencyState,
 } from "../../../actors/engine/model-residency.js";
 import { SpeechError } from "../../../src/domain/errors.js";
+import * as fc from "../../support/properties.js";
 
 const FAILURE = new SpeechError("ENGINE_BUSY", "no model");
 

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import fc from "fast-check";
 import { type Lease, MODEL_WAIT_MS, ResidentModel } from "../../../actors/engine/resident-model.js";
 import { SpeechError } from "../../../src/domain/errors.js";
 import { systemClock } from "../../../src/ports/clock.js";
 import { settled } from "../../support/deferred.js";
 import { type FakeEngine, FakeEngines } from "../../support/fake-engine.js";
 import { ManualTimers } from "../../support/manual-timers.js";
+import * as fc from "../../support/properties.js";
 import { SILENT } from "../../support/silent-log.js";
 
 const IDLE_MS = 1_000;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { Mailbox } from "../../../actors/kernel/mailbox.js";
+import * as fc from "../../support/properties.js";
 
 type Action =
   | { readonly type: "post"; readonly message: number }

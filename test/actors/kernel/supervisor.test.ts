@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { RestartBudget, Supervisor } from "../../../actors/kernel/supervisor.js";
 import { type Deferred, deferred, settled } from "../../support/deferred.js";
 import { FakeChild } from "../../support/fake-child.js";
+import * as fc from "../../support/properties.js";
 
 const WINDOW_MS = 30_000;
 const MAX_RESTARTS = 3;

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   decideLive,
   type LiveEffect,
@@ -9,6 +8,7 @@ import {
 } from "../../../actors/session/live-decision.js";
 import { SpeechError } from "../../../src/domain/errors.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
+import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 16_000;
 const FOUR_HOURS_SAMPLES = 4 * 3_600 * RATE_HZ;

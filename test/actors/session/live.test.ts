@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import fc from "fast-check";
 import { LiveSession } from "../../../actors/session/live.js";
 import { SpeechError } from "../../../src/domain/errors.js";
 import type { StreamOptions, StreamServerMessage } from "../../../src/protocol/stream-messages.js";
 import { FakeLiveDecoder, RecordingSink } from "../../support/fake-live.js";
 import { FreeMeter } from "../../support/free-meter.js";
 import { ManualTimers } from "../../support/manual-timers.js";
+import * as fc from "../../support/properties.js";
 import { SILENT } from "../../support/silent-log.js";
 
 const RATE_HZ = 16_000;

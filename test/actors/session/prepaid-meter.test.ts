@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { PrepaidMeter } from "../../../actors/session/prepaid-meter.js";
 import { creditsFor, DEFAULT_TARIFFS, type Quantity, type Tariff } from "../../../src/domain/usage/tariff.js";
 import type { Hold, UsageReference } from "../../../src/ports/usage-meter.js";
 import { FreeMeter } from "../../support/free-meter.js";
+import * as fc from "../../support/properties.js";
 
 const REFERENCE: UsageReference = { id: "req_2", organizationId: "org_1" };
 

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   decideSynthesis,
   type SynthesisEffect,
@@ -8,6 +7,7 @@ import {
   type SynthesisState,
 } from "../../../actors/session/synthesis-decision.js";
 import { SpeechError } from "../../../src/domain/errors.js";
+import * as fc from "../../support/properties.js";
 
 const SENTENCES_AHEAD = 2;
 

@@ -65,7 +65,7 @@ function planOf(...sentences: readonly string[]): SynthesisPlan {
   return {
     sentences: sentences.map((text, index) => ({
       pieces: text.split("|").map((piece) => ({ text: piece, words: [] })),
-      pauseSamples: PAUSE_SAMPLES,
+      pauseSamples: index === sentences.length - 1 ? 0 : PAUSE_SAMPLES,
       charactersThrough: 4 * (index + 1),
     })),
     billedCharacters: 12,
@@ -124,6 +124,22 @@ test("sentences come in order with pauses between them and none after the last",
     seed: 9,
     spokenText: "ab",
   });
+});
+
+test("silence before the first sentence comes with its speech, not before it", async () => {
+  const synthesizer = new FakeSynthesizer({ isPatient: true });
+  const plan = planOf("ab");
+  const sentences = [{ ...plan.sentences[0]!, leadSamples: 3, pauseSamples: 2 }];
+  const session = sessionOf({ ...plan, sentences }, synthesizer);
+  const whole = readAll(session);
+  await settled();
+  synthesizer.answer();
+  assert.deepEqual(await whole, [[0, 0, 0, ...pcmOf("ab"), 0, 0]]);
+  const failing = sessionOf({ ...plan, sentences }, synthesizer);
+  const first = failing.chunks()[Symbol.asyncIterator]().next();
+  await settled();
+  synthesizer.spoken.at(-1)!.piece.reject(new SpeechError("WORKER_LOST", "lost"));
+  await assert.rejects(first, /lost/);
 });
 
 test("nothing is spoken before anybody reads", async () => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import {
   decideTranscription,
   type TranscriptionMessage,
@@ -10,6 +9,7 @@ import {
 import { SpeechError } from "../../../src/domain/errors.js";
 import type { FileTranscript } from "../../../src/ports/transcriber.js";
 import { deferred, settled } from "../../support/deferred.js";
+import * as fc from "../../support/properties.js";
 
 const TRANSCRIPT: FileTranscript = {
   segments: [],

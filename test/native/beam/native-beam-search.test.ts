@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
-import fc from "fast-check";
 import { loadBinding, type NativeModel } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
 import { HotWords } from "../../../src/domain/decoding/hot-words.js";
@@ -11,6 +10,7 @@ import { type BeamSearchOptions, PrefixBeamSearch } from "../../../src/domain/de
 import { SpeechError } from "../../../src/domain/errors.js";
 import { modelFile } from "../../decoding/model-file.js";
 import { logProbsOf } from "../../decoding/reference.js";
+import * as fc from "../../support/properties.js";
 
 const VOCABULARY = ["", " ", "а", "б", "в"];
 const WIDTH = VOCABULARY.length;

@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type RecognizerManifest, readPackage } from "../../../native/onnx/model-package.js";
-import type { RecognizerModel } from "../../../native/onnx/recognizer.js";
+import { copyState, type RecognizerModel } from "../../../native/onnx/recognizer.js";
 import { loadRecognizerModel } from "../../../native/onnx/recognizer-families.js";
 import { SpeechError } from "../../../src/domain/errors.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
@@ -39,7 +39,7 @@ async function stepThrough(
   for (let start = 0; start + frames * STEP_SAMPLES <= pcm.length; start += frames * STEP_SAMPLES) {
     batch.pcm.set(pcm.subarray(start, start + frames * STEP_SAMPLES));
     await batch.run();
-    batch.state.set(batch.nextState);
+    copyState(batch.nextState, batch.state);
     speech.push(...batch.speech);
     for (let frame = 0; frame < frames; frame++) {
       rows.push(batch.logProbs.slice(frame * width, (frame + 1) * width));

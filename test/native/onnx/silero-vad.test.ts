@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import fc from "fast-check";
 import { readPackage } from "../../../native/onnx/model-package.js";
 import { SileroVad } from "../../../native/onnx/silero-vad.js";
+import * as fc from "../../support/properties.js";
 
 let vad: SileroVad;
 

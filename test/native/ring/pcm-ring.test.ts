@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import fc from "fast-check";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
+import * as fc from "../../support/properties.js";
 import { type RingWriterData, sampleAt } from "../../support/ring-writer.js";
 
 const HEADER_CELLS = 4;

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
-import fc from "fast-check";
 import { RecordRing } from "../../../native/ring/record-ring.js";
+import * as fc from "../../support/properties.js";
 
 type Action = { readonly type: "write"; readonly bytes: Uint8Array } | { readonly type: "drain" };
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import fc from "fast-check";
 import { BLOCK_FRAMES, FrameRows } from "../../../native/worker/frame-rows.js";
-import { StatePool } from "../../../native/worker/state-pool.js";
+import { RowPool, StatePool } from "../../../native/worker/state-pool.js";
+import * as fc from "../../support/properties.js";
 
 const WIDTH = 3;
 
@@ -19,7 +19,7 @@ test("rows equal a plain list of those that were not forgotten", () => {
         maxLength: 20,
       }),
       (firstFrame, actions) => {
-        const pool = new StatePool(BLOCK_FRAMES * WIDTH);
+        const pool = new RowPool(BLOCK_FRAMES * WIDTH);
         const rows = new FrameRows(pool, WIDTH, firstFrame);
         let kept = firstFrame;
         let end = firstFrame;
@@ -39,7 +39,7 @@ test("rows equal a plain list of those that were not forgotten", () => {
 });
 
 test("blocks that are given back are used again", () => {
-  const pool = new StatePool(BLOCK_FRAMES * WIDTH);
+  const pool = new RowPool(BLOCK_FRAMES * WIDTH);
   const first = new FrameRows(pool, WIDTH, 0);
   const row = new Float32Array(WIDTH);
   for (let frame = 0; frame < 40 * BLOCK_FRAMES; frame++) {
@@ -47,21 +47,24 @@ test("blocks that are given back are used again", () => {
     first.forget(frame);
   }
   first.release();
-  const seen = new Set(Array.from({ length: 32 }, () => pool.acquire(true).buffer));
+  const seen = new Set(Array.from({ length: 32 }, () => pool.acquire().buffer));
   assert.equal(seen.size, 1, "forty blocks went through the first slab");
 });
 
 test("a frame that is not held any more is refused", () => {
-  const rows = new FrameRows(new StatePool(BLOCK_FRAMES * WIDTH), WIDTH, 0);
+  const rows = new FrameRows(new RowPool(BLOCK_FRAMES * WIDTH), WIDTH, 0);
   for (let frame = 0; frame < 3 * BLOCK_FRAMES; frame++) rows.push(new Float32Array(WIDTH), 0);
   rows.forget(2 * BLOCK_FRAMES);
   assert.throws(() => rows.copy(0, 1, new Float32Array(WIDTH)), /frame 0 is not held any more/);
 });
 
 test("a state is handed out as zeros, whatever was in it", () => {
-  const pool = new StatePool(4);
+  const pool = new StatePool({ stateSize: 4, stateBytes: 2 });
   const state = pool.acquire();
-  state.fill(7);
+  state.values.fill(7);
+  state.bytes.fill(7);
   pool.release(state);
-  assert.deepEqual([...pool.acquire()], [0, 0, 0, 0]);
+  const again = pool.acquire();
+  assert.equal(again, state);
+  assert.deepEqual([...again.values, ...again.bytes], [0, 0, 0, 0, 0, 0]);
 });

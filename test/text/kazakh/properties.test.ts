@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import fc from "fast-check";
 import { normalizeKazakh } from "../../../src/domain/text/kazakh/normalize.js";
 import { cardinal, ordinal } from "../../../src/domain/text/kazakh/numerals.js";
+import * as fc from "../../support/properties.js";
 import { tableRows } from "./fixtures.js";
 import { assertMapped } from "./word-map.js";
 
@@ -113,11 +113,21 @@ const fragments = fc.constantFrom(
   "·",
   "'",
 );
+/** Characters between letter and sign, alone and among fragments: modifier letters, marks, numbers, what composes to another. */
+const oddCharacters = Array.from({ length: 0x1_1000 }, (_, codePoint) =>
+  String.fromCodePoint(codePoint),
+).filter(
+  (character) =>
+    /[\p{Lm}\p{Lt}\p{Sk}\p{M}\p{N}\p{Cf}\p{Co}]/u.test(character) ||
+    (character.normalize("NFC") !== character && !/\p{Cs}/u.test(character)),
+);
+const oddities = fc.array(fc.oneof(fc.constantFrom(...oddCharacters), fragments), { maxLength: 8 });
 const anyText = fc.oneof(
   fc.string({ unit: "binary", maxLength: 60 }),
   fc.string({ unit: "grapheme", maxLength: 60 }),
   fc.array(fragments, { maxLength: 14 }).map((parts) => parts.join("")),
   fc.array(fragments, { maxLength: 14 }).map((parts) => parts.join(" ")),
+  oddities.map((parts) => parts.join("")),
 );
 const anyOptions = fc.record({ expand: fc.boolean() });
 
@@ -139,6 +149,23 @@ test("every letter and digit is in the range of a spoken word, or dropped", () =
     fc.property(anyText, anyOptions, (text, options) => assertMapped(text, normalizeKazakh(text, options))),
     { numRuns: 3_000 },
   );
+});
+
+test("letters typed for quotation marks are dropped, not lost", () => {
+  // U+0374 composes to U+02B9.
+  for (const letter of ["ʹ", "ʺ", "ʻ", "ʼ", "\u0374"]) {
+    for (const expand of [false, true]) {
+      const results = [
+        letter,
+        `${letter}сөз${letter}`,
+        `сөз ${letter} сөз`,
+        `сө${letter}з`,
+        `${letter}\u0301`,
+      ];
+      for (const text of results) assertMapped(text, normalizeKazakh(text, { expand }));
+    }
+  }
+  assert.deepEqual(normalizeKazakh("\u0374", { expand: false }), { spoken: "", words: [], dropped: [0] });
 });
 
 test("spoken text stays as it is", () => {

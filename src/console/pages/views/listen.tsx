@@ -155,7 +155,7 @@ export function Listen({ organization }: ViewProps) {
         </div>
         {done !== null && <p class="hint mono">{done.sessionIds.join(" ")}</p>}
       </section>
-      <Samples {...listenSamples()} />
+      <Samples {...listenSamples(location.origin)} />
     </>
   );
 }

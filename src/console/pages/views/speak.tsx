@@ -234,7 +234,7 @@ export function Speak({ organization }: ViewProps) {
           </>
         )}
       </section>
-      <Samples {...speakSamples({ text, voice, speed, nfe })} />
+      <Samples {...speakSamples(location.origin, { text, voice, speed, nfe })} />
     </>
   );
 }

@@ -127,7 +127,7 @@ export function Transcribe({ organization }: ViewProps) {
           </div>
         </>
       )}
-      <Samples {...transcribeSamples(sampleOf)} />
+      <Samples {...transcribeSamples(location.origin, sampleOf)} />
     </>
   );
 }

@@ -38,14 +38,22 @@ const PARTS = /[A-Za-z]+|\d+|./gu;
 /** Every address has one of these within its first name. */
 const HINT = /[A-Za-z\d][A-Za-z\d._+-]{0,62}[@.:][A-Za-z\d/]/uy;
 
-/** Web and mail addresses, name by name and mark by mark; the scheme of a link is silent. */
-export function addressRule(text: string, at: number): Reading | null {
+/**
+ * Web and mail addresses, name by name and mark by mark; the scheme of a link is silent.
+ *
+ * @param spokenName how a name in it is said that has a reading of its own
+ */
+export function addressRule(
+  text: string,
+  at: number,
+  spokenName?: (name: string) => string | undefined,
+): Reading | null {
   if (matchAt(HINT, text, at) === null) return null;
   const match = matchAt(ADDRESS, text, at);
   if (match === null) return null;
   const [written, scheme = "", ending] = match;
   const address = written.slice(scheme.length, ending === undefined ? undefined : -ending.length - 1);
-  const spoken = (address.match(PARTS) ?? []).map(spokenPart).join(" ");
+  const spoken = (address.match(PARTS) ?? []).map((part) => spokenName?.(part) ?? spokenPart(part)).join(" ");
   const withItsEnding =
     ending === undefined ? spoken : isEnding(ending) ? spoken + ending : `${spoken} ${saidWord(ending)}`;
   return { spoken: withItsEnding, next: at + written.length };

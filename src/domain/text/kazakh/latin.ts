@@ -149,10 +149,13 @@ const KAZAKH_SIGN = new RegExp(`[${KAZAKH_LATIN.replace("q", "")}]|q(?!u)`);
 export const latinRule: Rule = patternRule(`([${LATIN_CLASS}]+)(?:-([${LOWER}]+)${WORD_END})?`, (match) => {
   const spoken = spokenLatin(match[1]!);
   const ending = match[2];
-  if (ending === undefined) return spoken;
-  // Who writes "Facebook-ке" knows how the name sounds: the ending stays as it is.
-  return isEnding(ending) ? spoken + ending : `${spoken}-${saidWord(ending)}`;
+  return ending === undefined ? spoken : endedName(spoken, ending);
 });
+
+/** A name with what a hyphen ties to it. Who writes "Facebook-ке" knows how the name sounds: the ending stays as it is. */
+export function endedName(spoken: string, ending: string): string {
+  return isEnding(ending) ? spoken + ending : `${spoken}-${saidWord(ending)}`;
+}
 
 /** One Latin word in Kazakh letters. */
 export function spokenLatin(word: string): string {

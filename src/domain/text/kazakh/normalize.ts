@@ -11,6 +11,7 @@ import {
 import { acronymRule } from "./acronyms.js";
 import { addressRule } from "./addresses.js";
 import { CALENDAR_RULES, YEAR_MARK_RULE } from "./calendar.js";
+import type { DictionaryReading, PronunciationDictionary } from "./dictionary.js";
 import { latinRule } from "./latin.js";
 import { CONSONANTS, LOWER, UPPER } from "./letters.js";
 import type { MappedText } from "./mapped-text.js";
@@ -36,6 +37,8 @@ import { plainWordRule } from "./words.js";
 export interface NormalizeOptions {
   /** False leaves numbers, abbreviations and signs unread: what can not be pronounced then is dropped. */
   readonly expand: boolean;
+  /** Words with readings of their own, whatever `expand` says. */
+  readonly dictionary?: PronunciationDictionary | undefined;
 }
 
 /**
@@ -112,35 +115,42 @@ const MAX_PASSES = 4;
  *
  * Numbers, dates, times, money, units, Roman numerals, abbreviations and signs become words with their endings; Latin words
  * are respelled by sound; quotation marks are silent, brackets and dashes are pauses; everything else is dropped and
- * listed. Applying it to its own output changes nothing.
+ * listed. Applying it to its own output, without a dictionary, changes nothing.
  */
 export function normalizeKazakh(text: string, options: NormalizeOptions): SpokenText {
   const first = readOnce(text, options);
   let result = first;
   for (let pass = 1; pass < MAX_PASSES && UNSETTLED.test(result.spoken); pass++) {
-    const again = readOnce(result.spoken, options);
+    // What was said as the dictionary wants it is no word of the dictionary.
+    const again = readOnce(result.spoken, { expand: options.expand });
     if (again.spoken === result.spoken) break;
     result = { ...again, words: throughWords(result.words, again.words) };
   }
   return { ...result, dropped: first.dropped };
 }
 
-function readOnce(raw: string, { expand }: NormalizeOptions): SpokenText {
+function readOnce(raw: string, { expand, dictionary }: NormalizeOptions): SpokenText {
   const { mapped, dropped: unsayable } = prepare(raw);
   const { text } = mapped;
   const dropped = [...unsayable];
+  const names = new NamesAhead(text, expand, dictionary);
   const spans: Span[] = [];
   let written = "";
   let at = 0;
   while (at < text.length) {
-    const runEnd = ordinaryRunEnd(text, at);
+    const named = names.readAt(at);
+    // No other rule reads over the begin of a name.
+    const before = text.slice(0, names.nextAt);
+    const runEnd = named === null ? ordinaryRunEnd(before, at) : at;
     if (runEnd > at) {
       spans.push({ writtenStart: written.length, at, next: null });
       written += text.slice(at, runEnd);
       at = runEnd;
       continue;
     }
-    const reading = read(text, at, expand);
+    let reading = named ?? read(text, at, expand);
+    if (named === null && reading !== null && reading.next > before.length)
+      reading = read(before, at, expand);
     if (reading !== null) {
       spans.push({ writtenStart: written.length, at, next: reading.next });
       written += ` ${reading.spoken} `;
@@ -160,6 +170,41 @@ function readOnce(raw: string, { expand }: NormalizeOptions): SpokenText {
   }
   const { spoken, words } = tidy(written);
   return { spoken, words: sourceWords(words, spans, mapped), dropped: inOrder(dropped) };
+}
+
+/** The words of a dictionary that a text still holds from a place on. */
+class NamesAhead {
+  readonly #text: string;
+  readonly #dictionary: PronunciationDictionary | undefined;
+  readonly #hasAddresses: boolean;
+  readonly #names: readonly DictionaryReading[];
+  #next = 0;
+
+  constructor(text: string, hasAddresses: boolean, dictionary: PronunciationDictionary | undefined) {
+    this.#text = text;
+    this.#dictionary = dictionary;
+    this.#hasAddresses = hasAddresses;
+    this.#names = dictionary?.find(text) ?? [];
+  }
+
+  /** Where the next of them begins; the end of the text when there is none. */
+  get nextAt(): number {
+    return this.#names[this.#next]?.at ?? this.#text.length;
+  }
+
+  /** The name at a place, or the address that has names inside. */
+  readAt(at: number): Reading | null {
+    while (this.nextAt < at) this.#next++;
+    const name = this.#names[this.#next];
+    if (name === undefined) return null;
+    const address = this.#hasAddresses
+      ? addressRule(this.#text, at, (part) => this.#dictionary?.spokenName(part))
+      : null;
+    const reading = address === null || (name.at === at && name.next >= address.next) ? name : address;
+    if (reading === name && name.at !== at) return null;
+    while (this.nextAt < Math.min(reading.next, this.#text.length)) this.#next++;
+    return reading;
+  }
 }
 
 /** A reading of [at, next), or letters that were copied (next is null), and where it went. */

@@ -4,7 +4,7 @@ import { MappedText } from "./mapped-text.js";
 /** Text in which every character has a rule: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
   readonly mapped: MappedText;
-  /** Where the characters (code points) stand that nothing can be said for. Quotation marks are silent, not dropped. */
+  /** Where the characters (code points) stand that nothing can be said for. Quotation marks are silent, not dropped, unless they are letters. */
   readonly dropped: readonly number[];
 }
 
@@ -67,6 +67,7 @@ const LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
   pairs("aceopxkmthiABCEHKMOPTXIyαορεΑΒΕΗΙΚΜΟΡΤΧ", "асеорхкмтһіАВСЕНКМОРТХІуаореАВЕНІКМОРТХ"),
 );
 
+const A_LETTER = /\p{L}/u;
 /** A character and the marks on it, which may be one character when composed. */
 const MARKED = /\P{M}\p{M}+/gu;
 const WORD = /[\p{L}\p{M}]+/gu;
@@ -95,10 +96,11 @@ export function prepare(raw: string): PreparedText {
     .replace(SUPERSCRIPTS, (power) => `^${power.normalize("NFKD")}`)
     .replace(UNUSUAL, (character, sourceStart) => {
       const kept = keep(character);
-      if (kept !== null) return kept;
+      // Letters that are typed for quotation marks, "ʼ" and the primes, are silent as well, but letters must be accounted for.
+      if (kept !== null && !(kept === "" && A_LETTER.test(character))) return kept;
       dropped.push(sourceStart);
       // Invisible characters may stand inside a word, pictures and foreign letters part two words.
-      return /[\p{C}\p{M}]/u.test(character) ? "" : " ";
+      return kept ?? (/[\p{C}\p{M}]/u.test(character) ? "" : " ");
     });
   return { mapped, dropped };
 }

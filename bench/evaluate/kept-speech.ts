@@ -1,0 +1,44 @@
+import { existsSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import type { FlowMatching } from "../../native/onnx/flow-matching.js";
+import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import { SPOKEN } from "./paths.js";
+import { weightsOf } from "./versions.js";
+
+export interface KeptSpeech {
+  readonly pcm: Float32Array;
+  readonly sampleRateHz: number;
+  /** Null when an earlier run has made it. */
+  readonly computeSeconds: number | null;
+}
+
+/** Speaks, and keeps what was spoken while the weights stay: another recogniser may then listen without the wait. */
+export class KeptSpeaker {
+  readonly #model: FlowMatching;
+  readonly #folder: string;
+
+  constructor(model: FlowMatching) {
+    this.#model = model;
+    this.#folder = `${SPOKEN}${weightsOf(model.manifest)}/`;
+  }
+
+  async speak(
+    job: Pick<SynthesisJob, "voice" | "speed" | "nfe" | "seed"> & { text: string },
+  ): Promise<KeptSpeech> {
+    const { id: modelId, sampleRateHz } = this.#model.manifest;
+    const { voice, speed, nfe, seed, text } = job;
+    const key = [voice, speed, nfe, seed, Buffer.from(text).toString("base64url").slice(0, 160)].join("-");
+    const path = `${this.#folder}${key}.f32`;
+    if (existsSync(path)) {
+      const bytes = await readFile(path);
+      const samples = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length);
+      return { pcm: new Float32Array(samples), sampleRateHz, computeSeconds: null };
+    }
+    const before = performance.now();
+    const pcm = await this.#model.speakAlone({ modelId, voice, spokenText: text, speed, nfe, seed });
+    const computeSeconds = (performance.now() - before) / 1000;
+    await mkdir(this.#folder, { recursive: true });
+    await writeFile(path, new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength));
+    return { pcm, sampleRateHz, computeSeconds };
+  }
+}

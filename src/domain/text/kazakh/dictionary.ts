@@ -1,0 +1,117 @@
+import { endedName } from "./latin.js";
+import { LOWER } from "./letters.js";
+import { matchAt, type Reading, WORD_END } from "./reading.js";
+
+/** A word or phrase as `prepare` leaves it, with single spaces, and how it is said in the characters of a voice. */
+export interface DictionaryEntry {
+  readonly word: string;
+  readonly spoken: string;
+}
+
+/** A word of the dictionary, found at `at`. */
+export interface DictionaryReading extends Reading {
+  readonly at: number;
+}
+
+/** What has been read of some words, letter by letter, and how the word is said that ends here. */
+interface Node {
+  readonly next: Map<string, Node>;
+  spoken: string | null;
+}
+
+/** The case ending, or the word, that a hyphen ties to a name: "Kaspi-ге". */
+const ENDING = new RegExp(`-([${LOWER}]+)${WORD_END}`, "uy");
+const WORD_UNIT = /[\p{L}\p{M}\d]/u;
+
+/**
+ * Words with a reading of their own, which no rule may overrule: whole words, in any case, the longest first. A tree,
+ * since a pattern of a hundred alternatives takes seconds for words that begin alike.
+ */
+export class PronunciationDictionary {
+  readonly #root: Node = { next: new Map(), spoken: null };
+
+  /** @param entries no word twice */
+  constructor(entries: readonly DictionaryEntry[]) {
+    for (const { word, spoken } of entries) {
+      let node = this.#root;
+      for (const unit of folded(word)) {
+        const next = node.next.get(unit) ?? { next: new Map(), spoken: null };
+        node.next.set(unit, next);
+        node = next;
+      }
+      node.spoken = spoken;
+    }
+  }
+
+  /** How one word is said that stands by itself. */
+  spokenName(word: string): string | undefined {
+    let node: Node | undefined = this.#root;
+    for (const unit of folded(word)) node = node?.next.get(unit);
+    return node?.spoken ?? undefined;
+  }
+
+  /** Its words in a prepared text, in order, with the endings that hyphens tie to them. */
+  find(text: string): DictionaryReading[] {
+    const units = folded(text);
+    const found: DictionaryReading[] = [];
+    for (let at = 0; at < units.length; at++) {
+      const longest = isBegin(units, at) ? this.#longestAt(units, at) : null;
+      if (longest === null) continue;
+      const ending = matchAt(ENDING, text, longest.next);
+      found.push({
+        at,
+        next: longest.next + (ending?.[0].length ?? 0),
+        spoken: ending === null ? longest.spoken : endedName(longest.spoken, ending[1]!),
+      });
+      at = found.at(-1)!.next - 1;
+    }
+    return found;
+  }
+
+  #longestAt(units: string, at: number): Reading | null {
+    let longest: Reading | null = null;
+    let node = this.#root.next.get(units[at]!);
+    for (let next = at + 1; node !== undefined; ) {
+      // A phrase goes on over any white space.
+      if (units[next - 1] === " ") while (units[next] === " ") next++;
+      if (node.spoken !== null && isEnd(units, next)) longest = { spoken: node.spoken, next };
+      node = node.next.get(units[next++] ?? "");
+    }
+    return longest;
+  }
+}
+
+/** The dictionary of a request, if it has words. */
+export function dictionaryOf(entries: readonly DictionaryEntry[] = []): PronunciationDictionary | undefined {
+  return entries.length === 0 ? undefined : new PronunciationDictionary(entries);
+}
+
+/** A text as it is compared, unit by unit: small letters, every white space a space. */
+function folded(text: string): string {
+  const lower = text.toLowerCase();
+  // No letter that `prepare` leaves becomes two; if one did, places would be lost.
+  return (lower.length === text.length ? lower : text).replace(/\s/g, " ");
+}
+
+/** No letter or digit is beside it, and a number is not a part of another: 5 is not in "1,5". */
+function isBegin(units: string, at: number): boolean {
+  const before = units[at - 1] ?? "";
+  if (!WORD_UNIT.test(units[at]!)) return true;
+  if (WORD_UNIT.test(before)) return false;
+  return !(isDigit(units[at]) && isPoint(before) && isDigit(units[at - 2]));
+}
+
+function isEnd(units: string, end: number): boolean {
+  const after = units[end] ?? "";
+  if (!WORD_UNIT.test(units[end - 1]!)) return true;
+  if (WORD_UNIT.test(after)) return false;
+  return !(isDigit(units[end - 1]) && isPoint(after) && isDigit(units[end + 1]));
+}
+
+function isDigit(unit: string | undefined): boolean {
+  return unit !== undefined && unit >= "0" && unit <= "9";
+}
+
+function isPoint(unit: string): boolean {
+  return unit === "." || unit === "," || unit === ":";
+}

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { SpeechError } from "../domain/errors.js";
+import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
+import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
+import { given, kindOf, shown } from "./fields.js";
+
+const MOST_ENTRIES = 100;
+const LONGEST_ENTRY = 60;
+/** What a dictionary may add to a text of any length: the text is what is billed. */
+const FREE_GROWTH = 200;
+
+const ENTRY = z.object({
+  word: z.string().meta({
+    minLength: 1,
+    maxLength: LONGEST_ENTRY,
+    description: "As it is written in the text, in any case; endings after a hyphen may follow",
+    examples: ["Kaspi"],
+  }),
+  say: z.string().meta({
+    minLength: 1,
+    maxLength: LONGEST_ENTRY,
+    description: "As it sounds, in Kazakh letters; figures and Latin letters are read as in a text",
+    examples: ["каспи"],
+  }),
+});
+
+const { $schema: _, ...ENTRIES_SCHEMA } = z.toJSONSchema(z.array(ENTRY).max(MOST_ENTRIES), { io: "input" });
+
+/** How words of the text are said, as they are looked up and spoken; absent and null mean no words. */
+export const PRONUNCIATIONS = given(
+  z
+    .unknown()
+    .transform((value, context): readonly DictionaryEntry[] => {
+      try {
+        return readEntries(value);
+      } catch (error) {
+        const message = error instanceof Error ? error.message : String(error);
+        context.issues.push({ code: "custom", message, input: value });
+        return z.NEVER;
+      }
+    })
+    .optional(),
+).meta({
+  ...ENTRIES_SCHEMA,
+  description: `How words and phrases of the text are said: at most ${MOST_ENTRIES}, an extension`,
+});
+
+/** @throws {SpeechError} `INVALID_REQUEST` */
+export function requireBoundedGrowth(text: string, pronunciations?: readonly DictionaryEntry[]): void {
+  const dictionary = dictionaryOf(pronunciations);
+  if (dictionary === undefined) return;
+  const growth = growthBy(dictionary, text);
+  const limit = [...text].length + FREE_GROWTH;
+  if (growth > limit)
+    throw broken("", `must make the text at most ${limit} characters longer, received ${growth}`);
+}
+
+function readEntries(value: unknown): readonly DictionaryEntry[] {
+  if (!Array.isArray(value)) throw broken("", `must be a list of {"word", "say"}, received ${kindOf(value)}`);
+  if (value.length > MOST_ENTRIES) {
+    throw broken("", `must be at most ${MOST_ENTRIES} entries, received ${value.length}`);
+  }
+  const words = new Set<string>();
+  return value.map((entry: unknown, index) => {
+    const { word, say } = membersOf(entry, index);
+    const sought = soughtWord(word);
+    const spoken = spokenPronunciation(say);
+    const folded = sought.toLowerCase();
+    if (sought === "")
+      throw broken(`[${index}].word`, `must hold letters, figures or signs, received ${shown(word)}`);
+    if (words.has(folded))
+      throw broken(`[${index}].word`, `must not be there twice, received ${shown(word)}`);
+    if (spoken === "") {
+      throw broken(
+        `[${index}].say`,
+        `must hold something that can be spoken in Kazakh, received ${shown(say)}`,
+      );
+    }
+    words.add(folded);
+    return { word: sought, spoken };
+  });
+}
+
+function membersOf(entry: unknown, index: number): { readonly word: string; readonly say: string } {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    throw broken(`[${index}]`, `must be {"word", "say"}, received ${kindOf(entry)}`);
+  }
+  const { word, say } = entry as { readonly word?: unknown; readonly say?: unknown };
+  return { word: boundedString(`[${index}].word`, word), say: boundedString(`[${index}].say`, say) };
+}
+
+function boundedString(member: string, value: unknown): string {
+  if (typeof value !== "string") throw broken(member, `must be a string, received ${kindOf(value)}`);
+  const length = [...value].length;
+  if (length >= 1 && length <= LONGEST_ENTRY) return value;
+  throw broken(member, `must be 1 to ${LONGEST_ENTRY} characters, received ${length}`);
+}
+
+function broken(member: string, rule: string): SpeechError {
+  return new SpeechError("INVALID_REQUEST", `pronunciations${member} ${rule}`);
+}
