@@ -98,7 +98,8 @@ export class RawWebSocket {
       if (at + head > bytes.length) break;
       const length = head === 4 ? bytes.readUInt16BE(at + 2) : short;
       if (at + head + length > bytes.length) break;
-      if ((bytes[at]! & 15) === OPCODE_TEXT) this.#onText(bytes.toString("latin1", at + head, at + head + length));
+      if ((bytes[at]! & 15) === OPCODE_TEXT)
+        this.#onText(bytes.toString("latin1", at + head, at + head + length));
       at += head + length;
     }
     return at;

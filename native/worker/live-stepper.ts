@@ -159,13 +159,12 @@ export class LiveStepper {
   #takeRow(slot: LiveSlot, batch: RowedBatch, row: number): boolean {
     const { frames } = batch;
     const width = this.#model.vocabulary.length;
-    const { encodedSize } = this.#model;
     let hasEnded = false;
     for (let index = 0; index < frames; index++) {
       const frame = slot.frameOf(index, frames);
       if (!slot.counts(frame)) continue;
       const at = row * frames + index;
-      slot.encoded.push(batch.encoded, at * encodedSize);
+      slot.encoded.push(batch.encodedFrames[at]!);
       slot.take(frame, batch.logProbs, at * width, width);
       const events = slot.endpointer.push(batch.speech[at]!);
       for (let nth = 0; nth < events.length; nth++) {
