@@ -2,9 +2,12 @@ import { fileURLToPath } from "node:url";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { LiveStepper } from "../../native/worker/live-stepper.js";
 import { loadRecognizer, type Recognizer } from "../../native/worker/load-recognizer.js";
+import { toFloat } from "../../src/domain/audio/pcm.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
+import { percent } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
+import { runSaturated, type SaturatedRun, talk } from "../support/saturated-stepper.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 const ROWS = [1, 8, 32, 64];
@@ -12,6 +15,14 @@ const ROWS = [1, 8, 32, 64];
 const TURNS = 5;
 /** Full scale being 1: nothing in it is taken for speech. */
 const HISS = 0.0005;
+
+const SATURATED = [
+  { sessions: 32, frames: 1 },
+  { sessions: 64, frames: 1 },
+  { sessions: 64, frames: 2 },
+] as const;
+const ROUNDS = 400;
+const SECOND_PASS_SECONDS = 4;
 
 interface Measured {
   readonly stepsMs: readonly number[];
@@ -22,7 +33,8 @@ interface Measured {
 /**
  * `npm run bench -- live-step`: rounds of the live worker's stepper with so many sessions that keep up, beside the same
  * batch run in a tight loop. The ratio is what gathering, handing out and bookkeeping cost; bytes are what they leave to
- * the garbage collector.
+ * the garbage collector. Then the same with speech and all that comes of it, saturated; and a second pass over kept encoder
+ * output beside one over the audio. Two minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const recognizer = await loadRecognizer({ modelFolder: MODEL, intraOpThreads: 1 });
@@ -34,8 +46,59 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
         `floor over step ${ratio.toFixed(3)}; heap ${bytesPerStep} bytes a step, ${floorBytesPerRun} of a bare run`,
     );
   }
+  const pcm = await talk(recognizer.model.manifest.sampleRateHz);
+  const saturated: SaturatedRun[] = [];
+  for (const shape of smoke ? [{ sessions: 2, frames: 1 }] : SATURATED) {
+    const figure = await runSaturated(recognizer, { ...shape, rounds: smoke ? 5 : ROUNDS, pcm });
+    saturated.push(figure);
+    console.log(
+      `${shape.sessions} sessions of speech, ${shape.frames * 40} ms a step: ${percent(figure.runShare)} % inside the graphs, ` +
+        `${(figure.audioSeconds / (figure.wallMs / 1_000)).toFixed(0)} streams a core`,
+    );
+  }
+  const secondPass = await compareSecondPass(recognizer, pcm, smoke ? 2 : 30);
+  console.log(
+    `second pass over ${SECOND_PASS_SECONDS} s: ${secondPass.keptMs.toFixed(2)} ms over kept encoder output ` +
+      `(${secondPass.searchMs.toFixed(2)} of them the search), ${secondPass.audioMs.toFixed(2)} ms over the audio`,
+  );
   await recognizer.model.release();
-  if (!smoke) await saveResult("live-step", { parameters: { turns: TURNS, hiss: HISS }, figures });
+  if (smoke) return;
+  await saveResult("live-step", { parameters: { turns: TURNS, hiss: HISS }, figures, saturated, secondPass });
+}
+
+/** Middle times of one second pass by both ways, and of its beam search. */
+async function compareSecondPass({ model, utterances }: Recognizer, pcm: Int16Array, turns: number) {
+  const { sampleRateHz, frameSamples, flushSamples } = model.manifest;
+  const audio = toFloat(pcm.subarray(0, SECOND_PASS_SECONDS * sampleRateHz));
+  const flush = model.stepBatch(1, flushSamples / frameSamples);
+  const frames = (audio.length + flushSamples) / frameSamples;
+  const encoder = model.stepBatch(1, frames);
+  encoder.pcm.set(audio);
+  await encoder.run();
+  const encoded = encoder.encoded.slice();
+  const times = { kept: [] as number[], search: [] as number[], audio: [] as number[] };
+  const options = { offsetSeconds: 0, endSeconds: SECOND_PASS_SECONDS, hotWords: null };
+  for (let turn = 0; turn <= turns; turn++) {
+    const startedAtMs = performance.now();
+    await flush.run();
+    const refined = await model.refine(encoded, frames);
+    const refinedAtMs = performance.now();
+    utterances.search(refined.logProbs, refined.frames, options);
+    const searchedAtMs = performance.now();
+    await utterances.decode(audio, 0, null);
+    if (turn === 0) continue;
+    times.kept.push(searchedAtMs - startedAtMs);
+    times.search.push(searchedAtMs - refinedAtMs);
+    times.audio.push(performance.now() - searchedAtMs);
+  }
+  const middle = (values: readonly number[]) => percentiles(values, 3)?.p50 ?? 0;
+  return {
+    seconds: SECOND_PASS_SECONDS,
+    keptMs: middle(times.kept),
+    searchMs: middle(times.search),
+    audioMs: middle(times.audio),
+    raw: times,
+  };
 }
 
 async function compare({ model, utterances }: Recognizer, rows: number, rounds: number) {

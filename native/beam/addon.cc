@@ -156,7 +156,8 @@ Napi::Value MakeSearch(const Napi::CallbackInfo& info) {
       Number(given, "characterBonus"),
       Number(given, "wordBonus"),
       WholeNumber(given.Get("candidatesPerFrame"), "candidatesPerFrame", 256),
-      Number(given, "candidateFloor")};
+      Number(given, "candidateFloor"),
+      Number(given, "beamMargin")};
   const auto table = TypedArray<Napi::Float64Array>(info[2], napi_float64_array, "logAddTable");
   beam::LogAdder log_add({table.Data(), table.Data() + table.ElementLength()});
   auto search = std::make_unique<PrefixBeamSearch>(std::move(model), options, std::move(log_add));

@@ -34,6 +34,7 @@ export interface NativeBinding {
       readonly wordBonus: number;
       readonly candidatesPerFrame: number;
       readonly candidateFloor: number;
+      readonly beamMargin: number;
     },
     logAddTable: Float64Array,
   ): NativeSearch;

@@ -97,6 +97,13 @@ void Ranking::Offer(double score, const Entry& entry) {
   if (count_ == capacity_) worst_ = scores_[count_ - 1];
 }
 
+size_t Ranking::CountWithin(double margin) const {
+  const double least = best() - margin;
+  size_t within = count_;
+  while (within > 1 && scores_[within - 1] < least) within--;
+  return within;
+}
+
 double LogAdder::operator()(double a, double b) const {
   const double larger = a < b ? b : a;
   const double difference = a < b ? b - a : a - b;
@@ -209,7 +216,7 @@ void PrefixBeamSearch::Extend(const float* row, int32_t frame, size_t candidate_
       }
       // The language model can only lower this, so most candidates are dropped without asking it.
       const double bound = acoustic + child_score + (is_space ? space_bound : 0);
-      if (bound <= ranking_.worst() || acoustic == kImpossible) continue;
+      if (bound <= ranking_.worst() || bound < ranking_.best() - options_.beam_margin || acoustic == kImpossible) continue;
       uint32_t state = 0;
       if (model_ != nullptr) {
         double log_prob;
@@ -228,7 +235,8 @@ void PrefixBeamSearch::Extend(const float* row, int32_t frame, size_t candidate_
 void PrefixBeamSearch::KeepBest() {
   for (const Alive& alive : beam_) tree_[alive.node].slot = -1;
   next_beam_.clear();
-  for (size_t rank = 0; rank < ranking_.count(); rank++) {
+  const size_t kept = ranking_.CountWithin(options_.beam_margin);
+  for (size_t rank = 0; rank < kept; rank++) {
     const Ranking::Entry& entry = ranking_[rank];
     int32_t node = beam_[entry.slot].node;
     if (entry.token >= 0) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -24,6 +25,7 @@ struct BeamSearchOptions {
   double word_bonus;
   uint32_t candidates_per_frame;
   double candidate_floor;
+  double beam_margin;
 };
 
 constexpr int kLogAddLimit = 32;
@@ -105,6 +107,10 @@ class Ranking {
   size_t count() const { return count_; }
   /** An offer must score more than this to be taken. */
   double worst() const { return worst_; }
+  /** Score of the best entry so far. */
+  double best() const { return count_ == 0 ? -std::numeric_limits<double>::infinity() : scores_[0]; }
+  /** How many entries score at most so much less than the best one. */
+  size_t CountWithin(double margin) const;
   /** From best to worst. */
   const Entry& operator[](size_t rank) const { return entries_[order_[rank]]; }
   void Clear();

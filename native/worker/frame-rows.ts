@@ -31,15 +31,12 @@ export class FrameRows {
     return this.#endFrame;
   }
 
-  /** Appends the row of the next frame, `source[offset..]`. */
-  push(source: Float32Array, offset: number): void {
+  /** Appends the row of the next frame. */
+  push(row: Float32Array): void {
     const index = this.#endFrame % BLOCK_FRAMES;
     const block = Math.floor(this.#endFrame / BLOCK_FRAMES) - this.#firstBlock;
     if (block === this.#blocks.length) this.#blocks.push(this.#pool.acquire());
-    const target = this.#blocks[block]!;
-    const from = index * this.#width;
-    // Element by element: a view of the source for each frame would be the only allocation of a step.
-    for (let i = 0; i < this.#width; i++) target[from + i] = source[offset + i]!;
+    this.#blocks[block]!.set(row, index * this.#width);
     this.#endFrame++;
   }
 

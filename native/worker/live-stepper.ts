@@ -46,6 +46,7 @@ export class LiveStepper {
   readonly #closed: LiveSlot[] = [];
   /** Where the next round begins to gather, so that those who lag take turns. */
   #firstIndex = 0;
+  #hasLagging = false;
 
   constructor({ model, utterances, post, onStep }: LiveStepperParts) {
     const states = new StatePool(model);
@@ -86,13 +87,20 @@ export class LiveStepper {
     await this.#finals.warmUp();
   }
 
+  /** Somebody lags, or second passes wait: the next round should begin at once. */
+  get isBehind(): boolean {
+    return this.#hasLagging || this.#finals.hasWaiting;
+  }
+
   /** One round over all sessions; false when none had anything to do. */
   async step(): Promise<boolean> {
     this.#releaseClosed();
+    this.#hasLagging = false;
     let hasWorked = await this.#settleMarks();
     this.#gather();
     for (let index = 0; index < this.#groups.length; index++) {
       const group = this.#groups[index]!;
+      if (group.frames > FRESH_FRAMES && group.count > 0) this.#hasLagging = true;
       // Of those who lag one batch a round: whoever keeps up comes again before the rest of them.
       const end = group.frames <= FRESH_FRAMES ? group.count : Math.min(group.count, group.maxRows);
       for (let first = 0; first < end; first += group.maxRows) {
@@ -159,13 +167,12 @@ export class LiveStepper {
   #takeRow(slot: LiveSlot, batch: RowedBatch, row: number): boolean {
     const { frames } = batch;
     const width = this.#model.vocabulary.length;
-    const { encodedSize } = this.#model;
     let hasEnded = false;
     for (let index = 0; index < frames; index++) {
       const frame = slot.frameOf(index, frames);
       if (!slot.counts(frame)) continue;
       const at = row * frames + index;
-      slot.encoded.push(batch.encoded, at * encodedSize);
+      slot.encoded.push(batch.encodedFrames[at]!);
       slot.take(frame, batch.logProbs, at * width, width);
       const events = slot.endpointer.push(batch.speech[at]!);
       for (let nth = 0; nth < events.length; nth++) {

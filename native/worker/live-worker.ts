@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { asSpeechError } from "../../src/domain/errors.js";
 import { LiveStepper } from "./live-stepper.js";
@@ -11,6 +12,12 @@ import {
   type ToLiveWorker,
   type WorkerData,
 } from "./protocol.js";
+
+/**
+ * Rounds of sessions that keep up begin at least so far apart. Without it a worker that is not busy runs batches of one or two
+ * rows all the time, which cost several times as much a row.
+ */
+const ROUND_MS = 10;
 
 const port = parentPort!;
 const data = workerData as WorkerData;
@@ -57,11 +64,14 @@ async function start(): Promise<{ readonly stepper: LiveStepper; readonly pace: 
 async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Promise<void> {
   while (!isStopping) {
     const rung = Atomics.load(cells, LIVE_CELL.bell);
+    const startedAtMs = performance.now();
     pace.wake();
     const hasWorked = await stepper.step();
     if (fault === "step" && hasWorked) throw new Error("fault injected by a test");
     if (hasWorked) {
-      await new Promise((resolve) => setImmediate(resolve));
+      const leftMs = stepper.isBehind ? 0 : ROUND_MS - (performance.now() - startedAtMs);
+      if (leftMs >= 1) pace.sleep();
+      await (leftMs >= 1 ? sleep(leftMs) : new Promise((resolve) => setImmediate(resolve)));
       continue;
     }
     pace.sleep();

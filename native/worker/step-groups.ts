@@ -47,6 +47,8 @@ export interface RowedBatch extends StepBatch {
   readonly pcmRows: readonly Float32Array[];
   readonly stateRows: readonly StreamState[];
   readonly nextStateRows: readonly StreamState[];
+  /** A view of each frame of each row, one row after the other. */
+  readonly encodedFrames: readonly Float32Array[];
 }
 
 /** Batches of the fixed shapes, made when they are first needed. */
@@ -72,14 +74,15 @@ export class BatchShapes {
 }
 
 function withRows(batch: StepBatch): RowedBatch {
-  const rowsOf = (values: Float32Array) => {
-    const size = values.length / batch.rows;
-    return Array.from({ length: batch.rows }, (_, row) => values.subarray(row * size, (row + 1) * size));
+  const partsOf = (values: Float32Array, count: number) => {
+    const size = values.length / count;
+    return Array.from({ length: count }, (_, part) => values.subarray(part * size, (part + 1) * size));
   };
   return {
     ...batch,
-    pcmRows: rowsOf(batch.pcm),
+    pcmRows: partsOf(batch.pcm, batch.rows),
     stateRows: stateRows(batch.state, batch.rows),
     nextStateRows: stateRows(batch.nextState, batch.rows),
+    encodedFrames: partsOf(batch.encoded, batch.rows * batch.frames),
   };
 }

@@ -77,7 +77,11 @@ test("without pruning the best text is the one whose paths and hot words add up 
     fc.property(audio, hot, (weights, words) => {
       const frames = weights.length / width;
       const logProbs = logProbsOf(weights, width);
-      const unpruned = { candidatesPerFrame: width, candidateFloor: Number.NEGATIVE_INFINITY };
+      const unpruned = {
+        candidatesPerFrame: width,
+        candidateFloor: Number.NEGATIVE_INFINITY,
+        beamMargin: Number.POSITIVE_INFINITY,
+      };
       const options = { ...NOTHING, ...unpruned, beamWidth: width ** frames };
       const search = new PrefixBeamSearch(VOCABULARY, null, options);
       const [found] = search.search(logProbs, frames, HotWords.compile(words, VOCABULARY));

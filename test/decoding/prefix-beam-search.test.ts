@@ -8,7 +8,11 @@ import * as fc from "../support/properties.js";
 import { BigramModel, everyText, logProbsOf, SMALL_VOCABULARY, simpleBeamSearch } from "./reference.js";
 
 const WIDTH = SMALL_VOCABULARY.length;
-const UNPRUNED = { candidatesPerFrame: WIDTH, candidateFloor: Number.NEGATIVE_INFINITY };
+const UNPRUNED = {
+  candidatesPerFrame: WIDTH,
+  candidateFloor: Number.NEGATIVE_INFINITY,
+  beamMargin: Number.POSITIVE_INFINITY,
+};
 /** Log-probs are stored in 32 bits; five frames of them and a few sums stay well inside this. */
 const TOLERANCE = 1e-4;
 

@@ -1,4 +1,4 @@
-import { type FramedTokens, type FrameTiming, type TimedWord, textOf, timedWords } from "./words.js";
+import { type FramedTokens, type FrameTiming, type TimedWord, timedWords, withPiece } from "./words.js";
 
 const BLANK = 0;
 
@@ -11,6 +11,8 @@ export class GreedyDecoder {
   #frameCount = 0;
   #lastBest = BLANK;
   #logProbSum = 0;
+  /** Grows with the tokens: making it anew for each partial would cost its square. */
+  #text = "";
 
   constructor(vocabulary: readonly string[]) {
     this.#vocabulary = vocabulary;
@@ -32,7 +34,7 @@ export class GreedyDecoder {
   }
 
   get text(): string {
-    return textOf(this.#tokens, this.#vocabulary);
+    return this.#text.trimEnd();
   }
 
   /** Geometric mean of the chosen outputs' probabilities, 0 to 1; 1 before any frame. */
@@ -59,6 +61,7 @@ export class GreedyDecoder {
         this.#tokens.push(best);
         this.#firstFrames.push(this.#frameCount);
         this.#lastFrames.push(this.#frameCount);
+        this.#text = withPiece(this.#text, this.#vocabulary[best]!);
       }
     }
     this.#lastBest = best;
@@ -78,6 +81,7 @@ export class GreedyDecoder {
     this.#frameCount = 0;
     this.#lastBest = BLANK;
     this.#logProbSum = 0;
+    this.#text = "";
   }
 }
 

@@ -23,16 +23,25 @@ export interface BeamSearchOptions {
   readonly candidatesPerFrame?: number;
   /** Outputs less likely than this do not extend a prefix; natural log. */
   readonly candidateFloor?: number;
+  /** Prefixes that score so much less than the best one of their frame are given up. */
+  readonly beamMargin?: number;
 }
 
 export const DEFAULT_CANDIDATES_PER_FRAME = 12;
 /** Found by `bench/evaluate/tune.ts`: below it the error stays the same and the time doubles. */
 export const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
 
+/**
+ * Of 600 development utterances none comes out otherwise than without a margin, and the search takes 30 % less; at 10 one text
+ * changes, at 8 seven. Word confidences look 10 behind the best text.
+ */
+export const DEFAULT_BEAM_MARGIN = 12;
+
 export function withDefaults(options: BeamSearchOptions): Required<BeamSearchOptions> {
   return {
     candidatesPerFrame: DEFAULT_CANDIDATES_PER_FRAME,
     candidateFloor: DEFAULT_CANDIDATE_FLOOR,
+    beamMargin: DEFAULT_BEAM_MARGIN,
     ...options,
   };
 }
@@ -165,7 +174,7 @@ export class PrefixBeamSearch implements TokenSearch {
     const tree = this.#tree;
     const ranking = this.#ranking;
     const hotWords = this.#hotWords;
-    const { characterBonus, wordBonus, languageModelWeight } = this.#options;
+    const { characterBonus, wordBonus, languageModelWeight, beamMargin } = this.#options;
     for (let slot = 0; slot < beam.count; slot++) {
       const node = beam.node[slot]!;
       const last = tree.token[node]!;
@@ -184,7 +193,7 @@ export class PrefixBeamSearch implements TokenSearch {
         }
         // The language model can only lower this, so most candidates are dropped without asking it.
         const bound = acoustic + childScore + (isSpace ? Math.max(0, -wordBonus) : 0);
-        if (bound <= ranking.worst || acoustic === IMPOSSIBLE) continue;
+        if (bound <= ranking.worst || bound < ranking.best - beamMargin || acoustic === IMPOSSIBLE) continue;
         let state = 0;
         if (this.#model !== null) {
           state = this.#model.advance(tree.state[node]!, token);
@@ -204,8 +213,8 @@ export class PrefixBeamSearch implements TokenSearch {
     const beam = this.#beam;
     const next = this.#nextBeam;
     for (let slot = 0; slot < beam.count; slot++) tree.slot[beam.node[slot]!] = -1;
-    next.count = ranking.count;
-    for (let slot = 0; slot < ranking.count; slot++) {
+    next.count = ranking.countWithin(this.#options.beamMargin);
+    for (let slot = 0; slot < next.count; slot++) {
       const entry = ranking.order[slot]!;
       const from = beam.node[ranking.slot[entry]!]!;
       const token = ranking.token[entry]!;

@@ -34,6 +34,20 @@ export class Ranking {
     return count < order.length ? Number.NEGATIVE_INFINITY : this.score[order[count - 1]!]!;
   }
 
+  /** Score of the best entry so far. */
+  get best(): number {
+    return this.count === 0 ? Number.NEGATIVE_INFINITY : this.score[this.order[0]!]!;
+  }
+
+  /** How many entries score at most so much less than the best one. */
+  countWithin(margin: number): number {
+    const { order, score } = this;
+    const least = this.best - margin;
+    let within = this.count;
+    while (within > 1 && score[order[within - 1]!]! < least) within--;
+    return within;
+  }
+
   clear(): void {
     this.count = 0;
   }

@@ -60,12 +60,14 @@ export function timedWords(
 /** Tokens as text; spaces at both ends and doubled ones are dropped. */
 export function textOf(tokens: ArrayLike<number>, vocabulary: readonly string[]): string {
   let text = "";
-  for (let i = 0; i < tokens.length; i++) {
-    const piece = vocabulary[tokens[i]!]!;
-    const isAfterSpace = text === "" || text.endsWith(" ");
-    text += isAfterSpace && piece.startsWith(" ") ? piece.slice(1) : piece;
-  }
+  for (let i = 0; i < tokens.length; i++) text = withPiece(text, vocabulary[tokens[i]!]!);
   return text.trimEnd();
+}
+
+/** The text with one token more; a space at its beginning or after a space is dropped. */
+export function withPiece(text: string, piece: string): string {
+  const isAfterSpace = text === "" || text.endsWith(" ");
+  return text + (isAfterSpace && piece.startsWith(" ") ? piece.slice(1) : piece);
 }
 
 function secondsOf(frame: number, timing: FrameTiming): number {

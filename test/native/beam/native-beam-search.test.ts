@@ -34,6 +34,7 @@ const options = fc.record({
   wordBonus: fc.double({ min: -1, max: 2, noNaN: true }),
   candidatesPerFrame: fc.integer({ min: 1, max: WIDTH }),
   candidateFloor: fc.constantFrom(Number.NEGATIVE_INFINITY, -9, -2),
+  beamMargin: fc.constantFrom(Number.POSITIVE_INFINITY, 8, 2),
 });
 const phrases = fc.array(
   fc.record({
@@ -170,7 +171,7 @@ test("wrong arguments are errors, not crashes", { skip }, async () => {
         characterBonus: 0,
         wordBonus: 0,
       },
-      ...{ candidatesPerFrame: 2, candidateFloor: -9 },
+      ...{ candidatesPerFrame: 2, candidateFloor: -9, beamMargin: 9 },
     },
     new Float64Array(4096),
   );

@@ -24,7 +24,7 @@ test("rows equal a plain list of those that were not forgotten", () => {
         let kept = firstFrame;
         let end = firstFrame;
         for (const { push, forget } of actions) {
-          for (let count = 0; count < push; count++) rows.push(Float32Array.from([9, ...rowOf(end++)]), 1);
+          for (let count = 0; count < push; count++) rows.push(Float32Array.from(rowOf(end++)));
           kept += Math.floor(forget * (end - kept));
           rows.forget(kept);
           assert.equal(rows.endFrame, end);
@@ -43,7 +43,7 @@ test("blocks that are given back are used again", () => {
   const first = new FrameRows(pool, WIDTH, 0);
   const row = new Float32Array(WIDTH);
   for (let frame = 0; frame < 40 * BLOCK_FRAMES; frame++) {
-    first.push(row, 0);
+    first.push(row);
     first.forget(frame);
   }
   first.release();
@@ -53,7 +53,7 @@ test("blocks that are given back are used again", () => {
 
 test("a frame that is not held any more is refused", () => {
   const rows = new FrameRows(new RowPool(BLOCK_FRAMES * WIDTH), WIDTH, 0);
-  for (let frame = 0; frame < 3 * BLOCK_FRAMES; frame++) rows.push(new Float32Array(WIDTH), 0);
+  for (let frame = 0; frame < 3 * BLOCK_FRAMES; frame++) rows.push(new Float32Array(WIDTH));
   rows.forget(2 * BLOCK_FRAMES);
   assert.throws(() => rows.copy(0, 1, new Float32Array(WIDTH)), /frame 0 is not held any more/);
 });

@@ -1,0 +1,105 @@
+import { PcmRing } from "../../native/ring/pcm-ring.js";
+import { LiveStepper } from "../../native/worker/live-stepper.js";
+import type { Recognizer } from "../../native/worker/load-recognizer.js";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { readRecordings } from "../evaluate/sets.js";
+import { readWav } from "../evaluate/wav.js";
+
+const SPEECH_SET = "human-asterisk-ru-core";
+const RECORDINGS = 40;
+const GAP_SECONDS = 0.6;
+const WARM_UP_ROUNDS = 30;
+/** Holds the longest utterance and its context. */
+const RING_SAMPLES = 2 ** 20;
+
+export interface SaturatedRun {
+  readonly sessions: number;
+  /** Of 40 ms, that every session has waiting in each round. */
+  readonly frames: number;
+  /** Inside runs of the graphs, of all the time that rounds took. */
+  readonly runShare: number;
+  readonly runMs: number;
+  readonly wallMs: number;
+  readonly audioSeconds: number;
+  readonly finals: number;
+  readonly partials: number;
+}
+
+/** Recordings of people with pauses between them, from which every session hears another part. */
+export async function talk(sampleRateHz: number): Promise<Int16Array> {
+  const items = (await readRecordings()).filter(({ set }) => set === SPEECH_SET).slice(0, RECORDINGS);
+  const parts: Int16Array[] = [];
+  for (const { path } of items) {
+    parts.push(toInt16(await readWav(path, sampleRateHz)), new Int16Array(GAP_SECONDS * sampleRateHz));
+  }
+  const whole = new Int16Array(parts.reduce((total, part) => total + part.length, 0));
+  let filled = 0;
+  for (const part of parts) {
+    whole.set(part, filled);
+    filled += part.length;
+  }
+  return whole;
+}
+
+/** A live worker's loop without its thread: sessions that all have audio in each round, partials, second passes and finals. */
+export async function runSaturated(
+  { model, utterances }: Recognizer,
+  options: {
+    readonly sessions: number;
+    readonly frames: number;
+    readonly rounds: number;
+    readonly pcm: Int16Array;
+  },
+): Promise<SaturatedRun> {
+  const { sessions, frames, rounds, pcm } = options;
+  const { frameSamples, contextFrames, sampleRateHz } = model.manifest;
+  const chunkSamples = frames * frameSamples;
+  const rings = Array.from({ length: sessions }, () => PcmRing.create(RING_SAMPLES));
+  let finals = 0;
+  let partials = 0;
+  const stepper = new LiveStepper({
+    model,
+    utterances,
+    onStep: () => {},
+    post(answer) {
+      if (answer.type === "final") finals++;
+      if (answer.type === "partial") partials++;
+      if (answer.type !== "final" && answer.type !== "idle") return;
+      const releasable = answer.resume.sample - contextFrames * frameSamples;
+      if (releasable > 0) rings[answer.session]!.release(releasable);
+    },
+  });
+  for (const [session, { buffer: ring }] of rings.entries()) {
+    stepper.onMessage({
+      type: "open",
+      session,
+      epoch: 1,
+      ring,
+      from: { sample: 0, isMidSpeech: false },
+      nextUtterance: 0,
+      endOfUtteranceMs: 200,
+      wantsPartials: true,
+      hotWords: [],
+    });
+  }
+  const places = rings.map((_, session) => Math.floor((session / sessions) * (pcm.length - chunkSamples)));
+  const round = async () => {
+    for (const [session, ring] of rings.entries()) {
+      if (places[session]! + chunkSamples > pcm.length) places[session] = 0;
+      ring.write(pcm.subarray(places[session], places[session]! + chunkSamples));
+      places[session]! += chunkSamples;
+    }
+    const startedAtMs = performance.now();
+    while (await stepper.step());
+    return performance.now() - startedAtMs;
+  };
+  for (let nth = 0; nth < WARM_UP_ROUNDS; nth++) await round();
+  const runMsBefore = model.runMs;
+  finals = 0;
+  partials = 0;
+  let wallMs = 0;
+  for (let nth = 0; nth < rounds; nth++) wallMs += await round();
+  const runMs = model.runMs - runMsBefore;
+  const audioSeconds = (sessions * rounds * chunkSamples) / sampleRateHz;
+  return { sessions, frames, runShare: runMs / wallMs, runMs, wallMs, audioSeconds, finals, partials };
+}
