@@ -44,7 +44,11 @@ export async function run(options: {
   try {
     for (const item of items) {
       const pcm = await readWav(item.path, RATE_HZ);
-      const { text: file } = await utterances.decode(pcm, 0, null);
+      const { text: file } = await utterances.decode(pcm, {
+        offsetSeconds: 0,
+        speechMean: 1,
+        hotWords: null,
+      });
       const live = await Promise.all(thresholds.map((eouMs) => listen(engine, pcm, eouMs)));
       heard.push({ item, file, live });
     }
