@@ -4,9 +4,12 @@ import {
   type ModelPackage,
   type RecognizerManifest,
   readManifest,
+  readOutputBias,
   readPackageFile,
 } from "../../native/onnx/model-package.js";
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
+import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import type { SpokenItem } from "./sets.js";
 import { readWav } from "./wav.js";
 
@@ -27,6 +30,16 @@ export interface LoadedRecognizer {
   readonly graphs: CtcTwoPass;
   readonly languageModel: LanguageModel;
   readonly manifest: RecognizerManifest;
+  readonly outputBias: Float32Array | null;
+}
+
+/** Decodes as the service does with this package; the search is the reference in TypeScript. */
+export function decoderOf(recognizer: LoadedRecognizer): BeamDecoder {
+  const { graphs, languageModel, manifest, outputBias } = recognizer;
+  const { decoding } = manifest;
+  const search = new PrefixBeamSearch(graphs.vocabulary, languageModel, decoding);
+  const { evidencePerCharacter } = decoding;
+  return new BeamDecoder(graphs.vocabulary, search, { evidencePerCharacter, outputBias });
 }
 
 export async function loadRecognizerParts(folder: string): Promise<LoadedRecognizer> {
@@ -34,7 +47,8 @@ export async function loadRecognizerParts(folder: string): Promise<LoadedRecogni
   const model: ModelPackage<RecognizerManifest> = { folder, manifest };
   const graphs = await CtcTwoPass.load(model, { intraOpThreads: 1 });
   const languageModel = LanguageModel.parse(gunzipSync(await readPackageFile(model, "languageModel")));
-  return { graphs, languageModel, manifest };
+  const outputBias = await readOutputBias(model, graphs.vocabulary);
+  return { graphs, languageModel, manifest, outputBias };
 }
 
 /** Runs both heads over one recording. */

@@ -1,9 +1,7 @@
 import { parseArgs } from "node:util";
 import { normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
-import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
-import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { commonWords } from "../../src/domain/decoding/word-confidence.js";
-import { hear, loadRecognizerParts } from "./acoustics.js";
+import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
@@ -36,9 +34,7 @@ else report(await judge());
 /** Every word of the transcripts, with whether an alignment with the reference finds it. */
 async function judge(): Promise<JudgedWord[]> {
   const recognizer = await loadRecognizerParts(MODELS + values.model);
-  const { vocabulary } = recognizer.graphs;
-  const search = new PrefixBeamSearch(vocabulary, recognizer.languageModel, recognizer.manifest.decoding);
-  const decoder = new BeamDecoder(vocabulary, search);
+  const decoder = decoderOf(recognizer);
   const sets = values.sets.split(",").filter((word) => word !== "");
   const judged: JudgedWord[] = [];
   for (const item of selectItems(await readIndex(prepareSet("evaluation")), sets, Number(values.limit))) {

@@ -1,9 +1,7 @@
 import { parseArgs } from "node:util";
 import { editDistance, errorRates, normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
-import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
-import { type Heard, hear, loadRecognizerParts } from "./acoustics.js";
+import { decoderOf, type Heard, hear, loadRecognizerParts } from "./acoustics.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";
@@ -33,11 +31,7 @@ else await measure();
 async function measure(): Promise<void> {
   const recognizer = await loadRecognizerParts(MODELS + values.model);
   const { vocabulary } = recognizer.graphs;
-  const { languageModel, manifest } = recognizer;
-  const decoder = new BeamDecoder(
-    vocabulary,
-    new PrefixBeamSearch(vocabulary, languageModel, manifest.decoding),
-  );
+  const decoder = decoderOf(recognizer);
   const items = selectItems(
     await readIndex(prepareSet("evaluation")),
     values.sets.split(","),

@@ -1,8 +1,6 @@
 import { type ErrorRates, errorRates, type ScoredPair } from "../../src/domain/accuracy/error-rate.js";
-import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
-import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
-import { hear, loadRecognizerParts } from "./acoustics.js";
+import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
@@ -47,11 +45,7 @@ export async function evaluateRecognition(options: {
   const recognizer = await loadRecognizerParts(MODELS + options.modelId);
   const { vocabulary } = recognizer.graphs;
   const { decoding } = recognizer.manifest;
-  const search = new BeamDecoder(
-    vocabulary,
-    new PrefixBeamSearch(vocabulary, recognizer.languageModel, decoding),
-    decoding.evidencePerCharacter,
-  );
+  const search = decoderOf(recognizer);
   const all = [...(await readIndex(prepareSet("evaluation"))), ...(await readRecordings())];
   const decoded: Decoded[] = [];
   let fullMs = 0;

@@ -3,10 +3,8 @@ import { FlowMatching } from "../../native/onnx/flow-matching.js";
 import { readManifest, type SynthesizerManifest } from "../../native/onnx/model-package.js";
 import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { resample } from "../../src/domain/audio/resample.js";
-import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
-import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
-import { type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
+import { decoderOf, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { groupBy } from "./group-by.js";
 import { KeptSpeaker } from "./kept-speech.js";
 import { hopCentres, melCepstra, warp } from "./mel-cepstra.js";
@@ -172,12 +170,9 @@ interface ReferenceRow {
 }
 
 /** What the recogniser writes for speech at the synthesizer's rate, on the service's path. */
-export function listenerOf({ graphs, languageModel, manifest }: LoadedRecognizer, fromHz: number): Listener {
-  const search = new BeamDecoder(
-    graphs.vocabulary,
-    new PrefixBeamSearch(graphs.vocabulary, languageModel, manifest.decoding),
-    manifest.decoding.evidencePerCharacter,
-  );
+export function listenerOf(recognizer: LoadedRecognizer, fromHz: number): Listener {
+  const { graphs, manifest } = recognizer;
+  const search = decoderOf(recognizer);
   const padding = Math.round(PADDING_SECONDS * manifest.sampleRateHz);
   return async (pcm) => {
     const heard = resample(pcm, { fromHz, toHz: manifest.sampleRateHz });

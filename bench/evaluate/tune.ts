@@ -1,6 +1,8 @@
+import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
+import { outputBias } from "../../src/domain/decoding/output-bias.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { type Heard, hear, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { groupBy } from "./group-by.js";
@@ -8,23 +10,33 @@ import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { readIndex, selectItems } from "./sets.js";
 
-const HELP = `npm run build && node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 100] [--beam 64]
+const HELP = `npm run build && node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 100] [--beam 64] [--write]
 
 Looks for the decoder's weights on the development sentences, which are neither held-out nor in the language model.
 The last line goes into the manifest's "decoding". The recogniser may have heard the sentences in training, so the
-error rates are not results.`;
+error rates are not results. How often the full-context head writes each output in these sentences are its priors; --write
+saves them to the package's priors.json.`;
 
-const START: BeamSearchOptions = {
+/** The weights that are looked for, and the width of the beam, which is given. */
+interface TunedOptions extends BeamSearchOptions {
+  readonly priorWeight: number;
+}
+
+const START: TunedOptions = {
   beamWidth: 64,
-  languageModelWeight: 0.8,
-  characterBonus: 1.4,
-  wordBonus: 0.5,
+  languageModelWeight: 0.9,
+  characterBonus: 2.4,
+  wordBonus: 1,
+  priorWeight: 0.45,
 };
 const GRID = {
-  languageModelWeight: [0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.1],
-  characterBonus: [0.8, 1, 1.2, 1.4, 1.6, 1.8, 2],
-  wordBonus: [0, 0.5, 1, 1.5, 2],
+  priorWeight: [0, 0.15, 0.3, 0.45, 0.6, 0.8, 1],
+  languageModelWeight: [0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2],
+  characterBonus: [1.2, 1.6, 2, 2.4, 2.8, 3.2],
+  wordBonus: [0, 0.5, 1, 1.5, 2, 3],
 } as const;
+/** Decimals of a prior in its file. */
+const PRIOR_DECIMALS = 5;
 type TunedOption = keyof typeof GRID;
 
 const { values } = parseArgs({
@@ -32,6 +44,7 @@ const { values } = parseArgs({
     model: { type: "string", default: "svc-kk-ru-v2" },
     limit: { type: "string", default: "100" },
     beam: { type: "string", default: String(START.beamWidth) },
+    write: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
@@ -39,36 +52,55 @@ if (values.help) console.log(HELP);
 else await tune(values.model, Number(values.limit), { ...START, beamWidth: Number(values.beam) });
 
 /** Coordinate descent: the best value of one weight with the others fixed, until a round changes nothing. */
-async function tune(modelId: string, limit: number, start: BeamSearchOptions): Promise<void> {
+async function tune(modelId: string, limit: number, start: TunedOptions): Promise<void> {
   const recognizer = await loadRecognizerParts(MODELS + modelId);
   const items = selectItems(await readIndex(prepareSet("dev")), [], Math.ceil(limit / 2));
   const heard: Heard[] = [];
   for (const item of items) heard.push(await hear(recognizer, item));
   console.log(`${heard.length} utterances, beam ${start.beamWidth}`);
+  const priors = priorsOf(heard, recognizer.graphs.vocabulary.length);
+  if (values.write) await writeFile(`${MODELS}${modelId}/priors.json`, `${JSON.stringify(priors)}\n`);
+  const score = (options: TunedOptions) => scoreOf(recognizer, heard, priors, options);
   let best = start;
-  let bestError = score(recognizer, heard, best);
+  let bestError = score(best);
   for (let round = 0; round < 3; round++) {
     const before = best;
     for (const option of Object.keys(GRID) as TunedOption[]) {
       for (const value of GRID[option]) {
         if (value === best[option]) continue;
         const tried = { ...best, [option]: value };
-        const error = score(recognizer, heard, tried);
+        const error = score(tried);
         if (error < bestError) [best, bestError] = [tried, error];
       }
     }
     if (best === before) break;
   }
-  for (const beamWidth of [8, 16, 32, 64, 128]) score(recognizer, heard, { ...best, beamWidth });
+  for (const beamWidth of [8, 16, 32, 64, 128]) score({ ...best, beamWidth });
   console.log(JSON.stringify(best));
 }
 
+/** Shares of the outputs but blank in all that the full-context head writes; blank has 0. */
+function priorsOf(heard: readonly Heard[], outputs: number): number[] {
+  const sums = new Array<number>(outputs).fill(0);
+  for (const { full, frames } of heard) {
+    for (let i = 0; i < frames * outputs; i++) sums[i % outputs]! += Math.exp(full[i]!);
+  }
+  const written = sums.slice(1).reduce((total, sum) => total + sum, 0);
+  return sums.map((sum, output) => (output === 0 ? 0 : Number((sum / written).toFixed(PRIOR_DECIMALS))));
+}
+
 /** Mean word error rate over the sets, so that no language outweighs the others. Prints what was tried. */
-function score(recognizer: LoadedRecognizer, heard: readonly Heard[], options: BeamSearchOptions): number {
+function scoreOf(
+  recognizer: LoadedRecognizer,
+  heard: readonly Heard[],
+  priors: readonly number[],
+  options: TunedOptions,
+): number {
   const { vocabulary } = recognizer.graphs;
   const search = new BeamDecoder(
     vocabulary,
     new PrefixBeamSearch(vocabulary, recognizer.languageModel, options),
+    { outputBias: outputBias(priors, options.priorWeight) },
   );
   const before = performance.now();
   const rates: ErrorRates[] = [];
@@ -85,8 +117,9 @@ function score(recognizer: LoadedRecognizer, heard: readonly Heard[], options: B
   }
   const mean = rates.reduce((sum, rate) => sum + rate.wordErrorRate, 0) / rates.length;
   const msEach = (performance.now() - before) / heard.length;
-  const { beamWidth, languageModelWeight, characterBonus, wordBonus } = options;
-  const tried = `lm ${languageModelWeight} char ${characterBonus} word ${wordBonus} beam ${beamWidth}`;
+  const { beamWidth, languageModelWeight, characterBonus, wordBonus, priorWeight } = options;
+  const weights = `prior ${priorWeight} lm ${languageModelWeight} char ${characterBonus} word ${wordBonus}`;
+  const tried = `${weights} beam ${beamWidth}`;
   console.log(`WER ${(100 * mean).toFixed(2)}  ${tried}  ${msEach.toFixed(1)} ms  (${parts.join(", ")})`);
   return mean;
 }

@@ -77,7 +77,7 @@ async function compareSecondPass({ model, utterances }: Recognizer, pcm: Int16Ar
   await encoder.run();
   const encoded = encoder.encoded.slice();
   const times = { kept: [] as number[], search: [] as number[], audio: [] as number[] };
-  const options = { offsetSeconds: 0, endSeconds: SECOND_PASS_SECONDS, hotWords: null };
+  const options = { offsetSeconds: 0, endSeconds: SECOND_PASS_SECONDS, speechMean: 1, hotWords: null };
   for (let turn = 0; turn <= turns; turn++) {
     const startedAtMs = performance.now();
     await flush.run();
@@ -85,7 +85,7 @@ async function compareSecondPass({ model, utterances }: Recognizer, pcm: Int16Ar
     const refinedAtMs = performance.now();
     utterances.search(refined.logProbs, refined.frames, options);
     const searchedAtMs = performance.now();
-    await utterances.decode(audio, 0, null);
+    await utterances.decode(audio, options);
     if (turn === 0) continue;
     times.kept.push(searchedAtMs - startedAtMs);
     times.search.push(searchedAtMs - refinedAtMs);

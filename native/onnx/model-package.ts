@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { SpeechDoubt } from "../../src/domain/decoding/beam-decoder.js";
+import { outputBias } from "../../src/domain/decoding/output-bias.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import {
   EXTERNAL_RECOGNIZERS,
@@ -56,6 +58,10 @@ export interface DecodingParameters {
   readonly wordBonus: number;
   /** See `BeamDecoder`; without it every text is taken. */
   readonly evidencePerCharacter?: number;
+  /** See `BeamDecoder`; without it voice activity is never doubted. */
+  readonly doubt?: SpeechDoubt;
+  /** Share of the outputs' priors (file `priors`) that the search takes out; see `outputBias`. */
+  readonly priorWeight?: number;
 }
 
 /** A synthesizer. `flow-matching`: text encoder, condition, solver step, vocoder; `matcha`, `f5`: public weights. */
@@ -166,6 +172,27 @@ export async function readVocabulary(model: ModelPackage<RecognizerManifest>): P
   return JSON.parse(new TextDecoder().decode(await readPackageFile(model, "vocabulary"))) as string[];
 }
 
+/**
+ * What the package's priors add to its outputs before the search; null for a package without them.
+ * @throws {SpeechError} `MODEL_BROKEN` when they are not one number for each output
+ */
+export async function readOutputBias(
+  model: ModelPackage<RecognizerManifest>,
+  vocabulary: readonly string[],
+): Promise<Float32Array | null> {
+  const { priorWeight } = model.manifest.decoding;
+  if (priorWeight === undefined) return null;
+  const priors: unknown = JSON.parse(new TextDecoder().decode(await readPackageFile(model, "priors")));
+  const isPrior = (value: unknown) => typeof value === "number" && value >= 0;
+  if (!Array.isArray(priors) || priors.length !== vocabulary.length || !priors.every(isPrior)) {
+    throw new SpeechError(
+      "MODEL_BROKEN",
+      `Cannot load ${model.manifest.id}: priors must be ${vocabulary.length} numbers of 0 or more`,
+    );
+  }
+  return outputBias(priors as number[], priorWeight);
+}
+
 function parseManifest(value: unknown): ModelManifest {
   const manifest = value as Record<string, unknown>;
   requireString(manifest, "id");
@@ -197,7 +224,17 @@ function parseManifest(value: unknown): ModelManifest {
     for (const field of ["beamWidth", "languageModelWeight", "characterBonus", "wordBonus"]) {
       requireNumber(decoding, field);
     }
-    if (decoding["evidencePerCharacter"] !== undefined) requireNumber(decoding, "evidencePerCharacter");
+    for (const field of ["evidencePerCharacter", "priorWeight"]) {
+      if (decoding[field] !== undefined) requireNumber(decoding, field);
+    }
+    if (decoding["doubt"] !== undefined) {
+      const doubt = (decoding["doubt"] ?? {}) as Record<string, unknown>;
+      for (const field of ["below", "evidence"]) requireNumber(doubt, field);
+    }
+    const files = (manifest["files"] ?? {}) as Record<string, unknown>;
+    if (decoding["priorWeight"] !== undefined && files["priors"] === undefined) {
+      throw new Error("decoding.priorWeight needs a file priors");
+    }
     return value as RecognizerManifest;
   }
   for (const field of ["hopSamples", "melBins"]) requireNumber(manifest, field);

@@ -19,11 +19,11 @@ export async function decodePieces(
     for (const piece of task.pieces) {
       if (Atomics.load(cancel, 0) !== 0) throw new SpeechError("CANCELLED", "transcription was cancelled");
       const pcm = await readPiece(file, piece);
-      const { text, words } = await recognizer.utterances.decode(
-        pcm,
-        piece.startSample / sampleRateHz,
+      const { text, words } = await recognizer.utterances.decode(pcm, {
+        offsetSeconds: piece.startSample / sampleRateHz,
+        speechMean: piece.speechMean,
         hotWords,
-      );
+      });
       decoded.push({ text, words });
     }
     return decoded;

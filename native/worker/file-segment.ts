@@ -138,7 +138,8 @@ class PieceFinder {
       const tail = event.reason === "too-long" ? 0 : this.#tailFrames;
       const endSample = Math.min((event.endFrame + tail) * this.#frameSamples, this.#totalSamples);
       const startSample = event.startFrame * this.#frameSamples;
-      if (endSample > startSample) this.#pieces.push({ startSample, endSample });
+      if (endSample > startSample)
+        this.#pieces.push({ startSample, endSample, speechMean: event.speechMean });
     }
   }
 }

@@ -26,6 +26,10 @@ function perform(task: FileTask, loaded: Recognizer): Promise<unknown> {
     case "decode":
       return decodePieces(task, loaded);
     case "warm-up":
-      return loaded.utterances.decode(new Float32Array(loaded.model.manifest.sampleRateHz), 0, null);
+      return loaded.utterances.decode(new Float32Array(loaded.model.manifest.sampleRateHz), {
+        offsetSeconds: 0,
+        speechMean: 1,
+        hotWords: null,
+      });
   }
 }

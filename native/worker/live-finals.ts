@@ -8,6 +8,7 @@ import type { DecodedUtterance, UtteranceDecoder } from "./utterance-decoder.js"
 
 /** Second passes may take this long between two steps: those of other sessions wait meanwhile. */
 const BUDGET_MS = 8;
+const NOTHING_SAID = { offsetSeconds: 0, speechMean: 1, hotWords: null };
 const NO_PCM = new Float32Array(0);
 
 type Ended = Extract<EndpointEvent, { type: "ended" }>;
@@ -57,7 +58,7 @@ export class LiveFinals {
 
   async warmUp(): Promise<void> {
     await this.#runner.warmUp();
-    await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), 0, null);
+    await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), NOTHING_SAID);
   }
 
   /** Half of the threshold has passed: the text will be needed unless speech resumes. */
@@ -105,19 +106,21 @@ export class LiveFinals {
   async finalizeAt(slot: LiveSlot, markSample: number): Promise<void> {
     for (const event of slot.endpointer.finalizeNow()) {
       if (event.type !== "ended") continue;
-      slot.pass ??= this.#passUpTo(slot, slot.toSessionFrame(event.startFrame), markSample);
+      slot.pass ??= this.#passUpTo(slot, event, markSample);
       this.end(slot, event);
     }
     await this.publishEndings();
   }
 
-  #passUpTo(slot: LiveSlot, startFrame: number, markSample: number): SecondPass {
+  #passUpTo(slot: LiveSlot, event: Ended, markSample: number): SecondPass {
+    const startFrame = slot.toSessionFrame(event.startFrame);
     const endFrame = slot.encoded.endFrame;
     const framesEnd = endFrame * this.#model.manifest.frameSamples;
     const audioEnd = Math.min(markSample, slot.finishSample ?? Number.POSITIVE_INFINITY);
     const pcm = audioEnd > framesEnd ? new Float32Array(audioEnd - framesEnd) : NO_PCM;
     slot.readPcm(framesEnd, pcm);
-    const input = { slot, startFrame, endFrame, state: slot.state, pcm, replayedFrames: 0 };
+    const { speechMean } = event;
+    const input = { slot, startFrame, endFrame, state: slot.state, pcm, replayedFrames: 0, speechMean };
     return new SecondPass({ ...input, endSample: audioEnd }, this.#runner);
   }
 
@@ -128,7 +131,11 @@ export class LiveFinals {
     const startSample = startFrame * frameSamples;
     const pcm = new Float32Array(slot.toSessionFrame(event.endFrame) * frameSamples - startSample);
     slot.readPcm(startSample, pcm);
-    return this.#utterances.decode(pcm, startSample / sampleRateHz, slot.hotWords);
+    return this.#utterances.decode(pcm, {
+      offsetSeconds: startSample / sampleRateHz,
+      speechMean: event.speechMean,
+      hotWords: slot.hotWords,
+    });
   }
 
   #publish({ slot, event, startFrame, hasLetters }: Ending, { text, words }: DecodedUtterance): void {

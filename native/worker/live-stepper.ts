@@ -206,6 +206,7 @@ export class LiveStepper {
           state: isLast ? slot.state : batch.stateRows[row]!,
           pcm: isLast ? NO_PCM : batch.pcmRows[row]!.slice(0, replayedFrames * this.#slotModel.frameSamples),
           replayedFrames,
+          speechMean: event.speechMean,
         });
         return;
       }

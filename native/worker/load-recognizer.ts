@@ -6,6 +6,7 @@ import { NativeBeamSearch, sharedModel } from "../beam/native-beam-search.js";
 import {
   type ModelPackage,
   type RecognizerManifest,
+  readOutputBias,
   readPackage,
   readPackageFile,
 } from "../onnx/model-package.js";
@@ -26,7 +27,8 @@ export async function loadRecognizer(options: {
   const modelPackage = await readPackage<RecognizerManifest>(options.modelFolder, "transcription");
   const model = await loadRecognizerModel(modelPackage, { intraOpThreads: options.intraOpThreads });
   const search = await loadSearch(modelPackage, model.vocabulary);
-  return { model, utterances: new UtteranceDecoder(model, search) };
+  const bias = await readOutputBias(modelPackage, model.vocabulary);
+  return { model, utterances: new UtteranceDecoder(model, search, bias) };
 }
 
 /**

@@ -158,6 +158,8 @@ export type FileTask =
 export interface FilePiece {
   readonly startSample: number;
   readonly endSample: number;
+  /** Mean probability of speech in it. */
+  readonly speechMean: number;
 }
 
 export interface SegmentResult {

@@ -18,6 +18,8 @@ export interface SecondPassInput {
   readonly replayedFrames: number;
   /** End of the utterance's audio, in samples of the session. */
   readonly endSample: number;
+  /** Mean probability of speech of its frames up to the last of speech. */
+  readonly speechMean: number;
 }
 
 /**
@@ -91,7 +93,7 @@ export class SecondPassRunner {
   }
 
   async decode(input: SecondPassInput, state: StreamState): Promise<DecodedUtterance> {
-    const { slot, startFrame, endFrame, pcm, replayedFrames, endSample } = input;
+    const { slot, startFrame, endFrame, pcm, replayedFrames, endSample, speechMean } = input;
     const { encodedSize } = this.#model;
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const flush = this.#batch(replayedFrames + this.#flushFrames);
@@ -108,6 +110,7 @@ export class SecondPassRunner {
     return this.#utterances.search(refined.logProbs, refined.frames, {
       offsetSeconds: (startFrame * frameSamples) / sampleRateHz,
       endSeconds: endSample / sampleRateHz,
+      speechMean,
       hotWords: slot.hotWords,
     });
   }

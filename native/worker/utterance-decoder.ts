@@ -17,30 +17,35 @@ export class UtteranceDecoder {
   readonly #model: RecognizerModel;
   readonly #decoder: BeamDecoder;
 
-  constructor(model: RecognizerModel, search: TokenSearch) {
+  /** @param outputBias see `BeamDecoderOptions` */
+  constructor(model: RecognizerModel, search: TokenSearch, outputBias: Float32Array | null = null) {
+    const { evidencePerCharacter, doubt } = model.manifest.decoding;
     this.#model = model;
-    this.#decoder = new BeamDecoder(model.vocabulary, search, model.manifest.decoding.evidencePerCharacter);
+    this.#decoder = new BeamDecoder(model.vocabulary, search, { evidencePerCharacter, doubt, outputBias });
   }
 
   /**
    * @param pcm mono, -1 to 1, at the model's rate
-   * @param offsetSeconds time of its first sample, added to the words' times
+   * @param options time of its first sample, added to the words' times; mean probability of speech; `hotWords` as compiled
    */
   async decode(
     pcm: Float32Array,
-    offsetSeconds: number,
-    hotWords: HotWords | null,
+    options: {
+      readonly offsetSeconds: number;
+      readonly speechMean: number;
+      readonly hotWords: HotWords | null;
+    },
   ): Promise<DecodedUtterance> {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
-    const endSeconds = offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
-    return this.search(logProbs, frames, { offsetSeconds, endSeconds, hotWords });
+    const endSeconds = options.offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
+    return this.search(logProbs, frames, { ...options, endSeconds });
   }
 
   /**
    * The search alone, over log-probs of the full-context head.
    *
    * @param logProbs `[frames, vocabulary]`, natural log
-   * @param options times of the first frame, and of the end of the audio, in the session or file; `hotWords` as compiled
+   * @param options times of the first frame, and of the end of the audio, in the session or file; the others as in `decode`
    */
   search(
     logProbs: Float32Array,
@@ -48,13 +53,14 @@ export class UtteranceDecoder {
     options: {
       readonly offsetSeconds: number;
       readonly endSeconds: number;
+      readonly speechMean: number;
       readonly hotWords: HotWords | null;
     },
   ): DecodedUtterance {
-    const { offsetSeconds, endSeconds, hotWords } = options;
+    const { offsetSeconds, endSeconds, speechMean, hotWords } = options;
     const { sampleRateHz } = this.#model.manifest;
     const timing = { frameSeconds: this.#model.outputFrameSamples / sampleRateHz, offsetSeconds };
-    const { text, words } = this.#decoder.decode(logProbs, frames, { timing, hotWords });
+    const { text, words } = this.#decoder.decode(logProbs, frames, { timing, speechMean, hotWords });
     // Letters that come out in the silence of the flush were spoken at the end of the audio.
     return { text, words: words.map((timed) => endedBy(timed, endSeconds)) };
   }

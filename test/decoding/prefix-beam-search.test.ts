@@ -134,11 +134,23 @@ test("a text that the bonuses alone make of noise is dropped, and one that is he
   const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 2, wordBonus: 0 };
   const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
   const eager = new BeamDecoder(SMALL_VOCABULARY, search);
-  const careful = new BeamDecoder(SMALL_VOCABULARY, search, 0.5);
+  const careful = new BeamDecoder(SMALL_VOCABULARY, search, { evidencePerCharacter: 0.5 });
   const noise = logProbsOf([1, 0.1, 0.6, 0.1, 1, 0.1, 0.1, 0.6], WIDTH);
   const speech = logProbsOf([0.02, 0.01, 1, 0.01, 0.02, 0.01, 0.01, 1], WIDTH);
   assert.notEqual(eager.decode(noise, 2).text, "");
   const dropped = careful.decode(noise, 2);
   assert.deepEqual([dropped.text, dropped.words, dropped.confidence], ["", [], 1]);
   assert.equal(careful.decode(speech, 2).text, "аб");
+});
+
+test("where voice activity is in doubt a text needs more evidence, and where it is sure no more than before", () => {
+  const options = { beamWidth: 4, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
+  const search = new PrefixBeamSearch(SMALL_VOCABULARY, null, options);
+  const doubt = { below: 0.7, evidence: 10 };
+  const decoder = new BeamDecoder(SMALL_VOCABULARY, search, { evidencePerCharacter: 1, doubt });
+  // Each of its two letters is e^2 times as likely as a blank.
+  const heard = logProbsOf([0.1, 0.01, 0.1 * Math.exp(2), 0.01, 0.1, 0.01, 0.01, 0.1 * Math.exp(2)], WIDTH);
+  const textAt = (speechMean?: number) =>
+    decoder.decode(heard, 2, speechMean === undefined ? {} : { speechMean }).text;
+  assert.deepEqual([undefined, 1, 0.7, 0.61, 0.59, 0].map(textAt), ["аб", "аб", "аб", "аб", "", ""]);
 });

@@ -24,6 +24,49 @@ function say(event: EndpointEvent): string {
   return `${event.type} #${event.utterance} ${event.startFrame}${end}${reason}`;
 }
 
+/** Events with the mean probability of speech that they say, in whole hundredths. */
+function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
+  const endpointer = new Endpointer(options);
+  return [...frames].flatMap((letter) =>
+    endpointer
+      .push(PROBABILITY[letter]!)
+      .flatMap((event) =>
+        "speechMean" in event ? [`${event.type} ${Math.round(100 * event.speechMean)}`] : [],
+      ),
+  );
+}
+
+test("the mean probability of speech is that of the frames from start to end", () => {
+  assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
+  // Two frames of silence before, one of doubt inside; silence after the end does not count.
+  assert.deepEqual(meansOf("..##~##......"), ["halfway 59", "ended 59"]);
+  // Speech that resumes takes the silence in between with it.
+  assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
+});
+
+test("the mean of a cut utterance is that of the frames before the cut, of the next that of its own", () => {
+  const options = { longestFrames: 30, cutWindowFrames: 10, leadFrames: 2, openingFrames: 2 };
+  const endpointer = new Endpointer(options);
+  const ended: EndpointEvent[] = [];
+  for (let frame = 0; frame < 60; frame++) {
+    const probability = frame === 27 ? 0.5 : frame < 45 ? 1 : 0;
+    ended.push(...endpointer.push(probability).filter(({ type }) => type === "ended"));
+  }
+  const means = ended.map(
+    (event) => event.type === "ended" && [event.startFrame, event.endFrame, event.speechMean],
+  );
+  assert.deepEqual(means, [
+    [0, 27, 1],
+    [27, 45, 17.5 / 18],
+  ]);
+});
+
+test("the mean does not depend on how much was heard before", () => {
+  const said = "..##~##....";
+  const late = meansOf(`${"#....#~~....".repeat(40)}..............${said}`).at(-1);
+  assert.equal(late, meansOf(`..............${said}`).at(-1));
+});
+
 test("an utterance opens with its second speech frame and begins before the first", () => {
   assert.deepEqual(eventsOf("..........##"), ["11 started #0 2"]);
 });

@@ -8,6 +8,8 @@ export interface DecodeOptions {
   /** Of frame 0 and of a frame, for the words. */
   readonly timing?: FrameTiming;
   readonly hotWords?: HotWords | null;
+  /** Mean probability of speech in the utterance, by voice activity; 1 when absent. */
+  readonly speechMean?: number;
 }
 
 export interface BeamDecoding {
@@ -19,36 +21,52 @@ export interface BeamDecoding {
   readonly score: number;
 }
 
+/** How much more evidence a text needs where voice activity itself is unsure: birds are speech to it every other frame. */
+export interface SpeechDoubt {
+  /** Utterances whose mean probability of speech reaches this are beyond doubt. */
+  readonly below: number;
+  /** Evidence per character for each unit that the mean falls short of it. */
+  readonly evidence: number;
+}
+
+export interface BeamDecoderOptions {
+  /**
+   * How much likelier than silence a text must be for each of its characters, by the acoustic model alone, natural log;
+   * else the result is empty. Without it the language model makes sentences of wind and rain.
+   */
+  readonly evidencePerCharacter?: number | undefined;
+  /** Where voice activity is in doubt, a character needs more evidence. */
+  readonly doubt?: SpeechDoubt | undefined;
+  /** Added to the log-probs of every frame for the search, `[vocabulary]`; see `outputBias`. */
+  readonly outputBias?: Float32Array | null | undefined;
+}
+
 /** The best text of an utterance, and where its words were spoken. Not re-entrant. */
 export class BeamDecoder {
   readonly #vocabulary: readonly string[];
   readonly #search: TokenSearch;
   readonly #aligner: CtcAligner;
   readonly #evidencePerCharacter: number;
+  readonly #doubt: SpeechDoubt | null;
+  readonly #outputBias: Float32Array | null;
+  #biased = new Float32Array(0);
 
-  /**
-   * @param evidencePerCharacter how much likelier than silence a text must be for each of its characters, by the
-   *   acoustic model alone, natural log; else the result is empty. Without it the language model makes sentences of
-   *   wind and rain
-   */
-  constructor(
-    vocabulary: readonly string[],
-    search: TokenSearch,
-    evidencePerCharacter = Number.NEGATIVE_INFINITY,
-  ) {
+  constructor(vocabulary: readonly string[], search: TokenSearch, options: BeamDecoderOptions = {}) {
     this.#vocabulary = vocabulary;
     this.#search = search;
     this.#aligner = new CtcAligner(vocabulary.length);
-    this.#evidencePerCharacter = evidencePerCharacter;
+    this.#evidencePerCharacter = options.evidencePerCharacter ?? Number.NEGATIVE_INFINITY;
+    this.#doubt = options.doubt ?? null;
+    this.#outputBias = options.outputBias ?? null;
   }
 
   /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
   decode(logProbs: Float32Array, frames: number, options: DecodeOptions = {}): BeamDecoding {
-    const { timing = DEFAULT_TIMING, hotWords = null } = options;
-    const hypotheses = this.#search.search(logProbs, frames, hotWords);
+    const { timing = DEFAULT_TIMING, hotWords = null, speechMean = 1 } = options;
+    const hypotheses = this.#search.search(this.#scoresOf(logProbs, frames), frames, hotWords);
     const [{ tokens, score }] = hypotheses;
     const aligned = this.#aligner.align(logProbs, frames, tokens);
-    if (tokens.length > 0 && aligned.evidence < tokens.length * this.#evidencePerCharacter) {
+    if (tokens.length > 0 && aligned.evidence < tokens.length * this.#evidenceNeeded(speechMean)) {
       return { text: "", words: [], confidence: 1, score };
     }
     const confidences = wordConfidences(hypotheses, aligned, this.#vocabulary);
@@ -60,5 +78,24 @@ export class BeamDecoder {
       confidence: aligned.confidence,
       score,
     };
+  }
+
+  /** For each character. */
+  #evidenceNeeded(speechMean: number): number {
+    if (this.#doubt === null) return this.#evidencePerCharacter;
+    const { below, evidence } = this.#doubt;
+    return this.#evidencePerCharacter + evidence * Math.max(0, below - speechMean);
+  }
+
+  /** Log-probs as the search sees them; what is said of the found text afterwards goes by the network alone. */
+  #scoresOf(logProbs: Float32Array, frames: number): Float32Array {
+    const bias = this.#outputBias;
+    if (bias === null) return logProbs;
+    const size = frames * bias.length;
+    if (this.#biased.length < size) this.#biased = new Float32Array(2 * size);
+    for (let i = 0, output = 0; i < size; i++, output = output + 1 === bias.length ? 0 : output + 1) {
+      this.#biased[i] = logProbs[i]! + bias[output]!;
+    }
+    return this.#biased;
   }
 }

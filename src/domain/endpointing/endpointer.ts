@@ -33,7 +33,7 @@ export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
 export type EndpointReason = "pause" | "too-long" | "finalize";
 
 /** `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance
- * was cut. */
+ * was cut. `speechMean` is the mean probability of speech of the frames from start to end. */
 export type EndpointEvent =
   | { readonly type: "started" | "resumed"; readonly utterance: number; readonly startFrame: number }
   | {
@@ -41,17 +41,21 @@ export type EndpointEvent =
       readonly utterance: number;
       readonly startFrame: number;
       readonly endFrame: number;
+      readonly speechMean: number;
     }
   | {
       readonly type: "ended";
       readonly utterance: number;
       readonly startFrame: number;
       readonly endFrame: number;
+      readonly speechMean: number;
       readonly reason: EndpointReason;
       /** The utterance was ended in the middle of speech: what follows belongs to the same run of it. */
       readonly isMidSpeech: boolean;
     };
 
+/** Probabilities are summed in whole steps: a sum is then the same wherever counting began. */
+const STEPS = 1 << 16;
 const NO_EVENTS: readonly EndpointEvent[] = [];
 
 /** Silence in frames that is at least `pauseMs` long. */
@@ -72,6 +76,9 @@ export class Endpointer {
   /** The last frames, each at its number modulo the length. */
   readonly #probabilities: Float32Array;
   readonly #speechFlags: Uint8Array;
+  /** Sum of the probabilities before each of these frames, in steps. */
+  readonly #sums: Float64Array;
+  #sum = 0;
   #frameCount = 0;
   #isSpeech = false;
   #speechRun = 0;
@@ -80,6 +87,9 @@ export class Endpointer {
   #startFrame = 0;
   /** One past the last speech frame of the open utterance. */
   #speechEnd = 0;
+  /** Sums before the first frame and before the end of the open utterance. */
+  #startSum = 0;
+  #endSum = 0;
   /** No utterance may begin before this frame. */
   #earliestStart = 0;
 
@@ -90,9 +100,12 @@ export class Endpointer {
   constructor(options: Partial<EndpointerOptions> = {}, isMidSpeech = false) {
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
-    // One frame more than the window: a cut looks at the frame before it.
-    this.#probabilities = new Float32Array(this.#options.cutWindowFrames + 1);
-    this.#speechFlags = new Uint8Array(this.#options.cutWindowFrames + 1);
+    // One frame more than the window: a cut looks at the frame before it. An opening looks back as far as its lead.
+    const { cutWindowFrames, leadFrames, openingFrames } = this.#options;
+    const held = Math.max(cutWindowFrames, leadFrames + openingFrames) + 1;
+    this.#probabilities = new Float32Array(held);
+    this.#speechFlags = new Uint8Array(held);
+    this.#sums = new Float64Array(held);
     this.#isSpeech = isMidSpeech;
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
   }
@@ -127,18 +140,20 @@ export class Endpointer {
     const slot = frame % this.#probabilities.length;
     this.#probabilities[slot] = Number.isNaN(speechProbability) ? 0 : speechProbability;
     this.#speechFlags[slot] = this.#isSpeech ? 1 : 0;
-    const speechEndBefore = this.#speechEnd;
+    this.#sums[slot] = this.#sum;
+    this.#sum += Math.round(this.#probabilities[slot]! * STEPS);
+    const before = { end: this.#speechEnd, sum: this.#endSum };
     const event = this.#step(frame, this.#isSpeech);
     // Silence after a longest utterance ends it by itself; only more speech has to be cut.
-    if (this.#isOpen && this.#speechEnd - this.#startFrame > longestFrames)
-      return this.#cut(event, speechEndBefore);
+    if (this.#isOpen && this.#speechEnd - this.#startFrame > longestFrames) return this.#cut(event, before);
     return event === null ? NO_EVENTS : [event];
   }
 
   /** Ends the open utterance now; the speech so far is its end. Nothing happens between utterances. */
   finalizeNow(): readonly EndpointEvent[] {
     if (!this.#isOpen) return NO_EVENTS;
-    return [this.#end(this.#speechEnd, "finalize", this.#speechEnd === this.#frameCount)];
+    const isMidSpeech = this.#speechEnd === this.#frameCount;
+    return [this.#end({ end: this.#speechEnd, sum: this.#endSum }, "finalize", isMidSpeech)];
   }
 
   #step(frame: number, isSpeech: boolean): EndpointEvent | null {
@@ -146,14 +161,24 @@ export class Endpointer {
     if (!this.#isOpen) return this.#speechRun >= this.#options.openingFrames ? this.#start(frame) : null;
     if (isSpeech) return this.#extend(frame);
     const silenceFrames = frame + 1 - this.#speechEnd;
-    if (silenceFrames >= this.#options.pauseFrames) return this.#end(this.#speechEnd, "pause", false);
+    if (silenceFrames >= this.#options.pauseFrames)
+      return this.#end({ end: this.#speechEnd, sum: this.#endSum }, "pause", false);
     if (silenceFrames !== this.#halfwayFrames) return null;
     return {
       type: "halfway",
       utterance: this.#utterance,
       startFrame: this.#startFrame,
       endFrame: this.#speechEnd,
+      speechMean: this.#meanUpTo({ end: this.#speechEnd, sum: this.#endSum }),
     };
+  }
+
+  #meanUpTo({ end, sum }: SpeechEnd): number {
+    return (sum - this.#startSum) / STEPS / (end - this.#startFrame);
+  }
+
+  #sumBefore(frame: number): number {
+    return frame === this.#frameCount ? this.#sum : this.#sums[frame % this.#sums.length]!;
   }
 
   #start(frame: number): EndpointEvent {
@@ -162,28 +187,39 @@ export class Endpointer {
     this.#utterance++;
     this.#startFrame = Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
     this.#speechEnd = frame + 1;
+    this.#startSum = this.#sumBefore(this.#startFrame);
+    this.#endSum = this.#sumBefore(frame + 1);
     return { type: "started", utterance: this.#utterance, startFrame: this.#startFrame };
   }
 
   #extend(frame: number): EndpointEvent | null {
     const wasHalfway = frame - this.#speechEnd >= this.#halfwayFrames;
     this.#speechEnd = frame + 1;
+    this.#endSum = this.#sumBefore(frame + 1);
     return wasHalfway ? { type: "resumed", utterance: this.#utterance, startFrame: this.#startFrame } : null;
   }
 
-  #end(endFrame: number, reason: EndpointReason, isMidSpeech: boolean): EndpointEvent {
+  #end(at: SpeechEnd, reason: EndpointReason, isMidSpeech: boolean): EndpointEvent {
     this.#isOpen = false;
-    this.#earliestStart = endFrame;
-    const startFrame = this.#startFrame;
-    return { type: "ended", utterance: this.#utterance, startFrame, endFrame, reason, isMidSpeech };
+    this.#earliestStart = at.end;
+    return {
+      type: "ended",
+      utterance: this.#utterance,
+      startFrame: this.#startFrame,
+      endFrame: at.end,
+      speechMean: this.#meanUpTo(at),
+      reason,
+      isMidSpeech,
+    };
   }
 
   /** Ends the utterance in its best gap and takes the frames after it again, as the begin of the next one. */
-  #cut(latest: EndpointEvent | null, speechEndBefore: number): readonly EndpointEvent[] {
+  #cut(latest: EndpointEvent | null, before: SpeechEnd): readonly EndpointEvent[] {
     const events: EndpointEvent[] = latest === null ? [] : [latest];
     const cutFrame = this.#bestGap();
     const isMidSpeech = this.#speechFlags[(cutFrame - 1) % this.#speechFlags.length] === 1;
-    events.push(this.#end(Math.min(cutFrame, speechEndBefore), "too-long", isMidSpeech));
+    const cut = { end: cutFrame, sum: this.#sumBefore(cutFrame) };
+    events.push(this.#end(before.end < cutFrame ? before : cut, "too-long", isMidSpeech));
     // Inside a run of speech the rest belongs to the same run, however short it is: it opens at once.
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
     for (let frame = cutFrame; frame < this.#frameCount; frame++) {
@@ -205,6 +241,12 @@ export class Endpointer {
   #probabilityOf(frame: number): number {
     return this.#probabilities[frame % this.#probabilities.length]!;
   }
+}
+
+/** An end of speech, exclusive, and the sum of all probabilities before it. */
+interface SpeechEnd {
+  readonly end: number;
+  readonly sum: number;
 }
 
 function checkedOptions(options: EndpointerOptions): EndpointerOptions {

@@ -8,6 +8,7 @@ import { CtcTwoPass } from "../../../native/onnx/ctc-two-pass.js";
 import { FlowMatching } from "../../../native/onnx/flow-matching.js";
 import {
   type RecognizerManifest,
+  readOutputBias,
   readPackage,
   readPackageFile,
   type SynthesizerManifest,
@@ -60,7 +61,8 @@ before(async () => {
             manifest.decoding,
           ),
         ];
-  decoders = searches.map((search) => new BeamDecoder(vocabulary, search));
+  const outputBias = await readOutputBias(recognizer, vocabulary);
+  decoders = searches.map((search) => new BeamDecoder(vocabulary, search, { outputBias }));
   const voices = await readPackage<SynthesizerManifest>(SYNTHESIZER_FOLDER, "synthesis");
   synthesizer = await FlowMatching.load(voices, { intraOpThreads: 1 });
 });

@@ -6,9 +6,12 @@ import { test } from "node:test";
 import {
   findPackages,
   type ModelPackage,
+  type RecognizerManifest,
   readManifest,
+  readOutputBias,
   readPackageFile,
 } from "../../../native/onnx/model-package.js";
+import { outputBias } from "../../../src/domain/decoding/output-bias.js";
 import { SpeechError } from "../../../src/domain/errors.js";
 import { type Json, RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
@@ -92,6 +95,16 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
     /evidencePerCharacter must be a number/,
   ],
   [
+    "takes out priors that it does not have",
+    { ...RECOGNIZER, decoding: { ...DECODING, priorWeight: 0.5 } },
+    /priorWeight needs a file priors/,
+  ],
+  [
+    "doubts by half a rule",
+    { ...RECOGNIZER, decoding: { ...DECODING, doubt: { below: 0.7 } } },
+    /evidence must be a number/,
+  ],
+  [
     "has half a decoding",
     { ...RECOGNIZER, decoding: { beamWidth: 12 } },
     /languageModelWeight must be a number/,
@@ -157,6 +170,29 @@ test("a missing file is named", async () => {
 test("a file that the manifest does not name is refused by its name", async () => {
   const model = await packageWith({});
   await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest names no file "full"/));
+});
+
+/** A recogniser with this content of its priors, over an alphabet of blank, а and б. */
+async function biasFrom(content: string): Promise<Float32Array | null> {
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  const files = { priors: { path: "priors.json", sha256 } };
+  const folder = await folderWith({ ...RECOGNIZER, files, decoding: { ...DECODING, priorWeight: 1 } });
+  await writeFile(join(folder, "priors.json"), content);
+  const manifest = (await readManifest(folder)) as RecognizerManifest;
+  return readOutputBias({ folder, manifest }, ["", "а", "б"]);
+}
+
+test("priors become what the search adds to the outputs; a package without a weight has none", async () => {
+  assert.deepEqual(await biasFrom("[0, 0.25, 0.75]"), outputBias([0, 0.25, 0.75], 1));
+  const folder = await folderWith(RECOGNIZER);
+  const manifest = (await readManifest(folder)) as RecognizerManifest;
+  assert.equal(await readOutputBias({ folder, manifest }, ["", "а", "б"]), null);
+});
+
+test("priors that are not one number for each output are refused", async () => {
+  for (const content of ["[0, 1]", "[0, 0.5, -0.5]", '[0, "0.5", 0.5]', "{}"]) {
+    await assert.rejects(biasFrom(content), brokenModel(/priors must be 3 numbers of 0 or more/));
+  }
 });
 
 test("packages of a folder are found by their manifests and sorted by id", async () => {
