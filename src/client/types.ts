@@ -15,6 +15,8 @@ export interface SpeechRequest {
   readonly nfe?: number | undefined;
   /** Expands numbers, currency and dates into spoken Kazakh; true when absent. */
   readonly normalize?: boolean | undefined;
+  /** Another take of the same text, 0 to 2^32 - 1; the text's own when absent. */
+  readonly seed?: number | undefined;
   /** How words of the text are said, at most 100. */
   readonly pronunciations?: readonly Pronunciation[] | undefined;
 }

@@ -96,6 +96,13 @@ test("words come with their times, and the sound is the same", async () => {
   }
 });
 
+test("a seed is another take of the same text, and the same one each time", async () => {
+  const speak = async (seed?: number) => (await client.speak({ text: "Сәлем!", nfe: 4, seed })).wav;
+  const [own, first, again] = [await speak(), await speak(7), await speak(7)];
+  assert.deepEqual(again, first);
+  assert.notDeepEqual(first, own);
+});
+
 test("a dictionary goes with the text, and its mistakes come back by name", async () => {
   const request = { text: "GPT", pronunciations: [{ word: "gpt", say: "қазақстан республикасы" }], nfe: 4 };
   const { durationSeconds, usage } = await client.speak(request);
