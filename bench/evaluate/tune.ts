@@ -10,11 +10,11 @@ import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { readIndex, selectItems } from "./sets.js";
 
-const HELP = `npm run build && node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 100] [--beam 64] [--write]
+const HELP = `npm run build && node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 300] [--beam 64] [--write]
 
-Looks for the decoder's weights on the development sentences, which are neither held-out nor in the language model.
-The last line goes into the manifest's "decoding". The recogniser may have heard the sentences in training, so the
-error rates are not results. How often the full-context head writes each output in these sentences are its priors; --write
+Looks for the decoder's weights on the development sentences, which are neither in the evaluation set nor in the language
+model. The last line goes into the manifest's "decoding". The recogniser may have heard some of the sentences in training, so
+the error rates are not results. How often the full-context head writes each output in these sentences are its priors; --write
 saves them to the package's priors.json.`;
 
 /** The weights that are looked for, and the width of the beam, which is given. */
@@ -25,14 +25,14 @@ interface TunedOptions extends BeamSearchOptions {
 const START: TunedOptions = {
   beamWidth: 64,
   languageModelWeight: 0.9,
-  characterBonus: 2.4,
-  wordBonus: 1,
-  priorWeight: 0.45,
+  characterBonus: 2.2,
+  wordBonus: 1.5,
+  priorWeight: 0.65,
 };
 const GRID = {
-  priorWeight: [0, 0.15, 0.3, 0.45, 0.6, 0.8, 1],
+  priorWeight: [0, 0.2, 0.35, 0.45, 0.55, 0.65, 0.8],
   languageModelWeight: [0.6, 0.7, 0.8, 0.9, 1, 1.1, 1.2],
-  characterBonus: [1.2, 1.6, 2, 2.4, 2.8, 3.2],
+  characterBonus: [1.6, 2, 2.2, 2.4, 2.6, 3],
   wordBonus: [0, 0.5, 1, 1.5, 2, 3],
 } as const;
 /** Decimals of a prior in its file. */
@@ -42,7 +42,7 @@ type TunedOption = keyof typeof GRID;
 const { values } = parseArgs({
   options: {
     model: { type: "string", default: "svc-kk-ru-v2" },
-    limit: { type: "string", default: "100" },
+    limit: { type: "string", default: "300" },
     beam: { type: "string", default: String(START.beamWidth) },
     write: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -53,6 +53,7 @@ else await tune(values.model, Number(values.limit), { ...START, beamWidth: Numbe
 
 /** Coordinate descent: the best value of one weight with the others fixed, until a round changes nothing. */
 async function tune(modelId: string, limit: number, start: TunedOptions): Promise<void> {
+  prepareSet("evaluation"); // its sentences are left out
   const recognizer = await loadRecognizerParts(MODELS + modelId);
   const items = selectItems(await readIndex(prepareSet("dev")), [], Math.ceil(limit / 2));
   const heard: Heard[] = [];
