@@ -3,8 +3,9 @@ import { MODELS } from "../evaluate/paths.js";
 import { saveResult } from "../save-result.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { type SpeechRun, streamPcm, streamSentences } from "../support/speech-client.js";
-import { type EngineFigures, measureEngine } from "../support/synthesis-floor.js";
+import { bareSpeaker, type EngineFigures, measureEngine, median } from "../support/synthesis-floor.js";
 
+const MODEL = `${MODELS}svc-kk-v1`;
 const SENTENCES = [
   "Бүгін ауа райы жақсы болады, таулы жерлерде жаңбыр жауады.",
   "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.",
@@ -41,12 +42,13 @@ export async function run(options: {
   const counts = smoke ? [2] : streamCounts(options.args);
   const rows = Number(process.env["SYNTHESIS_ROWS"] ?? 1);
   const engine = await measureEngine({
-    modelFolder: `${MODELS}svc-kk-v1`,
+    modelFolder: MODEL,
     rows,
     texts: [...SENTENCES, ...SENTENCES]
       .slice(0, smoke ? 2 : 8)
       .map((text) => normalizeKazakh(text, { expand: true }).spoken),
     nfe: smoke ? 4 : 16,
+    rounds: smoke ? 1 : 3,
     cancels: smoke ? 2 : 20,
   });
   printEngine(engine);
@@ -63,10 +65,13 @@ export async function run(options: {
       }
     }
     const idle = await measureIdle(service, smoke ? 1 : 10, smoke ? [4] : [16, 32]);
-    const idleAgainstBare = againstBare(idle, engine);
-    console.log(
-      `idle, one sentence: first audio ${JSON.stringify(idle)} ms, ${JSON.stringify(idleAgainstBare)} times the bare model's whole piece`,
-    );
+    for (const { nfe, firstAudioMs, bareMs, ratio, pcmFirstAudioMs } of idle) {
+      console.log(
+        `idle, one sentence, nfe ${nfe}: first audio ${Math.round(median(firstAudioMs))} ms, bare model ` +
+          `${Math.round(median(bareMs))} ms, ratio ${ratio.toFixed(2)}` +
+          (pcmFirstAudioMs.length > 0 ? `; pcm ${Math.round(median(pcmFirstAudioMs))} ms` : ""),
+      );
+    }
     const paced = await measureUnderruns(service, smoke ? 2 : UNDERRUN_STREAMS, smoke ? 1 : 4);
     console.log(
       `${paced.runs.length} paced requests at load ${paced.load.toFixed(2)}: ` +
@@ -86,7 +91,6 @@ export async function run(options: {
         engine,
         rounds: rounds.map((round) => ({ ...summary(round), raw: round })),
         idle,
-        idleAgainstBare,
         paced,
         extremes,
       });
@@ -128,31 +132,45 @@ async function measureRound(
   return { nfe, streams, shared, serial, sharedWallMs, serialWallMs: performance.now() - serialAtMs };
 }
 
-/** Median first audio of single requests to an idle service, in milliseconds: to be compared with the bare first piece. */
-async function measureIdle(service: ServiceProcess, rounds: number, steps: readonly number[]) {
-  const figures: Record<string, number> = {};
-  const [text] = SENTENCES as [string];
-  for (const nfe of steps) {
-    const times: number[] = [];
-    for (let i = 0; i < rounds; i++) times.push((await streamSentences(service, { text, nfe })).firstAudioMs);
-    figures[`stream, nfe ${nfe}`] = percentile(times, 0.5);
-  }
-  const pcm: number[] = [];
-  for (let i = 0; i < rounds; i++) pcm.push((await streamPcm(service, { input: text })).firstAudioMs);
-  figures["pcm, nfe 32"] = percentile(pcm, 0.5);
-  return figures;
+/** One sentence to an idle service, in turn with the bare model, in milliseconds. */
+interface IdleFigures {
+  readonly nfe: number;
+  readonly firstAudioMs: readonly number[];
+  /** The whole piece by the bare model. */
+  readonly bareMs: readonly number[];
+  /** Medians: first audio of a stream / the bare model's piece. */
+  readonly ratio: number;
+  /** Of `pcm`, which is sent inside of a sentence; only at the interface's default of 32 steps. */
+  readonly pcmFirstAudioMs: readonly number[];
 }
 
-/** First audio of a stream of one sentence / wall time of the bare model for the same sentence, by solver steps. */
-function againstBare(
-  idle: Readonly<Record<string, number>>,
-  { bareFirstPieceMs }: EngineFigures,
-): Record<string, number> {
-  const ratios = Object.entries(bareFirstPieceMs).flatMap(([nfe, bareMs]) => {
-    const firstAudioMs = idle[`stream, nfe ${nfe}`];
-    return firstAudioMs === undefined ? [] : [[nfe, Number((firstAudioMs / bareMs).toFixed(2))] as const];
-  });
-  return Object.fromEntries(ratios);
+async function measureIdle(
+  service: ServiceProcess,
+  rounds: number,
+  steps: readonly number[],
+): Promise<IdleFigures[]> {
+  const bare = await bareSpeaker(MODEL);
+  const [text] = SENTENCES as [string];
+  const { spoken } = normalizeKazakh(text, { expand: true });
+  const figures: IdleFigures[] = [];
+  for (const nfe of steps) {
+    const [firstAudioMs, bareMs, pcmFirstAudioMs]: [number[], number[], number[]] = [[], [], []];
+    await bare.speakMs(spoken, nfe);
+    for (let i = 0; i < rounds; i++) {
+      firstAudioMs.push((await streamSentences(service, { text, nfe })).firstAudioMs);
+      bareMs.push(await bare.speakMs(spoken, nfe));
+      if (nfe === 32) pcmFirstAudioMs.push((await streamPcm(service, { input: text })).firstAudioMs);
+    }
+    figures.push({
+      nfe,
+      firstAudioMs,
+      bareMs,
+      ratio: median(firstAudioMs) / median(bareMs),
+      pcmFirstAudioMs,
+    });
+  }
+  await bare.release();
+  return figures;
 }
 
 /** Streams that begin again as often as keeps the worker busy for the wanted share of the time. */
@@ -204,11 +222,10 @@ function describe({ firstAudioMs, audioSeconds, totalMs }: SpeechRun): string {
   return `first audio ${Math.round(firstAudioMs)} ms, ${audioSeconds.toFixed(1)} s of audio, RTF ${factor.toFixed(2)}`;
 }
 
-function printEngine({ busyShare, floorShare, runsAfterCancel, bareFirstPieceMs }: EngineFigures): void {
+function printEngine({ busyShare, floorShare, runsAfterCancel }: EngineFigures): void {
   console.log(
     `worker inside the runtime ${(100 * busyShare).toFixed(1)} % of its time, bare model ${floorShare.toFixed(3)} of ` +
-      `the engine's time; at most ${Math.max(...runsAfterCancel)} model runs after a cancel; ` +
-      `bare first piece ${JSON.stringify(bareFirstPieceMs)} ms`,
+      `the engine's time; at most ${Math.max(...runsAfterCancel)} model runs after a cancel`,
   );
 }
 

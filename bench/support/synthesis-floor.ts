@@ -11,12 +11,11 @@ import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 export interface EngineFigures {
   /** Share of the worker's wall time inside the runtime while pieces wait. */
   readonly busyShare: number;
-  /** Wall time of the same pieces by the bare model, one after another / the engine's. */
+  /** Wall time of the same pieces by the bare model, one after another / the engine's; the median of rounds in turn. */
   readonly floorShare: number;
+  readonly rounds: readonly { readonly engineMs: number; readonly bareMs: number; readonly busyMs: number }[];
   /** Model runs that were begun after each cancel. */
   readonly runsAfterCancel: readonly number[];
-  /** Wall time of one first piece by the bare model, whole: the floor of first audio. */
-  readonly bareFirstPieceMs: Readonly<Record<string, number>>;
 }
 
 export async function measureEngine(options: {
@@ -24,6 +23,7 @@ export async function measureEngine(options: {
   readonly rows: number;
   readonly texts: readonly string[];
   readonly nfe: number;
+  readonly rounds: number;
   readonly cancels: number;
 }): Promise<EngineFigures> {
   const { modelFolder, rows, nfe } = options;
@@ -59,37 +59,56 @@ export async function measureEngine(options: {
     log: pino({ level: "warn" }),
   });
   await engine.start();
-  const speakAll = async () => {
-    const startedAtMs = performance.now();
+  const model = await FlowMatching.load(modelPackage, { intraOpThreads: 1 });
+  const byEngine = async () => {
     await Promise.all(jobs.map((job) => engine.speak(job, new AbortController().signal)));
-    return performance.now() - startedAtMs;
   };
-  await speakAll();
-  busyMs = 0;
-  const sharedMs = await speakAll();
-  const busyShare = busyMs / sharedMs;
+  const byModel = async () => {
+    for (const job of jobs) await model.speakAlone(job);
+  };
+  await byEngine();
+  await byModel();
+  // In turn, so that a machine that is busy with other things is so for both.
+  const rounds: { engineMs: number; bareMs: number; busyMs: number }[] = [];
+  for (let round = 0; round < options.rounds; round++) {
+    busyMs = 0;
+    const engineMs = await timed(byEngine);
+    rounds.push({ engineMs, busyMs, bareMs: await timed(byModel) });
+  }
+  await model.release();
+  const busyShare = median(rounds.map((round) => round.busyMs / round.engineMs));
+  const floorShare = median(rounds.map(({ bareMs, engineMs }) => bareMs / engineMs));
   const runsAfterCancel: number[] = [];
   for (let round = 0; round < options.cancels; round++) {
     runsAfterCancel.push(await runsAfter(engine, jobs[round % jobs.length]!, 10 + 17 * round));
   }
   await engine.stop();
+  return { busyShare, floorShare, rounds, runsAfterCancel };
+}
+
+/** Times a piece of the bare model: the floor of first audio. `release` ends it. */
+export async function bareSpeaker(modelFolder: string): Promise<{
+  speakMs(spokenText: string, nfe: number): Promise<number>;
+  release(): Promise<void>;
+}> {
+  const modelPackage = await readPackage<SynthesizerManifest>(modelFolder, "synthesis");
   const model = await FlowMatching.load(modelPackage, { intraOpThreads: 1 });
-  for (const job of jobs) await model.speakAlone(job);
+  const { id: modelId, defaultVoice: voice } = modelPackage.manifest;
+  return {
+    speakMs: (spokenText, nfe) =>
+      timed(() => model.speakAlone({ modelId, voice, spokenText, speed: 1, nfe, seed: 1 })),
+    release: () => model.release(),
+  };
+}
+
+async function timed(act: () => Promise<unknown>): Promise<number> {
   const startedAtMs = performance.now();
-  for (const job of jobs) await model.speakAlone(job);
-  const floorShare = (performance.now() - startedAtMs) / sharedMs;
-  const bareFirstPieceMs: Record<string, number> = {};
-  for (const steps of [16, 32]) {
-    const times: number[] = [];
-    for (let round = 0; round < 5; round++) {
-      const before = performance.now();
-      await model.speakAlone({ ...jobs[0]!, nfe: steps });
-      times.push(performance.now() - before);
-    }
-    bareFirstPieceMs[steps] = times.sort((a, b) => a - b)[2]!;
-  }
-  await model.release();
-  return { busyShare, floorShare, runsAfterCancel, bareFirstPieceMs };
+  await act();
+  return performance.now() - startedAtMs;
+}
+
+export function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
 async function runsAfter(engine: SynthesisEngine, job: SynthesisJob, waitMs: number): Promise<number> {
