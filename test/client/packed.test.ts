@@ -98,7 +98,7 @@ test("an installation brings ws and nothing else of the service, runs no script,
 
 test("everything that the package imports is in it", async () => {
   const folder = join(project.folder, "node_modules/dauys");
-  const files = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith(".js"));
+  const files = (await readdir(folder, { recursive: true })).filter((name) => /\.js$|\.d\.ts$/.test(name));
   assert.ok(files.length > 30);
   for (const file of files) {
     const text = await readFile(join(folder, file), "utf8");

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { saidWords, type WordTime, WrittenWords } from "../../src/domain/synthesis/word-times.js";
+import type { WordTime } from "../../src/domain/synthesis/word-time.js";
+import { saidWords, WrittenWords } from "../../src/domain/synthesis/word-times.js";
 import { spokenSentences } from "../../src/domain/text/spoken-sentences.js";
 
 const RATE_HZ = 1_000;
