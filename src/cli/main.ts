@@ -18,6 +18,7 @@ import { withAdvice } from "./service-client.js";
 import { speakCommand } from "./speak.js";
 import { transcribeCommand } from "./transcribe.js";
 import { usageCommand } from "./usage.js";
+import { usersCommand } from "./users.js";
 import { vouchersCommand } from "./vouchers.js";
 
 const COMMANDS: Readonly<Record<string, Command>> = {
@@ -29,6 +30,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   ledger: ledgerCommand,
   usage: usageCommand,
   vouchers: vouchersCommand,
+  users: usersCommand,
 };
 
 const OK = 0;

@@ -1,17 +1,12 @@
 import type { User } from "../ports/console-store.js";
 import { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
+import { passwordRoutes } from "./password-routes.js";
 import { hashPassword, isPassword } from "./passwords.js";
 import { API, type ConsoleAnswer, type ConsoleDeps, type ConsoleRoute, type OpenCall } from "./route.js";
 import { INVITATION, parse, SIGN_IN, SIGN_UP } from "./schemas.js";
-import {
-  endedCookie,
-  newSecret,
-  SESSION_LIFETIME_S,
-  secretHash,
-  sessionCookie,
-  sessionOf,
-} from "./session-cookie.js";
+import { endedCookie, secretHash, sessionOf } from "./session-cookie.js";
+import { endSession, openSession, sessionBody } from "./sessions.js";
 
 const MINUTE_MS = 60_000;
 const SIGN_INS_OF_EMAIL = { attempts: 10, windowMs: 15 * MINUTE_MS };
@@ -20,7 +15,7 @@ const SIGN_INS_OF_ADDRESS = { attempts: 100, windowMs: 15 * MINUTE_MS };
 /** Each brings free credits. */
 const SIGN_UPS_OF_ADDRESS = { attempts: 30, windowMs: 60 * MINUTE_MS };
 
-/** Sign-up, sign-in, sign-out, and what an invitation says to whoever follows it. */
+/** Sign-up, sign-in, sign-out, passwords, and what an invitation says to whoever follows it. */
 export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
   const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, clock);
   const byAddress = new AttemptLimiter(SIGN_INS_OF_ADDRESS, clock);
@@ -55,6 +50,7 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       },
     },
     { method: "POST", path: `${API}/sign-out`, access: "open", handle: signOut },
+    ...passwordRoutes({ byEmail, byAddress }),
     {
       method: "POST",
       path: `${API}/invitations/look-up`,
@@ -112,38 +108,11 @@ async function signUp(
   return user;
 }
 
-async function openSession({ exchange, deps }: OpenCall, user: User, status: number): Promise<ConsoleAnswer> {
-  const secret = newSecret();
-  const before = sessionOf(exchange.request);
-  if (before !== null) await endSession(deps, before);
-  await deps.store.users.openSession(user.id, secretHash(secret), SESSION_LIFETIME_S);
-  return {
-    status,
-    body: await sessionBody(deps, user),
-    headers: { "set-cookie": sessionCookie(exchange.request, secret) },
-  };
-}
-
 async function signOut({ exchange, deps }: OpenCall): Promise<ConsoleAnswer> {
   const session = sessionOf(exchange.request);
   if (session !== null) await endSession(deps, session);
   const headers = { "set-cookie": endedCookie(exchange.request) };
   return { body: { user: null, organizations: [] }, headers };
-}
-
-async function endSession(deps: ConsoleDeps, session: Buffer): Promise<void> {
-  deps.temporaryKeys.endSession(session);
-  await deps.store.users.closeSession(session);
-}
-
-async function sessionBody(deps: ConsoleDeps, user: User): Promise<object> {
-  const memberships = await deps.store.users.memberships(user.id);
-  return {
-    user: { id: user.id, email: user.email },
-    organizations: memberships.map(({ organizationId, organizationName, role }) => {
-      return { id: organizationId, name: organizationName, role };
-    }),
-  };
 }
 
 function invalidInvitation(): ConsoleError {

@@ -10,13 +10,17 @@ const EMAIL = z
   .toLowerCase()
   .max(254, code("email_invalid"))
   .regex(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, code("email_invalid"));
+const PASSWORD = z
+  .string(code("password_short"))
+  .min(10, code("password_short"))
+  .max(200, code("password_long"));
 const NAME = z.string(code("name_required")).trim().min(1, code("name_required")).max(80, code("name_long"));
 const SECRET = z.string(code("invitation_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("invitation_invalid"));
 const ROLE = z.enum(["owner", "member"], code("invalid_request"));
 
 export const SIGN_UP = z.object({
   email: EMAIL,
-  password: z.string(code("password_short")).min(10, code("password_short")).max(200, code("password_long")),
+  password: PASSWORD,
   /** Of whoever is not invited. */
   organization: NAME.optional(),
   invitation: SECRET.optional(),
@@ -25,6 +29,13 @@ export const SIGN_IN = z.object({
   email: EMAIL,
   password: z.string(code("wrong_credentials")).max(200, code("wrong_credentials")),
 });
+export const NEW_PASSWORD = z.object({
+  current: z.string(code("wrong_password")).max(200, code("wrong_password")),
+  password: PASSWORD,
+});
+const RESET_SECRET = z.string(code("reset_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("reset_invalid"));
+export const RESET = z.object({ token: RESET_SECRET });
+export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
 export const INVITATION = z.object({ token: SECRET });
 export const NEW_INVITATION = z.object({ role: ROLE });
 export const NEW_ROLE = z.object({ role: ROLE });

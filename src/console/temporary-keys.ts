@@ -64,6 +64,11 @@ export class TemporaryKeys implements KeyStore {
     this.#keep((key) => key.userId !== userId || key.identity.organizationId !== organizationId);
   }
 
+  /** Whoever's sessions are over spends nothing by them any more. */
+  endUser(userId: string): void {
+    this.#keep((key) => key.userId !== userId);
+  }
+
   #removeLate(): void {
     const nowMs = this.#clock.nowMs();
     this.#keep((key) => key.untilMs > nowMs);

@@ -31,7 +31,17 @@ export interface Users {
   /** Remembers a session by the hash of its cookie; sessions of this person that are over are forgotten. */
   openSession(userId: string, hash: Buffer, lifetimeSeconds: number): Promise<void>;
   findSession(hash: Buffer): Promise<User | null>;
+  /** Ends all of this person's sessions, and links to another password. */
+  setPassword(userId: string, passwordHash: string): Promise<void>;
   closeSession(hash: Buffer): Promise<void>;
+}
+
+/** Links that an operator makes for people who have lost their password. */
+export interface PasswordResets {
+  /** Whose password a link is for; null when it is unknown, late, used or replaced. */
+  find(secret: string): Promise<User | null>;
+  /** Sets the password as `setPassword` does, once per link. Null as `find`. */
+  use(secret: string, passwordHash: string): Promise<User | null>;
 }
 
 export interface Member {
@@ -134,6 +144,7 @@ export interface Reports {
 /** Everything that the console remembers. */
 export interface ConsoleStore {
   readonly users: Users;
+  readonly resets: PasswordResets;
   readonly members: Members;
   readonly keys: ConsoleKeys;
   readonly reports: Reports;

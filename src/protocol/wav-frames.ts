@@ -1,5 +1,5 @@
 import { withChunk, withoutLastChunk } from "../domain/audio/wav-chunks.js";
-import type { WordTime } from "../domain/synthesis/word-times.js";
+import type { WordTime } from "../domain/synthesis/word-time.js";
 
 /** Value of `X-Svc-Stream`. */
 export const WAV_FRAMES = "wav-frames-v1";

@@ -2,6 +2,7 @@ import type { Sql } from "postgres";
 import type { ConsoleKeys, ConsoleStore } from "../ports/console-store.js";
 import type { ApiKeys } from "./api-keys.js";
 import { PostgresMembers } from "./members.js";
+import { PostgresPasswordResets } from "./password-resets.js";
 import { PostgresReports } from "./reports.js";
 import { PostgresUsers } from "./users.js";
 
@@ -9,6 +10,7 @@ import { PostgresUsers } from "./users.js";
 export function makeConsoleStore(sql: Sql, apiKeys: ApiKeys): ConsoleStore {
   return {
     users: new PostgresUsers(sql),
+    resets: new PostgresPasswordResets(sql),
     members: new PostgresMembers(sql),
     keys: keysOf(apiKeys),
     reports: new PostgresReports(sql),

@@ -25,6 +25,7 @@ import { isWellFormedKey, newRawKey } from "./key-secret.js";
 import { migrate } from "./migrate.js";
 import { MIGRATIONS } from "./migrations/all.js";
 import { Organizations } from "./organizations.js";
+import { PostgresPasswordResets } from "./password-resets.js";
 import { readIfPresent, rememberedSecret, writeSecret } from "./secret-files.js";
 import { ServiceInstances } from "./service-instances.js";
 import { Transfers } from "./transfers.js";
@@ -48,6 +49,7 @@ export interface Store {
   readonly transfers: Transfers;
   readonly holds: Holds;
   readonly vouchers: Vouchers;
+  readonly passwordResets: PostgresPasswordResets;
   readonly console: ConsoleStore;
   /**
    * Starts metering for a running service, and settles what an earlier one left behind. May be called once; `close`
@@ -169,6 +171,7 @@ function assemble(parts: StoreParts): Store {
     transfers: new Transfers(sql),
     holds,
     vouchers: new Vouchers(sql, pepper),
+    passwordResets: new PostgresPasswordResets(sql),
     console: makeConsoleStore(sql, apiKeys),
     startMeter: async (tariffs, rules = {}) => {
       const instances = new ServiceInstances(sql);

@@ -74,9 +74,24 @@ export class PostgresUsers implements Users {
     return row ?? null;
   }
 
+  async setPassword(userId: string, passwordHash: string): Promise<void> {
+    await this.#sql.begin(async (transaction) => {
+      await replacePassword(transaction, userId, passwordHash);
+    });
+  }
+
   async closeSession(hash: Buffer): Promise<void> {
     await this.#sql`delete from sessions where hash = ${hash}`;
   }
+}
+
+/** From here on no session goes on and no link works that was there before: whoever has the old password is out. */
+export async function replacePassword(sql: ISql, userId: string, passwordHash: string): Promise<User | null> {
+  const [row] = await sql<User[]>`
+    update users set password_hash = ${passwordHash} where id = ${userId} returning id, email`;
+  await sql`delete from sessions where user_id = ${userId}`;
+  await sql`delete from password_resets where user_id = ${userId}`;
+  return row ?? null;
 }
 
 async function insertUser(

@@ -7,7 +7,8 @@ import type {
 import { concatenatePcm } from "../domain/audio/pcm.js";
 import { writeWav } from "../domain/audio/wav.js";
 import { SpeechError } from "../domain/errors.js";
-import { type SaidWord, type WordTime, WrittenWords } from "../domain/synthesis/word-times.js";
+import type { WordTime } from "../domain/synthesis/word-time.js";
+import { type SaidWord, WrittenWords } from "../domain/synthesis/word-times.js";
 import { parseQuery } from "../protocol/fields.js";
 import { countCodePoints, parseSynthesisRequest } from "../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../protocol/timed-speech.js";

@@ -52,6 +52,15 @@ test("organizations and keys are made, listed and revoked", async (t) => {
     );
   });
 
+  await t.test("a link to another password is for somebody who is there", async () => {
+    const unknown = await dauys(["users", "reset-password", "nobody@example.org"], { env });
+    assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
+    assert.match(unknown.stderr, /nobody has signed up as nobody@example.org/);
+    for (const args of [[], ["reset-password"], ["reset-password", "a@b.c", "--hours", "0.5"]]) {
+      assert.equal((await dauys(["users", ...args], { env })).code, 2, args.join(" "));
+    }
+  });
+
   await t.test("a revoked key says so", async () => {
     assert.equal((await dauys(["keys", "revoke", keyId], { env })).code, 0);
     assert.match((await dauys(["keys", "list"], { env })).stdout, /revoked/);

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type * as client from "../../src/client/types.js";
-import type { WordTime } from "../../src/domain/synthesis/word-times.js";
+import type { WordTime } from "../../src/domain/synthesis/word-time.js";
 import type { Model, Voices } from "../../src/protocol/catalog-schemas.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { TimedSpeech } from "../../src/protocol/timed-speech.js";

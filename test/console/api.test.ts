@@ -82,6 +82,82 @@ describe("accounts", () => {
     assert.equal((await guess(PASSWORD)).status, 200);
   });
 
+  test("another password ends every session that was there, and the old password", async () => {
+    const [visitor, elsewhere] = [running.visitor(), running.visitor()];
+    const mine = await visitor.signUp("changing@example.org");
+    const signIn = (password: string) => ({ email: "changing@example.org", password });
+    await elsewhere.ask("POST", "/sign-in", signIn(PASSWORD));
+    const { key } = (await elsewhere.ask("POST", `/organizations/${mine}/playground-key`)).json;
+    const { cookie } = visitor;
+    const change = (current: string, password: string) =>
+      visitor.ask("POST", "/password", { current, password });
+    const wrong = await change("not my password", "another good one");
+    assert.deepEqual([wrong.status, wrong.json.code], [403, "wrong_password"]);
+    assert.equal((await change(PASSWORD, "short")).json.code, "password_short");
+    assert.equal((await elsewhere.ask("GET", "/session")).json.user.email, "changing@example.org");
+    assert.equal((await change(PASSWORD, "another good one")).status, 200);
+    assert.notEqual(visitor.cookie, cookie, "the session has another secret");
+    assert.equal((await visitor.ask("GET", "/session")).json.user.email, "changing@example.org");
+    assert.equal((await elsewhere.ask("GET", "/session")).json.user, null);
+    assert.equal(await running.temporaryKeys.find(key), null);
+    const old = running.visitor();
+    old.cookie = cookie;
+    assert.equal((await old.ask("GET", "/session")).json.user, null);
+    assert.equal((await old.ask("POST", "/sign-in", signIn(PASSWORD))).status, 401);
+    assert.equal((await old.ask("POST", "/sign-in", signIn("another good one"))).status, 200);
+  });
+
+  test("guessing the current password is counted with guessing at sign-in", async () => {
+    const visitor = running.visitor();
+    await visitor.signUp("left-open@example.org");
+    for (let attempt = 0; attempt < 10; attempt++) {
+      const body = { current: `guess ${attempt}`, password: PASSWORD };
+      assert.equal((await visitor.ask("POST", "/password", body)).status, 403);
+    }
+    const refused = await visitor.ask("POST", "/password", { current: PASSWORD, password: PASSWORD });
+    assert.deepEqual([refused.status, refused.json.code], [429, "too_many_attempts"]);
+    const signIn = { email: "left-open@example.org", password: PASSWORD };
+    assert.equal((await running.visitor().ask("POST", "/sign-in", signIn)).status, 429);
+    running.clock.advance(15 * 60_000);
+  });
+
+  test("an operator's link sets a password once, and only the last link works", async () => {
+    const visitor = running.visitor();
+    await visitor.signUp("forgetful@example.org");
+    const { passwordResets } = running.store;
+    assert.equal(await passwordResets.create("nobody@example.org", 24), null);
+    const replaced = (await passwordResets.create("forgetful@example.org", 24))!.secret;
+    const late = (await passwordResets.create("forgetful@example.org", 0))!.secret;
+    const use = (token: string, password = "remembered now") =>
+      running.visitor().ask("POST", "/password-resets/use", { token, password });
+    for (const token of [replaced, late, "a".repeat(43), "x"]) {
+      const looked = await running.visitor().ask("POST", "/password-resets/look-up", { token });
+      assert.deepEqual([looked.status, looked.json.code], [404, "reset_invalid"]);
+      const used = await use(token);
+      assert.deepEqual([used.status, used.json.code], [404, "reset_invalid"]);
+    }
+    const token = (await passwordResets.create(" Forgetful@example.org", 24))!.secret;
+    const looked = await running.visitor().ask("POST", "/password-resets/look-up", { token });
+    assert.deepEqual(looked.json, { email: "forgetful@example.org" });
+    assert.equal((await use(token, "short")).json.code, "password_short");
+    const all = await Promise.all([use(token), use(token), use(token)]);
+    assert.deepEqual(all.map(({ status }) => status).sort(), [200, 404, 404]);
+    assert.equal((await visitor.ask("GET", "/session")).json.user, null, "older sessions are over");
+    const signIn = (password: string) =>
+      running.visitor().ask("POST", "/sign-in", { email: "forgetful@example.org", password });
+    assert.equal((await signIn(PASSWORD)).status, 401);
+    assert.equal((await signIn("remembered now")).status, 200);
+  });
+
+  test("whoever changes the password makes links to another one void", async () => {
+    const visitor = running.visitor();
+    await visitor.signUp("both@example.org");
+    const token = (await running.store.passwordResets.create("both@example.org", 24))!.secret;
+    await visitor.ask("POST", "/password", { current: PASSWORD, password: "another good one" });
+    const looked = await visitor.ask("POST", "/password-resets/look-up", { token });
+    assert.equal(looked.status, 404);
+  });
+
   for (const [what, change, code] of [
     ["an address without @", { email: "owner" }, "email_invalid"],
     ["a password of nine letters", { password: "123456789" }, "password_short"],

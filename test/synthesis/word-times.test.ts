@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { saidWords, type WordTime, WrittenWords } from "../../src/domain/synthesis/word-times.js";
+import type { WordTime } from "../../src/domain/synthesis/word-time.js";
+import { saidWords, WrittenWords } from "../../src/domain/synthesis/word-times.js";
 import { spokenSentences } from "../../src/domain/text/spoken-sentences.js";
 import * as fc from "../support/properties.js";
 

@@ -5,6 +5,7 @@ import { initialLanguage, isLanguage, keepLanguage, LanguageContext } from "./te
 import { Frame } from "./ui/frame.js";
 import { Trouble } from "./ui/parts.js";
 import { Join } from "./views/join.js";
+import { Reset } from "./views/reset.js";
 import { SignIn } from "./views/sign-in.js";
 
 /** Everything: who is signed in decides what is shown. */
@@ -51,6 +52,7 @@ export function App() {
     }
     if (session === null) return <main class="gate" aria-busy="true" />;
     if (path === "join") return <Join session={session} onSession={enter} onLanguage={choose} />;
+    if (path === "reset") return <Reset onSession={enter} onLanguage={choose} />;
     if (session.user === null) {
       return <SignIn isNew={path === "sign-up"} onSession={enter} onLanguage={choose} />;
     }

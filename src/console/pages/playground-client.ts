@@ -1,4 +1,4 @@
-import { ApiError, DauysClient } from "../../client/browser.js";
+import { ApiError, DauysClient, type SpeechFrame, type SpeechRequest } from "../../client/browser.js";
 import { ask } from "./api.js";
 
 /** A key is replaced so long before it ends: a long upload begins with one that lasts. */
@@ -22,16 +22,38 @@ export async function playgroundClient(organization: string): Promise<DauysClien
   return new DauysClient({ baseUrl: location.origin, apiKey: held.key });
 }
 
+/** Sentences with the times of their words, from models that tell them. */
+export async function* spokenSentences(
+  client: DauysClient,
+  request: SpeechRequest,
+  signal: AbortSignal,
+): AsyncGenerator<SpeechFrame, void> {
+  try {
+    yield* client.speakStream(request, { signal, timestamps: true });
+  } catch (thrown) {
+    // Refused before anything was made or charged.
+    if (!(thrown instanceof ApiError && thrown.detail.startsWith("timestamps must be false"))) throw thrown;
+    yield* client.speakStream(request, { signal });
+  }
+}
+
 /** For live sessions, which outlast a key: each connection asks for a token with a fresh one. */
 export function liveClient(organization: string): DauysClient {
-  const streamToken = async (signal: AbortSignal) => {
+  const token = async (signal: AbortSignal) => {
     const client = await playgroundClient(organization);
     return (await client.streamToken({ signal })).token;
   };
+  const streamToken = (signal: AbortSignal) =>
+    token(signal).catch((thrown: unknown) => {
+      if (!forgetRefusedKey(thrown)) throw thrown;
+      return token(signal);
+    });
   return new DauysClient({ baseUrl: location.origin, streamToken });
 }
 
-/** A service that was started anew knows no key of before: the next one is fresh. */
-export function forgetRefusedKey(thrown: unknown): void {
-  if (thrown instanceof ApiError && thrown.status === 401) held = null;
+/** A service that was started anew knows no key of before: the next one is fresh. True when that was the reason. */
+export function forgetRefusedKey(thrown: unknown): boolean {
+  const isRefused = thrown instanceof ApiError && thrown.status === 401;
+  if (isRefused) held = null;
+  return isRefused;
 }

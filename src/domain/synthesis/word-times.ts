@@ -1,4 +1,5 @@
 import type { SpokenWord } from "../text/kazakh/normalize.js";
+import type { WordTime } from "./word-time.js";
 
 /** A spoken word, the part [start, end) of the written text it is said for, UTF-16 units, and when. */
 export interface SaidWord {
@@ -8,20 +9,6 @@ export interface SaidWord {
   /** [startSample, endSample) of the sentence's audio. */
   readonly startSample: number;
   readonly endSample: number;
-}
-
-/** A word as it was written, and when it is said. The shape of the public interface. */
-export interface WordTime {
-  /** The characters of the request's text. */
-  readonly word: string;
-  /** What is said for them, where that is something else than the word in lower case. */
-  readonly spoken?: string | undefined;
-  /** Seconds from the start of the audio that comes with it. */
-  readonly start: number;
-  readonly end: number;
-  /** [from, to) of the request's text in Unicode code points, which are what is billed. */
-  readonly from: number;
-  readonly to: number;
 }
 
 /** A spoken piece of a sentence: its text, and where its words come from. */

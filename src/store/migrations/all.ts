@@ -3,6 +3,7 @@ import { organizationsAndKeys } from "./0001-organizations-and-keys.js";
 import { ledger } from "./0002-ledger.js";
 import { idempotencyKeys } from "./0003-idempotency-keys.js";
 import { consoleTables } from "./0004-console.js";
+import { passwordResets } from "./0005-password-resets.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -10,4 +11,5 @@ export const MIGRATIONS: readonly Migration[] = [
   ledger,
   idempotencyKeys,
   consoleTables,
+  passwordResets,
 ];

@@ -5,6 +5,7 @@ import { useLoaded } from "../hooks.js";
 import { go, Link } from "../router.js";
 import type { TextName } from "../text/en.js";
 import { useWords } from "../text/language.js";
+import { Account } from "../views/account.js";
 import { CreditsView } from "../views/credits.js";
 import { Keys } from "../views/keys.js";
 import { Listen } from "../views/listen.js";
@@ -29,6 +30,7 @@ const VIEWS: Readonly<Record<string, (props: ViewProps) => ComponentChildren>> =
   credits: CreditsView,
   usage: Usage,
   members: Members,
+  account: Account,
 };
 const PLAYGROUND: readonly TextName[] = ["speak", "transcribe", "listen"];
 const ACCOUNT: readonly TextName[] = ["keys", "credits", "usage", "members"];
@@ -97,9 +99,9 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
         <footer>
           <a href="/docs">{t("reference")}</a>
           <Preferences onLanguage={onLanguage} />
-          <p class="who" title={session.user?.email}>
+          <Link to="account" class="who" isCurrent={path === "account"}>
             {session.user?.email}
-          </p>
+          </Link>
           <button type="button" class="link" onClick={() => void signOut()}>
             {t("signOut")}
           </button>

@@ -140,7 +140,8 @@ export function Listen({ organization }: ViewProps) {
             </strong>
           </div>
         </div>
-        <div class="heard" lang="kk" aria-live="polite">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard */}
+        <div class="heard" lang="kk" role="log" aria-label={t("text")} tabIndex={0}>
           {isEmpty && <p class="hint centered">{t("listenLead")}</p>}
           {finals.map((text, index) => (
             <p key={index} class="final">

@@ -38,6 +38,7 @@ export function SignIn({ isNew, onSession, onLanguage }: SignInProps) {
         {t(isNew ? "haveAccount" : "noAccount")}{" "}
         <Link to={isNew ? "sign-in" : "sign-up"}>{t(isNew ? "signIn" : "signUp")}</Link>
       </p>
+      {!isNew && <p class="switch hint">{t("forgotPassword")}</p>}
     </Gate>
   );
 }

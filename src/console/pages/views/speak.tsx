@@ -2,16 +2,18 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Voices } from "../../../client/browser.js";
 import { concatenatePcm } from "../../../domain/audio/pcm.js";
 import { writeWav } from "../../../domain/audio/wav.js";
+import type { WordTime } from "../../../domain/synthesis/word-time.js";
 import { SentencePlayer } from "../../../player/sentence-player.js";
 import { asProblem, creditsChanged, type Problem } from "../api.js";
 import { useIsSlow } from "../hooks.js";
-import { forgetRefusedKey, playgroundClient } from "../playground-client.js";
+import { forgetRefusedKey, playgroundClient, spokenSentences } from "../playground-client.js";
 import { save } from "../save.js";
 import { useWords } from "../text/language.js";
 import type { ViewProps } from "../ui/frame.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
 import { speakSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
+import { SpokenText } from "../ui/spoken-text.js";
 import { Waveform } from "../ui/waveform.js";
 
 const RATE_HZ = 24_000;
@@ -19,6 +21,8 @@ const WAV_HEADER_BYTES = 44;
 const COLD_AFTER_MS = 2_500;
 
 interface Heard {
+  /** As it was sent: the field may say something else by now. */
+  readonly text: string;
   readonly samples: Int16Array;
   readonly requestId: string | null;
   readonly firstSoundMs: number;
@@ -37,6 +41,7 @@ export function Speak({ organization }: ViewProps) {
   const [isBusy, setBusy] = useState(false);
   const [state, setState] = useState<"playing" | "paused" | "waiting" | "ended">("ended");
   const [position, setPosition] = useState(0);
+  const [word, setWord] = useState<WordTime | null>(null);
   const player = useRef<SentencePlayer | null>(null);
   const context = useRef<AudioContext | null>(null);
   const running = useRef<AbortController | null>(null);
@@ -58,9 +63,15 @@ export function Speak({ organization }: ViewProps) {
   }, [organization.id]);
 
   useEffect(() => {
-    if (state !== "playing") return;
-    const timer = setInterval(() => setPosition(player.current?.positionSeconds ?? 0), 50);
-    return () => clearInterval(timer);
+    let frame = 0;
+    // At each frame, so that short words show too; and once where it stands.
+    const follow = () => {
+      setPosition(player.current?.positionSeconds ?? 0);
+      setWord(player.current?.currentWord ?? null);
+      if (state === "playing") frame = requestAnimationFrame(follow);
+    };
+    follow();
+    return () => cancelAnimationFrame(frame);
   }, [state]);
 
   const speak = async () => {
@@ -77,24 +88,21 @@ export function Speak({ organization }: ViewProps) {
     const current = new SentencePlayer({ context: context.current });
     player.current = current;
     current.on("state", (event) => setState(event.state));
-    current.on("ended", ({ durationSeconds }) => setPosition(durationSeconds));
     const pieces: Int16Array[] = [];
     const startedAtMs = performance.now();
     let firstSoundMs = 0;
     try {
       const client = await playgroundClient(organization.id);
       let requestId: string | null = null;
-      for await (const { wav, usage } of client.speakStream(
-        { text, voice, speed, nfe },
-        { signal: control.signal },
-      )) {
+      const sentences = spokenSentences(client, { text, voice, speed, nfe }, control.signal);
+      for await (const { wav, words, usage } of sentences) {
         firstSoundMs ||= Math.round(performance.now() - startedAtMs);
         requestId = usage.requestId;
         pieces.push(new Int16Array(wav.slice(WAV_HEADER_BYTES).buffer));
-        current.push(wav);
-        setHeard({ samples: concatenatePcm(pieces), requestId, firstSoundMs, isComplete: false });
+        current.push(wav, words);
+        setHeard({ text, samples: concatenatePcm(pieces), requestId, firstSoundMs, isComplete: false });
       }
-      setHeard({ samples: concatenatePcm(pieces), requestId, firstSoundMs, isComplete: true });
+      setHeard({ text, samples: concatenatePcm(pieces), requestId, firstSoundMs, isComplete: true });
       current.end();
     } catch (thrown) {
       forgetRefusedKey(thrown);
@@ -197,6 +205,7 @@ export function Speak({ organization }: ViewProps) {
           <p class="hint centered">{t("speakEmpty")}</p>
         ) : (
           <>
+            <SpokenText text={heard.text} word={word} />
             <Waveform samples={heard.samples} played={seconds === 0 ? 0 : position / seconds} />
             <input
               type="range"
@@ -210,6 +219,7 @@ export function Speak({ organization }: ViewProps) {
                 const wanted = Number(event.currentTarget.value);
                 player.current?.seek(wanted);
                 setPosition(wanted);
+                setWord(player.current?.currentWord ?? null);
               }}
             />
             <div class="actions start">

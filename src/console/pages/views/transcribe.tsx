@@ -121,7 +121,7 @@ export function Transcribe({ organization }: ViewProps) {
       )}
       {work.state === "done" && (
         <>
-          <Transcript transcript={work.transcript} file={work.source instanceof File ? work.source : null} />
+          <Transcript transcript={work.transcript} source={work.source} />
           <div class="actions start">
             <Button onClick={() => setWork({ state: "waiting" })}>{t("another")}</Button>
           </div>

@@ -1,0 +1,68 @@
+import type { AttemptLimiter } from "./attempt-limiter.js";
+import { ConsoleError } from "./console-error.js";
+import { hashPassword, isPassword } from "./passwords.js";
+import { API, type ConsoleRoute, type OpenCall } from "./route.js";
+import { NEW_PASSWORD, parse, RESET, RESET_USE } from "./schemas.js";
+import { openSession } from "./sessions.js";
+
+interface SignInLimits {
+  readonly byEmail: AttemptLimiter;
+  readonly byAddress: AttemptLimiter;
+}
+
+/** Another password: by whoever knows the current one, or has a link of the operator. All sessions before end. */
+export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly ConsoleRoute[] {
+  return [
+    {
+      method: "POST",
+      path: `${API}/password`,
+      access: "user",
+      handle: async (call) => {
+        const { current, password } = parse(NEW_PASSWORD, await call.body());
+        const { user, deps } = call;
+        // The same count as sign-in: a session that was left open is no way to guess faster.
+        byEmail.take(user.email);
+        const known = await deps.store.users.findByEmail(user.email);
+        if (!(await isPassword(current, known?.passwordHash ?? null))) {
+          throw new ConsoleError("wrong_password", "the current password is wrong");
+        }
+        byEmail.clear(user.email);
+        await deps.store.users.setPassword(user.id, await hashPassword(password));
+        deps.temporaryKeys.endUser(user.id);
+        return openSession(call, user, 200);
+      },
+    },
+    {
+      method: "POST",
+      path: `${API}/password-resets/look-up`,
+      access: "open",
+      handle: async ({ deps, body }) => {
+        const { token } = parse(RESET, await body());
+        const user = await deps.store.resets.find(token);
+        if (user === null) throw invalidReset();
+        return { body: { email: user.email } };
+      },
+    },
+    {
+      method: "POST",
+      path: `${API}/password-resets/use`,
+      access: "open",
+      handle: async (call: OpenCall) => {
+        const { token, password } = parse(RESET_USE, await call.body());
+        const { deps, exchange } = call;
+        byAddress.take(exchange.request.remoteAddress);
+        // Nobody makes the service hash passwords without a link.
+        if ((await deps.store.resets.find(token)) === null) throw invalidReset();
+        const user = await deps.store.resets.use(token, await hashPassword(password));
+        if (user === null) throw invalidReset();
+        byEmail.clear(user.email);
+        deps.temporaryKeys.endUser(user.id);
+        return openSession(call, user, 200);
+      },
+    },
+  ];
+}
+
+function invalidReset(): ConsoleError {
+  return new ConsoleError("reset_invalid", "the link is unknown, was used, was replaced, or is too old");
+}

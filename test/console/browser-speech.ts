@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Browser, chromium, type Page } from "playwright-core";
+import type { ServiceProcess } from "../../bench/support/service-process.js";
+
+export const PASSWORD = "correct horse battery";
+export const SPOKEN = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
+const CHROMIUM = "/usr/bin/chromium";
+const SILENCE_SAMPLES = 24_000;
+/** Of the text's length: letters that were not understood may be missing, words may not. */
+const HEARD_LENGTH = 0.9;
+const HEARD_WITHIN_MS = 60_000;
+const POLL_MS = 100;
+
+/** `SPOKEN` by the service itself: a second of silence before it and two after it. */
+export async function spokenWav(service: ServiceProcess): Promise<Buffer> {
+  const answer = await fetch(`${service.url}/v1/tts`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
+    body: JSON.stringify({ text: SPOKEN, nfe: 16 }),
+  });
+  const wav = Buffer.from(await answer.arrayBuffer());
+  const header = Buffer.from(wav.subarray(0, 44));
+  const quiet = Buffer.alloc(SILENCE_SAMPLES * 2);
+  const pcm = Buffer.concat([quiet, wav.subarray(44), quiet, quiet]);
+  header.writeUInt32LE(36 + pcm.length, 4);
+  header.writeUInt32LE(pcm.length, 40);
+  return Buffer.concat([header, pcm]);
+}
+
+/** A browser whose microphone plays a file once, each time it is opened. */
+export function launchConsoleBrowser(microphoneFile: string): Promise<Browser> {
+  return chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      "--no-sandbox",
+      "--disable-background-networking",
+      "--autoplay-policy=no-user-gesture-required",
+      "--use-fake-ui-for-media-stream",
+      "--use-fake-device-for-media-stream",
+      `--use-file-for-fake-audio-capture=${microphoneFile}%noloop`,
+    ],
+  });
+}
+
+export interface Collected {
+  /** Each text that stood there, without repetitions. */
+  readonly texts: readonly string[];
+  /** Each width of the window in pixels, and the heights that the box around it had at that width. */
+  readonly heights: Readonly<Record<string, readonly number[]>>;
+}
+
+/** Watches what stands in an element that comes and goes; the returned function tells what was seen, and ends the watch. */
+export async function collectTexts(
+  page: Page,
+  selector: string,
+  boxSelector: string,
+): Promise<() => Promise<Collected>> {
+  await page.evaluate(`(() => {
+    const seen = { texts: [], heights: {} };
+    const look = () => {
+      const text = document.querySelector(${JSON.stringify(selector)})?.textContent;
+      const height = document.querySelector(${JSON.stringify(boxSelector)})?.offsetHeight;
+      if (text !== undefined && seen.texts.at(-1) !== text) seen.texts.push(text);
+      const known = (seen.heights[innerWidth] ??= []);
+      if (height !== undefined && !known.includes(height)) known.push(height);
+    };
+    const observer = new MutationObserver(look);
+    observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+    globalThis.collected = () => { observer.disconnect(); return seen; };
+  })()`);
+  return async () => (await page.evaluate("collected()")) as Collected;
+}
+
+/** A text as it is compared: without case and punctuation. */
+export function wordsOf(text: string): string {
+  return text.toLowerCase().replace(/[.,]/g, "");
+}
+
+/** The finals of the page that listens, once they are about as long as what the microphone says. */
+export async function heardText(page: Page): Promise<string> {
+  const finals = page.locator(".heard .final");
+  const deadlineMs = performance.now() + HEARD_WITHIN_MS;
+  // What stays too short is told by whoever compares it.
+  while ((await finals.allTextContents()).join(" ").length < SPOKEN.length * HEARD_LENGTH) {
+    if (performance.now() > deadlineMs) break;
+    await sleep(POLL_MS);
+  }
+  await page.getByRole("button", { name: "Stop" }).click();
+  await page.getByText(/^Ended: /).waitFor();
+  return (await finals.allTextContents()).join(" ");
+}

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import type { Browser, Page } from "playwright-core";
+import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { errorRates } from "../../src/domain/accuracy/error-rate.js";
+import { inspect } from "./browser-pages.js";
+import {
+  collectTexts,
+  heardText,
+  launchConsoleBrowser,
+  PASSWORD,
+  SPOKEN,
+  spokenWav,
+  wordsOf,
+} from "./browser-speech.js";
+import { openGate, type TcpGate } from "./tcp-gate.js";
+
+const COLD = "This takes longer than usual. After a quiet time the model is loaded first";
+const LOST = "The connection was lost. Trying again; nothing you say is lost.";
+/** A sentence that was lost, or heard twice, costs half of the text. */
+const MAX_CHARACTER_ERROR_RATE = 0.15;
+
+const folder = mkdtempSync(join(tmpdir(), "dauys-states-"));
+const speech = join(folder, "speech.wav");
+let environment: Record<string, string>;
+let service: ServiceProcess;
+let gate: TcpGate;
+let browser: Browser;
+let page: Page;
+
+before(async () => {
+  environment = { DATA_DIR: join(folder, "data"), PORT: String(await freePort()), DRAIN_S: "2" };
+  service = await startServiceProcess(environment);
+  writeFileSync(speech, await spokenWav(service));
+  // From here on every model is loaded by the first request that needs it.
+  await restart("SIGTERM", { MODEL_PRELOAD: "false" });
+  gate = await openGate(service.port);
+  browser = await launchConsoleBrowser(speech);
+  const context = await browser.newContext({ locale: "en-GB" });
+  context.setDefaultTimeout(30_000);
+  page = await context.newPage();
+  await page.goto(`${gate.url}/console/sign-up`);
+  await page.getByLabel("E-mail").fill("aida@example.org");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByLabel("Organization name").fill("Tilmash");
+  await page.getByRole("button", { name: "Create account" }).click();
+  await page.getByText("25,000 credits").waitFor();
+});
+
+after(async () => {
+  await browser?.close();
+  await gate?.close();
+  assert.equal(await service?.stop(), 0);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function restart(signal: "SIGTERM" | "SIGKILL", more: Record<string, string> = {}): Promise<void> {
+  service.child.kill(signal);
+  await once(service.child, "exit");
+  service = await startServiceProcess({ ...environment, ...more });
+}
+
+async function open(name: string): Promise<void> {
+  await page.getByRole("navigation").getByRole("link", { name, exact: true }).click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+}
+
+/** What the microphone heard is there once, whatever happened meanwhile. */
+async function assertHeardOnce(): Promise<void> {
+  const hypothesis = await heardText(page);
+  const { characterErrorRate } = errorRates([{ reference: wordsOf(SPOKEN), hypothesis }]);
+  const ended = await page.getByText(/^Ended: /).textContent();
+  assert.ok(
+    characterErrorRate <= MAX_CHARACTER_ERROR_RATE,
+    `${characterErrorRate} of "${hypothesis}"; ${ended}`,
+  );
+}
+
+// Each test meets a model that is not loaded yet. However fast this machine loads it, the answer is held until the page
+// has said what it waits for.
+describe("a cold service", () => {
+  test("speak says that the model is loaded first, then plays", async () => {
+    await open("Speak");
+    await page.locator("#voice option").first().waitFor({ state: "attached" });
+    gate.hold();
+    await page.getByRole("button", { name: "Speak" }).click();
+    await page.getByText(COLD).waitFor();
+    assert.equal(await page.getByRole("button", { name: "Speak" }).getAttribute("aria-busy"), "true");
+    await inspect(page, "speak-cold");
+    gate.release();
+    await page.getByText("First sound after").waitFor({ timeout: 60_000 });
+    assert.equal(await page.getByText(COLD).count(), 0);
+  });
+
+  test("transcribe says so behind the upload", async () => {
+    await open("Transcribe");
+    gate.hold();
+    await page.locator("input[type=file]").setInputFiles(speech);
+    await page.getByText("Writing it down…").waitFor();
+    await page.getByText(COLD).waitFor();
+    await inspect(page, "transcribe-cold");
+    gate.release();
+    await page.locator(".words span").first().waitFor({ timeout: 60_000 });
+    assert.equal(await page.getByText(COLD).count(), 0);
+  });
+
+  test("listen says so while it connects, and hears what was said meanwhile", async () => {
+    await open("Listen");
+    gate.hold();
+    await page.getByRole("button", { name: "Start listening" }).click();
+    await page.getByText("Connecting…").waitFor();
+    await page.getByText(COLD).waitFor();
+    await inspect(page, "listen-cold");
+    gate.release();
+    await assertHeardOnce();
+  });
+});
+
+describe("a connection that is lost", () => {
+  test("listen says so, connects again, and loses nothing", async () => {
+    await page.getByRole("button", { name: "Start listening" }).click();
+    await page.getByText("Listening. Say something").waitFor();
+    await page.locator(".heard .partial").waitFor();
+    gate.cut();
+    await page.getByText(LOST).waitFor();
+    await inspect(page, "listen-reconnecting");
+    gate.restore();
+    await page.getByText("Listening. Say something").waitFor();
+    await assertHeardOnce();
+    const sessions = (await page.locator(".live-session p.mono").textContent()) ?? "";
+    assert.equal(sessions.split(" ").length, 2, sessions);
+  });
+
+  test("listen outlives a service that is killed and comes back, which has forgotten the page's key", async () => {
+    const states = await collectTexts(page, ".state", ".state");
+    await page.getByRole("button", { name: "Start listening" }).click();
+    await page.locator(".heard .partial").waitFor();
+    await restart("SIGKILL");
+    await assertHeardOnce();
+    const { texts } = await states();
+    assert.ok(texts.includes(LOST), texts.join(" | "));
+  });
+
+  test("a page that cannot be loaded says so, and tries again when it is asked to", async () => {
+    gate.hold();
+    await open("Usage");
+    await page.locator(".skeleton").waitFor();
+    await inspect(page, "usage-loading");
+    gate.release();
+    await page.getByText("Credits by day").waitFor();
+    gate.cut();
+    await open("Credits");
+    await page.getByText("The service cannot be reached.").first().waitFor();
+    await inspect(page, "credits-unreachable");
+    gate.restore();
+    // The balance and the ledger, each by itself.
+    const again = page.getByRole("button", { name: "Try again" });
+    await again.nth(1).click();
+    await again.nth(0).click();
+    await page.locator("table tbody tr").first().waitFor();
+    await page.getByText("The service cannot be reached.").first().waitFor({ state: "hidden" });
+  });
+});
