@@ -51,14 +51,15 @@ test("with a narrow beam it finds what the plain search over maps finds", () => 
     .integer({ min: 1, max: 16 })
     .chain((frames) => fc.array(weight, { minLength: frames * WIDTH, maxLength: frames * WIDTH }));
   const width = fc.integer({ min: 1, max: 6 });
+  const margin = fc.constantFrom(Number.POSITIVE_INFINITY, 4, 1);
   fc.assert(
-    fc.property(longer, bigrams, fusion, width, (weights, rows, fused, beamWidth) => {
+    fc.property(longer, bigrams, fusion, width, margin, (weights, rows, fused, beamWidth, beamMargin) => {
       const frames = weights.length / WIDTH;
       const logProbs = logProbsOf(weights, WIDTH);
       const model = new BigramModel(rows, WIDTH);
-      const search = decoderWith(model, { ...UNPRUNED, ...fused, beamWidth });
+      const search = decoderWith(model, { ...UNPRUNED, ...fused, beamWidth, beamMargin });
       const found = search.decode(logProbs, frames);
-      const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, beamWidth);
+      const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, { beamWidth, beamMargin });
       assert.equal(found.text, textOf(expected.tokens, SMALL_VOCABULARY));
       assert.ok(Math.abs(found.score - expected.score) < 1e-3);
     }),
@@ -92,7 +93,10 @@ test("many frames outgrow the workspace and the result stays that of the plain s
   const model = new BigramModel(rows, WIDTH);
   const logProbs = logProbsOf(weights, WIDTH);
   const search = decoderWith(model, { ...UNPRUNED, ...fused, beamWidth: 8 });
-  const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, 8);
+  const expected = simpleBeamSearch(logProbs, frames, WIDTH, model, fused, {
+    beamWidth: 8,
+    beamMargin: Number.POSITIVE_INFINITY,
+  });
   assert.equal(search.decode(logProbs, frames).text, textOf(expected.tokens, SMALL_VOCABULARY));
 });
 

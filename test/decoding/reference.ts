@@ -122,7 +122,7 @@ export function simpleBeamSearch(
   width: number,
   model: TokenModel,
   weights: FusionWeights,
-  beamWidth: number,
+  { beamWidth, beamMargin }: { readonly beamWidth: number; readonly beamMargin: number },
 ): ScoredText {
   interface Entry {
     readonly tokens: readonly number[];
@@ -161,7 +161,9 @@ export function simpleBeamSearch(
       }
     }
     const rank = (entry: Entry) => Math.log(entry.blank + entry.token) + prefixScore(entry.tokens);
-    beam = [...next.values()].sort((a, b) => rank(b) - rank(a)).slice(0, beamWidth);
+    const ranked = [...next.values()].sort((a, b) => rank(b) - rank(a)).slice(0, beamWidth);
+    const least = rank(ranked[0]!) - beamMargin;
+    beam = ranked.filter((entry) => rank(entry) >= least);
   }
   const texts = beam.map(({ tokens, blank, token }) => ({
     tokens,
