@@ -205,7 +205,7 @@ export function Speak({ organization }: ViewProps) {
           <p class="hint centered">{t("speakEmpty")}</p>
         ) : (
           <>
-            <SpokenText text={heard.text} word={word} />
+            <SpokenText text={heard.text} word={state === "ended" ? null : word} />
             <Waveform samples={heard.samples} played={seconds === 0 ? 0 : position / seconds} />
             <input
               type="range"
