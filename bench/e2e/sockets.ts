@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { groupBy } from "../evaluate/group-by.js";
 import { saveResult } from "../save-result.js";
 import { type Percentiles, percentiles, showPercentiles } from "../support/percentiles.js";
 import { binaryFrame, RawWebSocket } from "../support/raw-web-socket.js";
@@ -15,6 +16,8 @@ import {
 const STUB_SERVICE = fileURLToPath(new URL("../support/stub-service.js", import.meta.url));
 const MESSAGE_MS = 100;
 const MESSAGE_BYTES = 3_200;
+/** Over how long the paced sockets begin to speak. */
+const SPREAD_MS = 2_000;
 /** Sockets that are opened at once. */
 const WAVE = 100;
 const TICK_MS = 1;
@@ -136,8 +139,9 @@ async function measurePaced(service: StubService, count: number, seconds: number
   const answeredCounts = new Uint32Array(count);
   let missedDeadlines = 0;
   let startMs = 0;
-  // Everybody speaks at a moment of their own: messages are due in the order of their sockets, round after round.
-  const dueMs = (index: number, nth: number) => startMs + (index / count + nth) * MESSAGE_MS;
+  // Nobody begins to speak at the same moment: the first messages, which take memory, are spread, and so are all others.
+  const beginsAtMs = Array.from({ length: count }, (_, index) => Math.round((index / count) * SPREAD_MS));
+  const dueMs = (index: number, nth: number) => startMs + beginsAtMs[index]! + nth * MESSAGE_MS;
   const sockets = await openSockets(service.port, count, (index, text) => {
     const at = text.indexOf(END_MEMBER);
     if (at < 0) return;
@@ -156,16 +160,18 @@ async function measurePaced(service: StubService, count: number, seconds: number
   const cpuBefore = cpuOf(service);
   startMs = performance.now() + 100;
   const endMs = startMs + seconds * 1_000;
+  const byPhase = groupBy(beginsAtMs.keys(), (index) => beginsAtMs[index]! % MESSAGE_MS);
   let messages = 0;
+  let dueTick = 0;
   while (performance.now() < endMs) {
     const nowMs = performance.now();
-    for (;;) {
-      const index = messages % count;
-      const due = dueMs(index, Math.floor(messages / count));
-      if (due > nowMs) break;
-      if (index === 0) lateMs.push(nowMs - due);
-      sockets[index]!.send(frame);
-      messages++;
+    for (; startMs + dueTick <= nowMs; dueTick++) {
+      if (dueTick % MESSAGE_MS === 0) lateMs.push(nowMs - startMs - dueTick);
+      for (const index of byPhase.get(dueTick % MESSAGE_MS) ?? []) {
+        if (beginsAtMs[index]! > dueTick) continue;
+        sockets[index]!.send(frame);
+        messages++;
+      }
     }
     await sleep(TICK_MS);
   }
