@@ -11,6 +11,13 @@ const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 50;
+/**
+ * Below the ports that systems give to connections that go out (Linux: from 32,768), any of which may be one of them by
+ * the time that a service listens.
+ */
+const FIRST_PORT = 20_000;
+const PORTS = 12_000;
+const PORT_TRIES = 50;
 /** Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 const PAID_LIMITS = { FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" };
@@ -110,13 +117,18 @@ async function untilReady(url: string): Promise<void> {
 
 /** A port of 127.0.0.1 that nobody uses now. */
 export async function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+  for (let tries = 0; tries < PORT_TRIES; tries++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
+    if (await isFree(port)) return port;
+  }
+  throw new Error(`Cannot find a free port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1}`);
+}
+
+async function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
+    server.once("error", () => resolve(false));
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
   });
 }
 
