@@ -1,10 +1,15 @@
 // What `npm test` runs after the build: node:test over the compiled tests. Words select files by their path
-// (`npm test -- store`), options go to the runner (`npm test -- --test-name-pattern=lock`).
+// (`npm test -- store`), `--test-name-pattern=lock` tests by their name.
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join, relative } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { run } from "node:test";
+import { spec, tap } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { oneAfterAnother } from "./test-runs.mjs";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
 const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium"];
@@ -44,36 +49,60 @@ const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
 
+/**
+ * Rooms whose tests start no service and wait for no clock: two files run at a time. The others fill both cores of a small
+ * machine by themselves.
+ */
+const SIDE_BY_SIDE = [
+  ...["accuracy", "actors/kernel", "actors/session", "audio", "decoding", "endpointing", "native"],
+  ...["protocol", "support", "synthesis", "text", "usage"],
+];
+
 const root = fileURLToPath(new URL("../", import.meta.url));
 
 installMissing(REQUIRED_PACKAGES);
 noteMissing(OPTIONAL_PACKAGES);
-process.exitCode = runTests(process.argv.slice(2));
+process.exitCode = await runTests(process.argv.slice(2));
 
-function runTests(args) {
-  const options = args.filter((argument) => argument.startsWith("-"));
-  const words = args.filter((argument) => !argument.startsWith("-"));
+async function runTests(args) {
+  const { values, positionals: words } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { "test-name-pattern": { type: "string", multiple: true } },
+  });
   const files = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
   if (files.length === 0) {
     console.error(`no test file's path has one of: ${words.join(", ") || "(any)"}`);
     return 2;
   }
-  const environment = Object.entries(process.env).filter(([name]) => !SERVICE_SETTINGS.includes(name));
-  const concurrency = availableParallelism() > 2 ? 2 : 1;
+  for (const name of SERVICE_SETTINGS) delete process.env[name];
+  process.chdir(root);
+  const isSideBySide = (file) => SIDE_BY_SIDE.some((room) => file.startsWith(join("dist/test", room, "/")));
   const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);
-  const runner = [
-    "--test",
-    `--test-concurrency=${concurrency}`,
-    ...(isLonger ? [] : [`--test-timeout=${FILE_TIMEOUT_MS}`]),
-    ...options,
-    ...files,
-  ];
-  const result = spawnSync(process.execPath, runner, {
-    cwd: root,
-    env: Object.fromEntries(environment),
-    stdio: "inherit",
+  const optionsOf = (chosen, concurrency) => ({
+    files: chosen.map((file) => join(root, file)),
+    concurrency,
+    ...(isLonger ? {} : { timeout: FILE_TIMEOUT_MS }),
+    ...(values["test-name-pattern"] === undefined ? {} : { testNamePatterns: values["test-name-pattern"] }),
   });
-  return result.status ?? 1;
+  const runs = [
+    optionsOf(files.filter(isSideBySide), 2),
+    optionsOf(
+      files.filter((file) => !isSideBySide(file)),
+      availableParallelism() > 2 ? 2 : 1,
+    ),
+  ].filter((options) => options.files.length > 0);
+  let hasFailed = false;
+  const onFail = () => {
+    hasFailed = true;
+  };
+  await pipeline(
+    oneAfterAnother(runs.map((options) => () => run(options).on("test:fail", onFail))),
+    process.stdout.isTTY ? new spec() : tap,
+    process.stdout,
+    { end: false },
+  );
+  return hasFailed ? 1 : 0;
 }
 
 /** Compiled tests whose source is still there: the compiler leaves the output of deleted files behind. */

@@ -19,20 +19,29 @@ const LONG_TEXT_CHARACTERS = 5_000;
 const UNDERRUN_LOAD = 0.65;
 const UNDERRUN_STREAMS = 8;
 
-/** Concurrent requests: sent at once to be shared, and one after another by a client who asked at the same time. */
+/** Concurrent requests: sent at once to be shared, or one after another by a client who asked at the same time. */
+interface Pass {
+  readonly runs: readonly SpeechRun[];
+  readonly wallMs: number;
+  /** CPU time of the whole service. */
+  readonly cpuMs: number;
+}
+
 interface Round {
   readonly nfe: number;
   readonly streams: number;
-  readonly shared: readonly SpeechRun[];
-  readonly serial: readonly SpeechRun[];
-  readonly sharedWallMs: number;
-  readonly serialWallMs: number;
+  readonly shared: readonly Pass[];
+  readonly serial: readonly Pass[];
 }
+
+type Order = "shared" | "serial";
+/** A machine that becomes faster or slower meanwhile favours neither. */
+const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
 
 /**
  * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams, shared step by step
  * against the same service serving them one after another; what the engine adds to the model; underruns; short and long
- * texts. `SYNTHESIS_ROWS` reaches the service and the engine. All of it takes about seven minutes on two quiet cores.
+ * texts. `SYNTHESIS_ROWS` reaches the service and the engine. All of it takes about twelve minutes on two quiet cores.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -59,7 +68,7 @@ export async function run(options: {
     const rounds: Round[] = [];
     for (const nfe of smoke ? [4] : [16, 32]) {
       for (const streams of counts) {
-        const round = await measureRound(service, nfe, streams, smoke ? 1 : 3);
+        const round = await measureRound(service, { nfe, streams, sentences: smoke ? 1 : 3 });
         rounds.push(round);
         printRound(round);
       }
@@ -118,18 +127,27 @@ function longText(): string {
 
 async function measureRound(
   service: ServiceProcess,
-  nfe: number,
-  streams: number,
-  sentences: number,
+  round: { readonly nfe: number; readonly streams: number; readonly sentences: number },
 ): Promise<Round> {
+  const { nfe, streams, sentences } = round;
   const texts = Array.from({ length: streams }, (_, stream) => textOf(stream, sentences));
-  const sharedAtMs = performance.now();
-  const shared = await Promise.all(texts.map((text) => streamSentences(service, { text, nfe }, sharedAtMs)));
-  const serialAtMs = performance.now();
-  const serial: SpeechRun[] = [];
-  for (const text of texts) serial.push(await streamSentences(service, { text, nfe }, serialAtMs));
-  const sharedWallMs = serialAtMs - sharedAtMs;
-  return { nfe, streams, shared, serial, sharedWallMs, serialWallMs: performance.now() - serialAtMs };
+  const passes: Record<Order, Pass[]> = { shared: [], serial: [] };
+  for (const order of PASSES) passes[order].push(await measurePass(service, { texts, nfe, order }));
+  return { nfe, streams, ...passes };
+}
+
+async function measurePass(
+  service: ServiceProcess,
+  { texts, nfe, order }: { readonly texts: readonly string[]; readonly nfe: number; readonly order: Order },
+): Promise<Pass> {
+  const cpuBefore = service.cpuSeconds();
+  const askedAtMs = performance.now();
+  const speak = (text: string) => streamSentences(service, { text, nfe }, askedAtMs);
+  const runs: SpeechRun[] = [];
+  if (order === "shared") runs.push(...(await Promise.all(texts.map(speak))));
+  else for (const text of texts) runs.push(await speak(text));
+  const wallMs = performance.now() - askedAtMs;
+  return { runs, wallMs, cpuMs: 1_000 * (service.cpuSeconds() - cpuBefore) };
 }
 
 /** One sentence to an idle service, in turn with the bare model, in milliseconds. */
@@ -189,27 +207,40 @@ async function measureUnderruns(service: ServiceProcess, streams: number, repeat
   return { streams, periodMs, load, runs };
 }
 
-function summary({ nfe, streams, shared, serial, sharedWallMs, serialWallMs }: Round) {
-  const firstAudio = (runs: readonly SpeechRun[]) => {
-    const times = runs.map(({ firstAudioMs }) => firstAudioMs);
+function summary({ nfe, streams, shared, serial }: Round) {
+  const firstAudio = (passes: readonly Pass[]) => {
+    const times = passes.flatMap(({ runs }) => runs.map(({ firstAudioMs }) => firstAudioMs));
     return { p50: percentile(times, 0.5), p95: percentile(times, 0.95) };
   };
-  const audioMs = shared.reduce((sum, { audioSeconds }) => sum + audioSeconds * 1_000, 0);
+  const totalOf = (passes: readonly Pass[]) => ({
+    audioMs: sumOf(passes.flatMap(({ runs }) => runs.map(({ audioSeconds }) => 1_000 * audioSeconds))),
+    wallMs: sumOf(passes.map(({ wallMs }) => wallMs)),
+    cpuMs: sumOf(passes.map(({ cpuMs }) => cpuMs)),
+  });
+  const [sharedTotal, serialTotal] = [totalOf(shared), totalOf(serial)];
   return {
     nfe,
     streams,
     sharedFirstAudioMs: firstAudio(shared),
     serialFirstAudioMs: firstAudio(serial),
-    sharedRealTimeFactor: sharedWallMs / audioMs,
-    serialRealTimeFactor: serialWallMs / audioMs,
+    sharedRealTimeFactor: sharedTotal.wallMs / sharedTotal.audioMs,
+    serialRealTimeFactor: serialTotal.wallMs / serialTotal.audioMs,
     /** Audio per second, shared / serial. */
-    throughputRatio: serialWallMs / sharedWallMs,
+    throughputRatio: serialTotal.wallMs / sharedTotal.wallMs,
+    /** The same in each half of the round: how far the machine can be trusted. */
+    throughputRatios: shared.map(({ wallMs }, pass) => serial[pass]!.wallMs / wallMs),
+    /** Audio per second of CPU, shared / serial. */
+    cpuRatio: serialTotal.cpuMs / sharedTotal.cpuMs,
     /** First audio, shared / serial. */
     firstAudioRatio: {
       p50: firstAudio(shared).p50 / firstAudio(serial).p50,
       p95: firstAudio(shared).p95 / firstAudio(serial).p95,
     },
   };
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
 }
 
 function percentile(values: readonly number[], share: number): number {
@@ -235,7 +266,8 @@ function printRound(round: Round): void {
     `${String(rest.streams).padStart(3)} streams, nfe ${rest.nfe}: first audio ` +
       `${sharedFirstAudioMs.p50}/${sharedFirstAudioMs.p95} ms shared, ` +
       `${serialFirstAudioMs.p50}/${serialFirstAudioMs.p95} ms one after another (p50/p95); ` +
-      `RTF ${rest.sharedRealTimeFactor.toFixed(3)}, throughput ratio ${rest.throughputRatio.toFixed(2)}, ` +
+      `RTF ${rest.sharedRealTimeFactor.toFixed(3)}, throughput ratio ${rest.throughputRatio.toFixed(2)} ` +
+      `(${rest.throughputRatios.map((ratio) => ratio.toFixed(2)).join(", ")}; of CPU time ${rest.cpuRatio.toFixed(2)}), ` +
       `first audio ratio ${rest.firstAudioRatio.p50.toFixed(2)}/${rest.firstAudioRatio.p95.toFixed(2)}`,
   );
 }
