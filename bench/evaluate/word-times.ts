@@ -89,7 +89,8 @@ export function wordTimesTable({ recognizerLatenessMs, rows }: WordTimesReport):
     show(end),
   ]);
   const head = ["word times", "sentences", "words heard", "start: mean / p95 (bias), ms", "end, ms"];
-  return `${table(head, cells)}\n\nThe recogniser hears words ${recognizerLatenessMs} ms late, which is taken off.`;
+  const late = `The recogniser tells words ${recognizerLatenessMs} ms late, which is taken off`;
+  return `${table(head, cells)}\n\n${late}: its manifest's emissionDelaySeconds should be so much more.`;
 }
 
 /** Spread evenly over the file, so that all its kinds of text are among them. */

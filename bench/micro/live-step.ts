@@ -83,7 +83,7 @@ async function compareSecondPass({ model, utterances }: Recognizer, pcm: Int16Ar
     await flush.run();
     const refined = await model.refine(encoded, frames);
     const refinedAtMs = performance.now();
-    utterances.search(refined.logProbs, refined.frames, options);
+    await utterances.search(refined.logProbs, refined.frames, options);
     const searchedAtMs = performance.now();
     await utterances.decode(audio, options);
     if (turn === 0) continue;

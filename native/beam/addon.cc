@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -114,7 +115,12 @@ T& Unwrap(const Napi::Value& value, const napi_type_tag& tag, const char* name) 
 }
 
 using SharedModel = std::shared_ptr<const LanguageModel>;
-using OwnedSearch = std::unique_ptr<PrefixBeamSearch>;
+
+/** A search with its workspace, which serves one utterance at a time. */
+struct OwnedSearch {
+  std::unique_ptr<PrefixBeamSearch> search;
+  bool is_busy = false;
+};
 
 /** findModel(key): the model that some thread has read under this key, or null. */
 Napi::Value FindModel(const Napi::CallbackInfo& info) {
@@ -161,7 +167,7 @@ Napi::Value MakeSearch(const Napi::CallbackInfo& info) {
   const auto table = TypedArray<Napi::Float64Array>(info[2], napi_float64_array, "logAddTable");
   beam::LogAdder log_add({table.Data(), table.Data() + table.ElementLength()});
   auto search = std::make_unique<PrefixBeamSearch>(std::move(model), options, std::move(log_add));
-  return Wrap(info.Env(), std::move(search), kSearchTag);
+  return Wrap(info.Env(), OwnedSearch{std::move(search)}, kSearchTag);
 }
 
 HotWordsView ViewOf(const Napi::Object& hot_words) {
@@ -190,27 +196,104 @@ Array CopyOf(Napi::Env env, const std::vector<T>& values) {
   return array;
 }
 
-/** search(search, logProbs, frames, hotWords or null): the texts of the beam, best first. */
-Napi::Value Search(const Napi::CallbackInfo& info) {
-  const Napi::Env env = info.Env();
-  auto& search = Unwrap<OwnedSearch>(info[0], kSearchTag, "search");
-  const auto log_probs = TypedArray<Napi::Float32Array>(info[1], napi_float32_array, "logProbs");
-  const uint32_t frames = WholeNumber(info[2], "frames", kMaxFrames);
-  if (size_t{frames} * search->vocabulary() > log_probs.ElementLength()) {
-    Refuse(env, "logProbs must hold all frames");
+/** What both ways of searching are asked: (search, logProbs, frames, hotWords or null). Views of the arguments' arrays. */
+struct Query {
+  OwnedSearch& owned;
+  const float* log_probs;
+  uint32_t frames;
+  std::optional<HotWordsView> hot_words;
+
+  explicit Query(const Napi::CallbackInfo& info)
+      : owned(Unwrap<OwnedSearch>(info[0], kSearchTag, "search")),
+        log_probs(nullptr),
+        frames(WholeNumber(info[2], "frames", kMaxFrames)) {
+    const auto array = TypedArray<Napi::Float32Array>(info[1], napi_float32_array, "logProbs");
+    if (size_t{frames} * owned.search->vocabulary() > array.ElementLength()) {
+      Refuse(info.Env(), "logProbs must hold all frames");
+    }
+    if (owned.is_busy) Refuse(info.Env(), "search is at work on another utterance");
+    log_probs = array.Data();
+    if (info[3].IsObject()) hot_words = ViewOf(info[3].As<Napi::Object>());
   }
-  beam::Hypotheses found;
-  if (info[3].IsObject()) {
-    const HotWordsView hot_words = ViewOf(info[3].As<Napi::Object>());
-    search->Search(log_probs.Data(), frames, &hot_words, &found);
-  } else {
-    search->Search(log_probs.Data(), frames, nullptr, &found);
+
+  void Run(beam::Hypotheses* found) const {
+    owned.search->Search(log_probs, frames, hot_words.has_value() ? &*hot_words : nullptr, found);
   }
+};
+
+Napi::Object ResultOf(Napi::Env env, const beam::Hypotheses& found) {
   Napi::Object result = Napi::Object::New(env);
   result.Set("tokens", CopyOf<Napi::Uint8Array>(env, found.tokens));
   result.Set("ends", CopyOf<Napi::Int32Array>(env, found.ends));
   result.Set("scores", CopyOf<Napi::Float64Array>(env, found.scores));
   return result;
+}
+
+/** search(search, logProbs, frames, hotWords or null): the texts of the beam, best first. */
+Napi::Value Search(const Napi::CallbackInfo& info) {
+  const Query query(info);
+  beam::Hypotheses found;
+  query.Run(&found);
+  return ResultOf(info.Env(), found);
+}
+
+/** One search on a thread of libuv's pool. It holds its arguments, so that what it looks at outlives it. */
+class AsideSearch : public Napi::AsyncWorker {
+ public:
+  explicit AsideSearch(const Napi::CallbackInfo& info)
+      : Napi::AsyncWorker(info.Env(), "beam search"), query_(info), deferred_(info.Env()) {
+    if (info[4].IsTypedArray()) {
+      const auto bias = TypedArray<Napi::Float32Array>(info[4], napi_float32_array, "outputBias");
+      if (bias.ElementLength() != query_.owned.search->vocabulary()) Refuse(info.Env(), "outputBias must fit the outputs");
+      bias_ = bias.Data();
+    }
+    arguments_ = Napi::Persistent(Napi::Array::New(info.Env(), info.Length()).As<Napi::Object>());
+    for (uint32_t i = 0; i < info.Length(); i++) arguments_.Set(i, info[i]);
+    query_.owned.is_busy = true;
+  }
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ protected:
+  void Execute() override {
+    if (bias_ != nullptr) AddBias();
+    query_.Run(&found_);
+  }
+
+  void OnOK() override {
+    query_.owned.is_busy = false;
+    deferred_.Resolve(ResultOf(Env(), found_));
+  }
+
+  void OnError(const Napi::Error& error) override {
+    query_.owned.is_busy = false;
+    deferred_.Reject(error.Value());
+  }
+
+ private:
+  void AddBias() {
+    const size_t width = query_.owned.search->vocabulary();
+    biased_.assign(query_.log_probs, query_.log_probs + query_.frames * width);
+    for (size_t i = 0; i < biased_.size(); i++) biased_[i] += bias_[i % width];
+    query_.log_probs = biased_.data();
+  }
+
+  Query query_;
+  const float* bias_ = nullptr;
+  std::vector<float> biased_;
+  Napi::Promise::Deferred deferred_;
+  Napi::ObjectReference arguments_;
+  beam::Hypotheses found_;
+};
+
+/** searchAside(search, logProbs, frames, hotWords or null, outputBias or null): a promise of the same. */
+Napi::Value SearchAside(const Napi::CallbackInfo& info) {
+  auto aside = std::make_unique<AsideSearch>(info);
+  const Napi::Promise promise = aside->promise();
+  aside->Queue();
+  // From here on it frees itself.
+  aside.release();
+  return promise;
 }
 
 /** Called once in every thread that loads the addon; nothing here belongs to one of them. */
@@ -220,6 +303,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("modelBytes", Napi::Function::New<Guarded<ModelBytes>>(env, "modelBytes"));
   exports.Set("makeSearch", Napi::Function::New<Guarded<MakeSearch>>(env, "makeSearch"));
   exports.Set("search", Napi::Function::New<Guarded<Search>>(env, "search"));
+  exports.Set("searchAside", Napi::Function::New<Guarded<SearchAside>>(env, "searchAside"));
   return exports;
 }
 

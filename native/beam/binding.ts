@@ -10,6 +10,13 @@ export type NativeModel = object & { readonly __nativeModel: never };
 /** A search with its workspace; belongs to the thread that made it. */
 export type NativeSearch = object & { readonly __nativeSearch: never };
 
+/** Texts of the beam, best first; `ends` says where each ends in `tokens`. */
+export interface NativeHypotheses {
+  readonly tokens: Uint8Array;
+  readonly ends: Int32Array;
+  readonly scores: Float64Array;
+}
+
 /** What `addon.cc` exports. */
 export interface NativeBinding {
   findModel(key: string): NativeModel | null;
@@ -38,13 +45,24 @@ export interface NativeBinding {
     },
     logAddTable: Float64Array,
   ): NativeSearch;
-  /** Works on the arrays in place; `ends` says where each text ends in `tokens`. */
+  /** Works on the arrays in place. */
   search(
     search: NativeSearch,
     logProbs: Float32Array,
     frames: number,
     hotWords: HotWords | null,
-  ): { readonly tokens: Uint8Array; readonly ends: Int32Array; readonly scores: Float64Array };
+  ): NativeHypotheses;
+  /**
+   * The same on another thread, with `outputBias` added to each frame. Until it settles the search must not be asked again,
+   * and the arrays must stay as they are.
+   */
+  searchAside(
+    search: NativeSearch,
+    logProbs: Float32Array,
+    frames: number,
+    hotWords: HotWords | null,
+    outputBias: Float32Array | null,
+  ): Promise<NativeHypotheses>;
 }
 
 /** The addon, or why there is none. */

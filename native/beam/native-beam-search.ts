@@ -12,7 +12,7 @@ import {
   type TokenSearch,
   withDefaults,
 } from "../../src/domain/decoding/prefix-beam-search.js";
-import type { NativeBinding, NativeModel, NativeSearch } from "./binding.js";
+import type { NativeBinding, NativeHypotheses, NativeModel, NativeSearch } from "./binding.js";
 
 /**
  * The language model that the process keeps under this key, read from the file if no thread has done so yet. It is freed
@@ -44,6 +44,9 @@ export async function sharedModel(
 export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;
   readonly #search: NativeSearch;
+  /** With a workspace of its own, which is at work while this thread goes on. */
+  readonly #aside: NativeSearch;
+  #asideIsDone: Promise<unknown> = Promise.resolve();
 
   constructor(
     binding: NativeBinding,
@@ -58,13 +61,31 @@ export class NativeBeamSearch implements TokenSearch {
       space: vocabulary.indexOf(" "),
     };
     this.#search = binding.makeSearch(model, search, LOG_ADD_TABLE);
+    this.#aside = binding.makeSearch(model, search, LOG_ADD_TABLE);
   }
 
   search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses {
-    const { tokens, ends, scores } = this.#binding.search(this.#search, logProbs, frames, hotWords);
-    const textOf = (rank: number): Hypothesis => {
-      return { tokens: tokens.subarray(rank === 0 ? 0 : ends[rank - 1], ends[rank]), score: scores[rank]! };
-    };
-    return [textOf(0), ...Array.from(scores.subarray(1), (_, i) => textOf(i + 1))];
+    return hypothesesOf(this.#binding.search(this.#search, logProbs, frames, hotWords));
   }
+
+  /** One at a time, in the order in which they were asked for. */
+  async searchAside(
+    logProbs: Float32Array,
+    frames: number,
+    hotWords: HotWords | null,
+    outputBias: Float32Array | null,
+  ): Promise<Hypotheses> {
+    const found = this.#asideIsDone.then(() =>
+      this.#binding.searchAside(this.#aside, logProbs, frames, hotWords, outputBias),
+    );
+    this.#asideIsDone = found.catch(() => {});
+    return hypothesesOf(await found);
+  }
+}
+
+function hypothesesOf({ tokens, ends, scores }: NativeHypotheses): Hypotheses {
+  const textOf = (rank: number): Hypothesis => {
+    return { tokens: tokens.subarray(rank === 0 ? 0 : ends[rank - 1], ends[rank]), score: scores[rank]! };
+  };
+  return [textOf(0), ...Array.from(scores.subarray(1), (_, i) => textOf(i + 1))];
 }

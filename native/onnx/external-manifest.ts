@@ -64,6 +64,7 @@ export function parseExternalRecognizer(
   for (const name of FILES) if (!(name in files)) throw new Error(`files must name "${name}" for ${family}`);
   const decoding = { ...DECODING_DEFAULTS, ...(manifest["decoding"] as Partial<DecodingParameters>) };
   for (const field of Object.keys(DECODING_DEFAULTS)) requireNumber({ ...decoding }, field);
+  if (decoding.emissionDelaySeconds !== undefined) requireNumber({ ...decoding }, "emissionDelaySeconds");
   const melBins = requireCount(manifest, "melBins");
   const subsampling = family === "zipformer2-ctc" ? FRONT_END_FRAMES : requireCount(manifest, "subsampling");
   if (subsampling % FRONT_END_FRAMES !== 0) {

@@ -62,6 +62,11 @@ export interface DecodingParameters {
   readonly doubt?: SpeechDoubt;
   /** Share of the outputs' priors (file `priors`) that the search takes out; see `outputBias`. */
   readonly priorWeight?: number;
+  /**
+   * How long after it was spoken the full-context head gives a letter out, which words' times are put right by; 0 when
+   * absent. CTC is free to be late: nothing in its training says when.
+   */
+  readonly emissionDelaySeconds?: number;
 }
 
 /** A synthesizer. `flow-matching`: text encoder, condition, solver step, vocoder; `matcha`, `f5`: public weights. */
@@ -224,7 +229,7 @@ function parseManifest(value: unknown): ModelManifest {
     for (const field of ["beamWidth", "languageModelWeight", "characterBonus", "wordBonus"]) {
       requireNumber(decoding, field);
     }
-    for (const field of ["evidencePerCharacter", "priorWeight"]) {
+    for (const field of ["evidencePerCharacter", "priorWeight", "emissionDelaySeconds"]) {
       if (decoding[field] !== undefined) requireNumber(decoding, field);
     }
     if (decoding["doubt"] !== undefined) {

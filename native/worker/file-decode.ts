@@ -5,7 +5,7 @@ import { SpeechError } from "../../src/domain/errors.js";
 import type { Recognizer } from "./load-recognizer.js";
 import type { DecodedPiece, FilePiece, FileTask } from "./protocol.js";
 
-/** Decodes some pieces of a spooled file, one after another; cancelled between two pieces. */
+/** Decodes some pieces of a spooled file: the search of each runs beside the graphs of the next. Cancelled between two pieces. */
 export async function decodePieces(
   task: Extract<FileTask, { type: "decode" }>,
   recognizer: Recognizer,
@@ -16,16 +16,19 @@ export async function decodePieces(
   const file = await open(task.pcmPath, "r");
   try {
     const decoded: DecodedPiece[] = [];
+    let searching: Promise<DecodedPiece> | null = null;
     for (const piece of task.pieces) {
       if (Atomics.load(cancel, 0) !== 0) throw new SpeechError("CANCELLED", "transcription was cancelled");
       const pcm = await readPiece(file, piece);
-      const { text, words } = await recognizer.utterances.decode(pcm, {
+      const begun = await recognizer.utterances.begin(pcm, {
         offsetSeconds: piece.startSample / sampleRateHz,
         speechMean: piece.speechMean,
         hotWords,
       });
-      decoded.push({ text, words });
+      if (searching !== null) decoded.push(await searching);
+      searching = begun.decoded;
     }
+    if (searching !== null) decoded.push(await searching);
     return decoded;
   } finally {
     await file.close();

@@ -125,7 +125,7 @@ export class LiveFinals {
   }
 
   #textOf({ slot, event, startFrame, pass }: Ending): Promise<DecodedUtterance> {
-    if (pass !== null) return pass.run();
+    if (pass !== null) return pass.text();
     // A cut lies in the past, where the encoder's state is gone: the audio itself is decoded, the way files are.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
@@ -143,7 +143,9 @@ export class LiveFinals {
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const endFrame = slot.toSessionFrame(event.endFrame);
     const start = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
-    const end = words.at(-1)?.end ?? (endFrame * frameSamples) / sampleRateHz;
+    // What is cut in the middle of speech ends at the cut: the next one begins there.
+    const lastWord = event.isMidSpeech ? undefined : words.at(-1);
+    const end = lastWord?.end ?? (endFrame * frameSamples) / sampleRateHz;
     // A client that may have seen a partial must see how it ended, be it with nothing.
     const isHeard = text !== "" || (slot.wantsPartials && hasLetters);
     slot.resume = { sample: endFrame * frameSamples, isMidSpeech: event.isMidSpeech };

@@ -1,4 +1,10 @@
-import { copyState, type RecognizerModel, type StepBatch, type StreamState } from "../onnx/recognizer.js";
+import {
+  copyState,
+  type LogProbs,
+  type RecognizerModel,
+  type StepBatch,
+  type StreamState,
+} from "../onnx/recognizer.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import type { LiveSlot } from "./live-slot.js";
 import type { StatePool } from "./state-pool.js";
@@ -30,7 +36,7 @@ export class SecondPass {
   readonly #input: SecondPassInput;
   readonly #runner: SecondPassRunner;
   readonly #state: StreamState;
-  #result: DecodedUtterance | null = null;
+  #result: Promise<DecodedUtterance> | null = null;
   #isOver = false;
 
   constructor(input: SecondPassInput, runner: SecondPassRunner) {
@@ -45,13 +51,19 @@ export class SecondPass {
     return this.#isOver;
   }
 
+  /** Runs the graphs and begins the search, which goes on beside this thread. */
+  async run(): Promise<void> {
+    const { logProbs, frames } = await this.#runner.refine(this.#input, this.#state);
+    this.#result = this.#runner.search(this.#input, logProbs, frames);
+    // Whoever needs the text is told; nobody may need it.
+    this.#result.catch(() => {});
+    this.drop();
+  }
+
   /** The text, be it that it was decoded before. */
-  async run(): Promise<DecodedUtterance> {
-    if (this.#result === null) {
-      this.#result = await this.#runner.decode(this.#input, this.#state);
-      this.drop();
-    }
-    return this.#result;
+  async text(): Promise<DecodedUtterance> {
+    if (this.#result === null) await this.run();
+    return this.#result!;
   }
 
   /** Its text is not needed. May be called twice. */
@@ -92,10 +104,10 @@ export class SecondPassRunner {
     await this.#batch(this.#flushFrames).run();
   }
 
-  async decode(input: SecondPassInput, state: StreamState): Promise<DecodedUtterance> {
-    const { slot, startFrame, endFrame, pcm, replayedFrames, endSample, speechMean } = input;
+  /** Log-probs of the full-context half. */
+  async refine(input: SecondPassInput, state: StreamState): Promise<LogProbs> {
+    const { slot, startFrame, endFrame, pcm, replayedFrames } = input;
     const { encodedSize } = this.#model;
-    const { frameSamples, sampleRateHz } = this.#model.manifest;
     const flush = this.#batch(replayedFrames + this.#flushFrames);
     flush.pcm.fill(0);
     flush.pcm.set(pcm);
@@ -106,8 +118,13 @@ export class SecondPassRunner {
     const encoded = this.#workspace(frames * encodedSize);
     slot.encoded.copy(startFrame, endFrame, encoded);
     encoded.set(flush.encoded.subarray(replayedFrames * encodedSize), heardFrames * encodedSize);
-    const refined = await this.#model.refine(encoded, frames);
-    return this.#utterances.search(refined.logProbs, refined.frames, {
+    return this.#model.refine(encoded, frames);
+  }
+
+  search(input: SecondPassInput, logProbs: Float32Array, frames: number): Promise<DecodedUtterance> {
+    const { slot, startFrame, endSample, speechMean } = input;
+    const { frameSamples, sampleRateHz } = this.#model.manifest;
+    return this.#utterances.search(logProbs, frames, {
       offsetSeconds: (startFrame * frameSamples) / sampleRateHz,
       endSeconds: endSample / sampleRateHz,
       speechMean,

@@ -9,18 +9,26 @@ export interface DecodedUtterance {
   readonly words: readonly ScoredWord[];
 }
 
+export interface UtteranceOptions {
+  readonly offsetSeconds: number;
+  readonly speechMean: number;
+  readonly hotWords: HotWords | null;
+}
+
 /**
- * The second pass, the same for live finals and files: full context, then a beam search with the language model.
- * One at a time: the search keeps its workspace between calls.
+ * The second pass, the same for live finals and files: full context, then a beam search with the language model. The
+ * search runs beside this thread, which may begin another utterance meanwhile.
  */
 export class UtteranceDecoder {
   readonly #model: RecognizerModel;
   readonly #decoder: BeamDecoder;
+  readonly #emissionDelaySeconds: number;
 
   /** @param outputBias see `BeamDecoderOptions` */
   constructor(model: RecognizerModel, search: TokenSearch, outputBias: Float32Array | null = null) {
-    const { evidencePerCharacter, doubt } = model.manifest.decoding;
+    const { evidencePerCharacter, doubt, emissionDelaySeconds = 0 } = model.manifest.decoding;
     this.#model = model;
+    this.#emissionDelaySeconds = emissionDelaySeconds;
     this.#decoder = new BeamDecoder(model.vocabulary, search, { evidencePerCharacter, doubt, outputBias });
   }
 
@@ -28,44 +36,52 @@ export class UtteranceDecoder {
    * @param pcm mono, -1 to 1, at the model's rate
    * @param options time of its first sample, added to the words' times; mean probability of speech; `hotWords` as compiled
    */
-  async decode(
+  async decode(pcm: Float32Array, options: UtteranceOptions): Promise<DecodedUtterance> {
+    const { decoded } = await this.begin(pcm, options);
+    return decoded;
+  }
+
+  /** As `decode`; settles when the graphs have run, and the search that then begins goes on beside this thread. */
+  async begin(
     pcm: Float32Array,
-    options: {
-      readonly offsetSeconds: number;
-      readonly speechMean: number;
-      readonly hotWords: HotWords | null;
-    },
-  ): Promise<DecodedUtterance> {
+    options: UtteranceOptions,
+  ): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
     const endSeconds = options.offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
-    return this.search(logProbs, frames, { ...options, endSeconds });
+    const decoded = this.search(logProbs, frames, { ...options, endSeconds });
+    // Whoever awaits it is told; nobody may.
+    decoded.catch(() => {});
+    return { decoded };
   }
 
   /**
    * The search alone, over log-probs of the full-context head.
    *
-   * @param logProbs `[frames, vocabulary]`, natural log
-   * @param options times of the first frame, and of the end of the audio, in the session or file; the others as in `decode`
+   * @param logProbs `[frames, vocabulary]`, natural log; must stay as they are until it settles
+   * @param options the end of the audio in the session or file; the others as in `decode`
    */
-  search(
+  async search(
     logProbs: Float32Array,
     frames: number,
-    options: {
-      readonly offsetSeconds: number;
-      readonly endSeconds: number;
-      readonly speechMean: number;
-      readonly hotWords: HotWords | null;
-    },
-  ): DecodedUtterance {
+    options: UtteranceOptions & { readonly endSeconds: number },
+  ): Promise<DecodedUtterance> {
     const { offsetSeconds, endSeconds, speechMean, hotWords } = options;
     const { sampleRateHz } = this.#model.manifest;
-    const timing = { frameSeconds: this.#model.outputFrameSamples / sampleRateHz, offsetSeconds };
-    const { text, words } = this.#decoder.decode(logProbs, frames, { timing, speechMean, hotWords });
-    // Letters that come out in the silence of the flush were spoken at the end of the audio.
-    return { text, words: words.map((timed) => endedBy(timed, endSeconds)) };
+    const timing = {
+      frameSeconds: this.#model.outputFrameSamples / sampleRateHz,
+      offsetSeconds: offsetSeconds - this.#emissionDelaySeconds,
+    };
+    const { text, words } = await this.#decoder.decodeAside(logProbs, frames, {
+      timing,
+      speechMean,
+      hotWords,
+    });
+    // Nothing is spoken before the audio begins, and what comes out in the silence of the flush was spoken at its end.
+    return { text, words: words.map((timed) => within(timed, offsetSeconds, endSeconds)) };
   }
 }
 
-function endedBy(word: ScoredWord, lastSecond: number): ScoredWord {
-  return { ...word, start: Math.min(word.start, lastSecond), end: Math.min(word.end, lastSecond) };
+function within(word: ScoredWord, firstSecond: number, lastSecond: number): ScoredWord {
+  const clamped = (second: number) => Math.min(Math.max(second, firstSecond), lastSecond);
+  return { ...word, start: clamped(word.start), end: clamped(word.end) };
 }

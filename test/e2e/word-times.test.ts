@@ -13,6 +13,8 @@ const SENTENCES = [
 const RATE_HZ = 24_000;
 /** Two frames of the recogniser: it cannot say it much better. Measured: 23 ms over 40 sentences. */
 const MAX_MEAN_START_DIFFERENCE = 0.08;
+/** The same for what the recogniser itself tells; without `emissionDelaySeconds` it is 0.2 s late. */
+const MAX_LATENESS = 0.08;
 /** Half of the speech's mean level: a word may hold silence where its stops are closed, but is no silence. */
 const MIN_RELATIVE_LEVEL = 0.5;
 
@@ -46,6 +48,7 @@ test("words are told in order, inside the audio, where there is sound, and when 
     }
   }
   const lateness = recognizerLateness(spoken);
+  assert.ok(Math.abs(lateness) < MAX_LATENESS, `words of a transcript are ${lateness} s late`);
   const differences = spoken.flatMap(({ heard }) =>
     heard.map(({ startDifference }) => Math.abs(startDifference + lateness)),
   );

@@ -1,6 +1,6 @@
 import { CtcAligner } from "./ctc-alignment.js";
 import type { HotWords } from "./hot-words.js";
-import type { TokenSearch } from "./prefix-beam-search.js";
+import type { Hypotheses, TokenSearch } from "./prefix-beam-search.js";
 import { wordConfidences } from "./word-confidence.js";
 import { DEFAULT_TIMING, type FrameTiming, type ScoredWord, textOf, timedWords } from "./words.js";
 
@@ -62,8 +62,33 @@ export class BeamDecoder {
 
   /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
   decode(logProbs: Float32Array, frames: number, options: DecodeOptions = {}): BeamDecoding {
-    const { timing = DEFAULT_TIMING, hotWords = null, speechMean = 1 } = options;
-    const hypotheses = this.#search.search(this.#scoresOf(logProbs, frames), frames, hotWords);
+    const scores = this.#scoresOf(logProbs, frames);
+    const hypotheses = this.#search.search(scores, frames, options.hotWords ?? null);
+    return this.#decodingOf(hypotheses, logProbs, frames, options);
+  }
+
+  /**
+   * The same, with the search on another thread where there is one. May be asked again before it settles.
+   *
+   * @param logProbs must stay as they are until then
+   */
+  async decodeAside(
+    logProbs: Float32Array,
+    frames: number,
+    options: DecodeOptions = {},
+  ): Promise<BeamDecoding> {
+    if (this.#search.searchAside === undefined) return this.decode(logProbs, frames, options);
+    const { hotWords = null } = options;
+    const hypotheses = await this.#search.searchAside(logProbs, frames, hotWords, this.#outputBias);
+    return this.#decodingOf(hypotheses, logProbs, frames, options);
+  }
+
+  #decodingOf(
+    hypotheses: Hypotheses,
+    logProbs: Float32Array,
+    frames: number,
+    { timing = DEFAULT_TIMING, speechMean = 1 }: DecodeOptions,
+  ): BeamDecoding {
     const [{ tokens, score }] = hypotheses;
     const aligned = this.#aligner.align(logProbs, frames, tokens);
     if (tokens.length > 0 && aligned.evidence < tokens.length * this.#evidenceNeeded(speechMean)) {

@@ -61,6 +61,18 @@ export type Hypotheses = readonly [Hypothesis, ...Hypothesis[]];
 export interface TokenSearch {
   /** @param logProbs `[frames, vocabulary]`, natural log; may be longer than `frames` rows */
   search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses;
+  /**
+   * The same on another thread, for searches that have one. May be asked again before it settles; the log-probs must stay
+   * as they are until then.
+   *
+   * @param outputBias added to the log-probs of every frame, `[vocabulary]`
+   */
+  searchAside?(
+    logProbs: Float32Array,
+    frames: number,
+    hotWords: HotWords | null,
+    outputBias: Float32Array | null,
+  ): Promise<Hypotheses>;
 }
 
 /**

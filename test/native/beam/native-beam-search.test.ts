@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
-import { loadBinding, type NativeModel } from "../../../native/beam/binding.js";
+import { loadBinding, type NativeModel, type NativeSearch } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
 import { HotWords } from "../../../src/domain/decoding/hot-words.js";
 import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
@@ -159,22 +159,61 @@ test("a model file that is damaged is refused or still harmless", { skip }, asyn
   );
 });
 
-test("wrong arguments are errors, not crashes", { skip }, async () => {
-  const search = binding!.makeSearch(
-    null,
-    {
-      ...{
-        vocabularySize: 3,
-        space: 1,
-        beamWidth: 2,
-        languageModelWeight: 1,
-        characterBonus: 0,
-        wordBonus: 0,
+test("searches aside find the same, several at once and with a bias of the outputs", { skip }, async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      modelFiles,
+      fc.array(audio, { minLength: 1, maxLength: 6 }),
+      fc.option(fc.array(fc.float({ min: -2, max: 2, noNaN: true }), { minLength: WIDTH, maxLength: WIDTH })),
+      async (parts, utterances, bias) => {
+        const { native } = await searchesOf(fileOf(parts), {
+          ...{ beamWidth: 8, languageModelWeight: 0.7, characterBonus: 0.5, wordBonus: 0.3 },
+        });
+        const outputBias = bias === null ? null : Float32Array.from(bias);
+        const heard = utterances.map(possible);
+        const aside = heard.map((logProbs) =>
+          native.searchAside(logProbs, logProbs.length / WIDTH, null, outputBias),
+        );
+        // While those are at work.
+        const here = heard.map((logProbs) => {
+          const biased = logProbs.map((logProb, i) => logProb + (outputBias?.[i % WIDTH] ?? 0));
+          return plain(native.search(biased, logProbs.length / WIDTH, null));
+        });
+        assert.deepEqual((await Promise.all(aside)).map(plain), here);
       },
-      ...{ candidatesPerFrame: 2, candidateFloor: -9, beamMargin: 9 },
-    },
-    new Float64Array(4096),
+    ),
+    { numRuns: 100 },
   );
+});
+
+test("a search aside that fails holds up none behind it", { skip }, async () => {
+  const { native } = await searchesOf(null, {
+    beamWidth: 4,
+    languageModelWeight: 0,
+    characterBonus: 0,
+    wordBonus: 0,
+  });
+  const logProbs = new Float32Array(2 * WIDTH).fill(-1);
+  const failed = native.searchAside(logProbs, 3, null, null);
+  const wrongBias = native.searchAside(logProbs, 2, null, new Float32Array(WIDTH + 1));
+  const found = native.searchAside(logProbs, 2, null, null);
+  await assert.rejects(failed, /logProbs must hold all frames/);
+  await assert.rejects(wrongBias, /outputBias must fit/);
+  assert.deepEqual(plain(await found), plain(native.search(logProbs, 2, null)));
+});
+
+test("a search at work is not asked again", { skip }, async () => {
+  const search = smallSearch();
+  const logProbs = new Float32Array(3 * 2_000).fill(-1);
+  const atWork = binding!.searchAside(search, logProbs, 2_000, null, null);
+  assert.throws(() => binding!.search(search, logProbs, 1, null), /at work/);
+  assert.throws(() => binding!.searchAside(search, logProbs, 1, null, null), /at work/);
+  await atWork;
+  assert.ok(binding!.search(search, logProbs, 1, null).scores.length > 0);
+});
+
+test("wrong arguments are errors, not crashes", { skip }, async () => {
+  const search = smallSearch();
   const addon = binding as unknown as Record<string, (...values: unknown[]) => unknown>;
   const hotWords = HotWords.compile([{ text: "а", characterScore: 1 }], VOCABULARY)!;
   const calls: readonly [string, readonly unknown[]][] = [
@@ -194,6 +233,10 @@ test("wrong arguments are errors, not crashes", { skip }, async () => {
       [search, new Float32Array(3), 1, { ...arraysOf(hotWords), arcTargets: new Int32Array([1, 9]) }],
     ],
     ["search", [search, new Float32Array(3), 1, { ...arraysOf(hotWords), startState: 3 }]],
+    ["searchAside", []],
+    ["searchAside", [search, new Float32Array(3), 2, null, null]],
+    ["searchAside", [search, new Float32Array(3), 1, {}, null]],
+    ["searchAside", [search, new Float32Array(3), 1, null, new Float64Array(3)]],
     ["makeSearch", [search, {}, new Float64Array(4096)]],
     ["makeSearch", [null, {}, new Float64Array(4096)]],
     ["readModel", ["key", new Uint8Array(8), 5, 1, 1, 1]],
@@ -214,6 +257,24 @@ test("without the addon the reason is told", () => {
   assert.equal(none, null);
   assert.match(missing ?? "", /nonexistent/);
 });
+
+function smallSearch(): NativeSearch {
+  return binding!.makeSearch(
+    null,
+    {
+      ...{
+        vocabularySize: 3,
+        space: 1,
+        beamWidth: 2,
+        languageModelWeight: 1,
+        characterBonus: 0,
+        wordBonus: 0,
+      },
+      ...{ candidatesPerFrame: 2, candidateFloor: -9, beamMargin: 9 },
+    },
+    new Float64Array(4096),
+  );
+}
 
 async function searchesOf(
   file: Uint8Array | null,
