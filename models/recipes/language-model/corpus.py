@@ -58,17 +58,24 @@ def dev_sentences():
         return [tuple(line.rstrip("\n").split("\t")) for line in f]
 
 
-def training_labels(report=print):
-    """Deduplicated labels to train on: {name: [label, ...]}; reports how many lines each rule removed."""
+def training_labels(further=None, report=print):
+    """
+    Deduplicated labels to train on: {name: [label, ...]}; reports how many lines each rule removed. `further` are Russian
+    lines of other origin, {name: [line, ...]}, under the same rules.
+    """
     barred = set(recognizer_text.heldout_keys()) | {recognizer_text.key(s) for _, s in dev_sentences()}
     long_barred = [k for k in barred if len(k) >= CONTAINED_LETTERS]
     joined_barred = "\n".join(long_barred)
+    # What is contained in a barred sentence begins with one of its runs of letters; few lines do.
+    beginnings = {k[i:i + CONTAINED_LETTERS] for k in long_barred for i in range(len(k) - CONTAINED_LETTERS + 1)}
+    further = further or {}
     out, seen = {}, set()
-    for name, file in FILES.items():
+    for name in [*FILES, *further]:
         kept, dropped = [], {"empty": 0, "duplicate": 0, "held-out": 0, "overlap": 0}
         candidates = []
-        for line in lines(file):
-            spelled = recognizer_text.spell_digits(line, "ru" if name == "ru" else "kk")
+        is_russian = name == "ru" or name in further
+        for line in further[name] if name in further else lines(FILES[name]):
+            spelled = recognizer_text.spell_digits(line, "ru" if is_russian else "kk")
             k = recognizer_text.key(spelled)
             if len(k) < 2:
                 dropped["empty"] += 1
@@ -76,7 +83,7 @@ def training_labels(report=print):
                 dropped["held-out"] += 1
             elif k in seen:
                 dropped["duplicate"] += 1
-            elif len(k) >= CONTAINED_LETTERS and k in joined_barred:
+            elif k[:CONTAINED_LETTERS] in beginnings and k in joined_barred:
                 dropped["overlap"] += 1
             else:
                 seen.add(k)

@@ -3,23 +3,26 @@
     python3 models/recipes/language-model/train.py        about two minutes on one core, 2.5 GB of memory
 
 Interpolated modified Kneser-Ney of order 9 over Kazakh, Russian and mixed sentences at once, pruned by weighted
-difference; plus the list of words seen at least twice and of the word forms of hunspell-ru. Held-out and development sentences never enter (`corpus.py`
-stops the run otherwise). File layout: README.md.
+difference; plus the list of words seen at least twice and of the word forms of hunspell-ru. `--sources aphorisms,tales` adds the text
+of `debian_text.py`. Held-out and development sentences never enter (`corpus.py` stops the run otherwise). File layout: README.md.
 """
 import argparse
 import gzip
 import json
 import os
+import re
 import struct
 import subprocess
 
 import numpy as np
 
 import corpus
+import debian_text
 import ngrams
 
 OUT = os.path.join(corpus.HERE, "..", "..", "svc-kk-ru-v2", "lm.bin")
 VERSION = 1
+PLAIN_WORD = re.compile("[%s]+" % corpus.recognizer_text.CYRILLIC)
 LONGEST_WORD = 40  # letters; longer ones of the dictionary are compounds nobody says
 
 
@@ -29,19 +32,26 @@ def encode(labels):
     return np.array([0] + [i for s in labels for i in [table[c] for c in s] + [0]], np.uint8)
 
 
-def word_hash(word):
-    """FNV-1a over symbol indices, 32 bits; the decoder keeps it up letter by letter."""
-    h = 2166136261
-    for c in word:
-        h = ((h ^ corpus.VOCABULARY.index(c)) * 16777619) & 0xFFFFFFFF
-    return h
+def word_hashes(words):
+    """FNV-1a over the symbol indices of each word, 32 bits; the decoder keeps it up letter by letter."""
+    lengths = np.array([len(w) for w in words])
+    ends = np.cumsum(lengths)
+    table = np.zeros(0x500, np.uint32)
+    for symbol, output in enumerate(corpus.VOCABULARY[1:], 1):
+        table[ord(output)] = symbol
+    symbols = table[np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)]
+    hashes = np.full(len(words), 2166136261, np.uint32)
+    for i in range(lengths.max()):
+        longer = lengths > i
+        hashes[longer] = (hashes[longer] ^ symbols[(ends - lengths + i)[longer]]) * np.uint32(16777619)
+    return hashes
 
 
 def dictionary():
     """Word forms of hunspell-ru, as the recogniser would write them, with ё and with е for it."""
     files = ["/usr/share/hunspell/ru_RU.dic", "/usr/share/hunspell/ru_RU.aff"]
     forms = subprocess.run(["unmunch", *files], capture_output=True, check=True).stdout.decode("utf-8", "ignore")
-    words = {corpus.label(form.lower()) for form in forms.split("\n")} - {""}
+    words = {f if PLAIN_WORD.fullmatch(f) else corpus.label(f) for f in set(forms.lower().split("\n"))} - {""}
     return words | {word.replace("ё", "е") for word in words}
 
 
@@ -53,12 +63,13 @@ def lexicon(labels, at_least):
         for w in s.split():
             counts[w] = counts.get(w, 0) + 1
     total = sum(counts.values())
-    table = {word_hash(w): np.log(1 / total) for w in dictionary() if len(w) < LONGEST_WORD}
-    table.update({word_hash(w): np.log(n / total) for w, n in counts.items() if n >= at_least})
+    known = {w: 1 for w in dictionary() if len(w) < LONGEST_WORD}
+    known.update({w: n for w, n in counts.items() if n >= at_least})
+    hashes, first = np.unique(word_hashes(list(known)), return_index=True)
+    logp = np.log(np.array(list(known.values()))[first] / total)
     print("words: %d, %d distinct in the text, %.2f %% of its running words are seen often enough" % (
-        len(table), len(counts), 100 * sum(n for n in counts.values() if n >= at_least) / total))
-    hashes = np.array(sorted(table), np.uint32)
-    return hashes, np.array([table[h] for h in hashes.tolist()])
+        len(hashes), len(counts), 100 * sum(n for n in counts.values() if n >= at_least) / total))
+    return hashes, logp
 
 
 def quantise(values, low, high):
@@ -115,9 +126,11 @@ def main():
     options.add_argument("--order", type=int, default=9)
     options.add_argument("--threshold", type=float, default=1.5, help="pruning, nats over the training text")
     options.add_argument("--word-count", type=int, default=2, help="a word is known from this many occurrences on")
+    options.add_argument("--sources", default="", help="further text, names of debian_text.py with commas between")
     options.add_argument("--out", default=OUT)
     args = options.parse_args()
-    labels = [s for group in corpus.training_labels().values() for s in group]
+    further = {name: debian_text.lines(name) for name in args.sources.split(",") if name}
+    labels = [s for group in corpus.training_labels(further).values() for s in group]
     symbols = encode(labels)
     levels = ngrams.count(symbols, args.order, continuation=True)
     ngrams.smooth(levels, len(corpus.VOCABULARY))
