@@ -8,10 +8,11 @@ import { MODELS } from "./paths.js";
 import { evaluateRecognition, type RecognitionReport, recognitionTable } from "./recognition.js";
 import { evaluateSchedules, scheduleTable } from "./schedules.js";
 import { evaluateSynthesis, type SynthesisReport, synthesisTable } from "./synthesis.js";
+import { evaluateVad, vadTable } from "./vad.js";
 import { addVersion, type EvaluatedPackage, versionsTable, weightsOf } from "./versions.js";
 import { evaluateWordTimes, wordTimesTable } from "./word-times.js";
 
-const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [--sets kk-unseen,human] [--limit 20]
+const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [vad] [--sets kk-unseen,human] [--limit 20]
 
 Scores the models and prints Markdown tables; all parts but schedules, word-times and loudness when none is named. schedules compares
 ways of taking few solver steps and is only printed. word-times compares the word times of 40 spoken sentences with what the
@@ -19,13 +20,15 @@ recogniser hears, through the whole service, and goes into bench/results/word-ti
 into bench/results/loudness.json; with --calibrate it fits the package's loudness.json instead, which is to be sealed then. Sound is generated on the first run (needs
 espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
+vad scores voice activity weights of one's own (--vad silero_vad.onnx) on recordings of people, pauses and noise, and is only printed.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
   --limit          utterances per set or voice; a quick look takes 10
   --nfe            solver steps to speak with, 16
   --speeds         speeds to speak at, 0.5,0.8,1,1.25,2
+  --vad            a Silero VAD graph, version 5 or 6
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
-const PARTS = ["recognition", "nonspeech", "synthesis", "schedules", "word-times", "loudness"];
+const PARTS = ["recognition", "nonspeech", "synthesis", "schedules", "word-times", "loudness", "vad"];
 /** Between two such lines stand a card's tables. */
 const cardPlace = (name: string) => new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*(<!-- /${name} -->)`);
 
@@ -38,6 +41,7 @@ const { values, positionals } = parseArgs({
     limit: { type: "string" },
     nfe: { type: "string", default: "16" },
     speeds: { type: "string", default: "0.5,0.8,1,1.25,2" },
+    vad: { type: "string" },
     calibrate: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -79,6 +83,10 @@ async function evaluate(): Promise<void> {
   if (positionals.includes("loudness")) {
     const { synthesizer: modelId, calibrate } = values;
     console.log(loudnessTable(await evaluateLoudness({ modelId, limit, calibrate })));
+  }
+  if (positionals.includes("vad")) {
+    if (values.vad === undefined) throw new Error("Cannot evaluate: vad needs --vad FILE");
+    console.log(vadTable(await evaluateVad(values.vad)));
   }
   if (positionals.includes("word-times")) console.log(wordTimesTable(await evaluateWordTimes(limit)));
 }
