@@ -159,6 +159,26 @@ def set_statistics(norm, y):
     norm.running_var.copy_(y.var(0))
 
 
+def blend(model, path, share):
+    """Folded copy of a model of the shipped size whose weights lie `share` of the way from a shipped graph's to its own: what it has
+    learned from one kind of sound costs less of what the shipped ones know of others (Wortsman et al., "Robust
+    fine-tuning of zero-shot models", 2022)."""
+    blocks, norm, (head, head_bias) = shipped(path)
+    m = model.folded()
+    if m.config != dict(channels=E.WIDTH, centred=SHIPPED):
+        raise ValueError("only a model of the shipped size can be blended, not %s" % m.config)
+    mix = lambda mine, theirs: theirs + share * (mine - theirs)
+    tensor = lambda array: torch.from_numpy(array.copy())
+    with torch.no_grad():
+        for block, (matrix, bias) in zip(m.centred, blocks):
+            block.linear.weight.copy_(mix(block.linear.weight, tensor(matrix.T)))
+            block.linear.bias.copy_(mix(block.linear.bias, tensor(bias)))
+        m.full_norm = tuple(mix(mine, tensor(theirs)) for mine, theirs in zip(m.full_norm, norm))
+        m.full_head.weight.copy_(mix(m.full_head.weight, tensor(head.T)))
+        m.full_head.bias.copy_(mix(m.full_head.bias, tensor(head_bias)))
+    return m.eval()
+
+
 # ---------------------------------------------------------------- data
 
 
@@ -320,7 +340,7 @@ def run(a):
             norm = nn.utils.clip_grad_norm_(model.parameters(), 3.0)
             if torch.isfinite(norm):
                 opt.step()
-            keep = min(a.average, step / (step + 50.0))
+            keep = min(a.average, (step + 1) / (step + 5))
             with torch.no_grad():
                 for k, v in model.state_dict().items():
                     if v.dtype.is_floating_point:
@@ -381,7 +401,7 @@ def write_graph(model, path):
     axes = {name: {0: "batch", 1: "frames"} for name in ("encoded", "mask", "log_probs")}
     with torch.no_grad(), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(Full(model.folded()).eval(), (torch.zeros(2, 5, E.WIDTH), torch.ones(2, 5)), path + ".part",
+        torch.onnx.export(Full(model).eval(), (torch.zeros(2, 5, E.WIDTH), torch.ones(2, 5)), path + ".part",
                           opset_version=17, input_names=["encoded", "mask"], output_names=["log_probs"], dynamic_axes=axes,
                           do_constant_folding=True)
     os.rename(path + ".part", path)
@@ -409,6 +429,9 @@ def main():
     x = commands.add_parser("export")
     x.add_argument("--checkpoint", required=True)
     x.add_argument("--out", required=True)
+    x.add_argument("--blend", type=float, default=1, help="share of the way from the weights of --init to the trained ones")
+    x.add_argument("--init", default=os.path.join(E.MODEL, "full.onnx"), help="int8 graph that the run began with")
+    x.add_argument("--score", action="store_true", help="print greedy error rates of the development sentences")
     a = p.parse_args()
     if a.command == "train":
         run(a)
@@ -416,6 +439,9 @@ def main():
         torch.set_num_threads(1)
         os.makedirs(a.out, exist_ok=True)
         model = load(a.checkpoint)[0]
+        model = model.folded() if a.blend == 1 else blend(model, a.init, a.blend)
+        if a.score:
+            print(json.dumps(score(model, E.dev_set())))
         write_graph(model, os.path.join(a.out, "fp32.onnx"))
         write_check(model, a.out)
 
