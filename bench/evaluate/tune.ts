@@ -10,12 +10,12 @@ import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { readIndex, selectItems } from "./sets.js";
 
-const HELP = `npm run build && node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 300] [--beam 64] [--write]
+const HELP = `npm run build && node dist/bench/evaluate/tune.js [--model svc-kk-ru-v2] [--limit 300] [--beam 64] [--rounds 3] [--write]
 
 Looks for the decoder's weights on the development sentences, which are neither in the evaluation set nor in the language
 model. The last line goes into the manifest's "decoding". The recogniser may have heard some of the sentences in training, so
 the error rates are not results. How often the full-context head writes each output in these sentences are its priors; --write
-saves them to the package's priors.json.`;
+saves them to the package's priors.json. --rounds 0 scores the weights that it would start from and looks for none.`;
 
 /** The weights that are looked for, and the width of the beam, which is given. */
 interface TunedOptions extends BeamSearchOptions {
@@ -44,6 +44,7 @@ const { values } = parseArgs({
     model: { type: "string", default: "svc-kk-ru-v2" },
     limit: { type: "string", default: "300" },
     beam: { type: "string", default: String(START.beamWidth) },
+    rounds: { type: "string", default: "3" },
     write: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
@@ -64,7 +65,7 @@ async function tune(modelId: string, limit: number, start: TunedOptions): Promis
   const score = (options: TunedOptions) => scoreOf(recognizer, heard, priors, options);
   let best = start;
   let bestError = score(best);
-  for (let round = 0; round < 3; round++) {
+  for (let round = 0; round < Number(values.rounds); round++) {
     const before = best;
     for (const option of Object.keys(GRID) as TunedOption[]) {
       for (const value of GRID[option]) {
@@ -76,6 +77,7 @@ async function tune(modelId: string, limit: number, start: TunedOptions): Promis
     }
     if (best === before) break;
   }
+  if (Number(values.rounds) === 0) return;
   for (const beamWidth of [8, 16, 32, 64, 128]) score({ ...best, beamWidth });
   console.log(JSON.stringify(best));
 }

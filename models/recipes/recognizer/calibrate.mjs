@@ -1,6 +1,6 @@
 // Ranges of the products' inputs over the development speech, for quantize.py:
 //   node calibrate.mjs FOLDER EVERY_NTH ROOT
-// FOLDER has the probes and gets stream.json and full.json; ROOT has onnxruntime-node in node_modules; the audio is that of
+// FOLDER has the probes, or the shipped stream.onnx where only full.onnx is new, and gets stream.json and full.json; ROOT has onnxruntime-node in node_modules; the audio is that of
 // .cache/dev. A range holds all but a hundred-thousandth of the values on each side.
 import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -17,7 +17,6 @@ const KEPT = 400_000;
 
 const stream = await ort.InferenceSession.create(join(folder, "stream.onnx"), { intraOpNumThreads: 1 });
 const full = await ort.InferenceSession.create(join(folder, "full.onnx"), { intraOpNumThreads: 1 });
-const stateSize = stream.inputMetadata.find(({ name }) => name === "state").shape[1];
 const samples = { stream: new Map(), full: new Map() };
 
 function keep(into, outputs) {
@@ -31,6 +30,17 @@ function keep(into, outputs) {
   }
 }
 
+/** Zeros, as at the beginning of a stream. */
+function states() {
+  const feeds = {};
+  for (const { name, type, shape } of stream.inputMetadata) {
+    if (name === "pcm") continue;
+    const Values = type === "uint8" ? Uint8Array : Float32Array;
+    feeds[name] = new ort.Tensor(type, new Values(shape[1]), [1, shape[1]]);
+  }
+  return feeds;
+}
+
 const lines = readFileSync(join(DEV, "index.jsonl"), "utf8").trim().split("\n");
 for (let i = 0; i < lines.length; i += Number(every)) {
   const wav = readFileSync(join(DEV, JSON.parse(lines[i]).file));
@@ -39,7 +49,7 @@ for (let i = 0; i < lines.length; i += Number(every)) {
   for (let k = 0; k < (wav.length - 44) >> 1 && k < pcm.length; k++) pcm[k] = wav.readInt16LE(44 + 2 * k) / 32_768;
   const heard = await stream.run({
     pcm: new ort.Tensor("float32", pcm, [1, pcm.length]),
-    state: new ort.Tensor("float32", new Float32Array(stateSize), [1, stateSize]),
+    ...states(),
   });
   keep(samples.stream, heard);
   const mask = new ort.Tensor("float32", new Float32Array(frames).fill(1), [1, frames]);

@@ -9,6 +9,9 @@ A shard (`.npz`, uncompressed): mel uint8 (frames, 80) at 100 Hz; clip_start int
 multiple of 4 frames; token uint8 and token_start (clips + 1); speech uint8 (frames); seg_clip, seg_frame, seg_token:
 first frame and first token of every sentence inside its clip; kind uint8 (clips): 0 kk, 1 ru, 2 mixed, 3 speechless,
 4 human, 5 Russian of `concatenative.py`.
+
+With `--encoded` it has `encoded` int16 (frames, 384) at 25 Hz in place of `mel`, see `encoded.py`, and clip_start counts
+those frames; every clip has 8 frames more, of digital silence.
 """
 import argparse
 import csv
@@ -23,6 +26,7 @@ import soundfile
 from scipy import signal
 
 import augment as A
+import encoded as E
 import speakers
 import text
 
@@ -174,11 +178,12 @@ def speechless(rng, n):
     return np.clip(x, -1, 1)
 
 
-def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037):
+def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1):
     """One clip: (samples, label, speech frames at 100 Hz, [(first frame, first token)], kind).
 
     noisy: 0 nearly clean, 1 full augmentation. pool: recent speech for babble. mix: shares of kk, ru, mixed clips.
-    recorded: shares of human and concatenative clips. silent: share of speechless ones.
+    recorded: shares of human and concatenative clips. silent: share of speechless ones. coded: share of noisy clips that go
+    through a codec, which takes as long as making ten.
     """
     r = rng.random()
     if r < silent:
@@ -242,7 +247,7 @@ def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037):
         x = x + A.coloured(rng, len(x), rng.uniform(0, 1.5)) * np.sqrt(power) * A.db(-rng.uniform(38, 60))
     if rng.random() < (0.14 if strong else 0.05):
         x = A.telephone(x)
-    elif strong and rng.random() < 0.1:
+    elif strong and rng.random() < coded:
         x = A.codec(rng, x)
     x = x * (A.db(rng.uniform(-26, -0.5)) / (np.abs(x).max() + 1e-9))
     if rng.random() < 0.04:
@@ -257,18 +262,19 @@ def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037):
     return np.pad(x, (0, length - end)).astype(np.float32), label, speech, segments, kind
 
 
-def make_shard(path, seed, hours, noisy, mix, recorded, silent):
+def make_shard(path, seed, hours, noisy, mix, recorded, silent, coded, encoded):
     rng = np.random.default_rng(seed)
     variants, _unseen = speakers.variants()
-    mels, tokens, speech, seg, kinds = [], [], [], [], []
+    encoder = E.Encoder() if encoded else None
+    features, tokens, speech, seg, kinds = [], [], [], [], []
     clip_start, token_start, pool, total = [0], [0], [], 0
-    while total < hours * 360000:
-        c = clip(rng, variants, noisy, pool, mix, recorded, silent)
+    while total < hours * (90000 if encoded else 360000):
+        c = clip(rng, variants, noisy, pool, mix, recorded, silent, coded)
         if c is None:
             continue
         x, label, sp, segments, kind = c
-        m = A.to_bytes(A.log_mel(x))
-        mels.append(m)
+        m = encoder(x) if encoded else A.to_bytes(A.log_mel(x))
+        features.append(m)
         speech.append(sp.astype(np.uint8))
         tokens += text.encode(label)
         seg += [(len(kinds), f, t) for f, t in segments]
@@ -278,9 +284,9 @@ def make_shard(path, seed, hours, noisy, mix, recorded, silent):
         token_start.append(len(tokens))
     seg = np.array(seg, np.int32)
     with open(path + ".part", "wb") as f:
-        np.savez(f, mel=np.concatenate(mels), clip_start=np.array(clip_start), token=np.array(tokens, np.uint8),
-                 token_start=np.array(token_start), speech=np.concatenate(speech), seg_clip=seg[:, 0],
-                 seg_frame=seg[:, 1], seg_token=seg[:, 2], kind=np.array(kinds, np.uint8))
+        np.savez(f, **{"encoded" if encoded else "mel": np.concatenate(features)}, clip_start=np.array(clip_start),
+                 token=np.array(tokens, np.uint8), token_start=np.array(token_start), speech=np.concatenate(speech),
+                 seg_clip=seg[:, 0], seg_frame=seg[:, 1], seg_token=seg[:, 2], kind=np.array(kinds, np.uint8))
     os.rename(path + ".part", path)
 
 
@@ -292,6 +298,8 @@ def main():
     p.add_argument("--mix", type=float, nargs=3, default=[0.45, 0.40, 0.15], help="shares of kk, ru, mixed clips")
     p.add_argument("--recorded", type=float, nargs=2, default=[0.033, 0.0], help="shares of human and concatenative clips")
     p.add_argument("--silent", type=float, default=0.037, help="share of speechless clips")
+    p.add_argument("--coded", type=float, default=0.1, help="share of noisy clips that go through a codec")
+    p.add_argument("--encoded", action="store_true", help="keep the streaming graph's output instead of the log-mel")
     p.add_argument("--drawn", type=int, default=0, help="voice variants with random formants, beside espeak-ng's own")
     p.add_argument("--shard-hours", type=float, default=0.5)
     p.add_argument("--workers", type=int, default=1)
@@ -324,7 +332,7 @@ def main():
             seed = a.seed * 1000003 + i * 101 + tries
             proc = multiprocessing.get_context("fork").Process(target=make_shard,
                                                                args=(path, seed, a.shard_hours, noisy, a.mix, a.recorded,
-                                                                     a.silent))
+                                                                     a.silent, a.coded, a.encoded))
             proc.start()
             running.append((proc, time.time(), i, tries))
         time.sleep(0.2)
