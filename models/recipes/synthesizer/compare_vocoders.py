@@ -1,4 +1,4 @@
-"""Compares vocoder designs trained for equally long: `compare_vocoders.py --runtime DIR [--minutes 10] [--pictures DIR]`.
+"""Compares vocoder designs trained for equally long: `compare_vocoders.py --runtime DIR [--minutes 10] [--pictures DIR]`, after `npm run build`.
 
 Trains every design of vocoder_designs.py from scratch on the data of prepare.py (where its checkpoint is missing), exports it as
 the shipped one is exported, and lets all graphs, the shipped one too, speak held-out sentences of all voices from their true
@@ -6,6 +6,8 @@ features. Prints a Markdown table:
 
  LSD        log-spectral distance to the recording, dB: per frame the root mean square over bins up to 12 kHz of the difference in
             dB (floor -60 dB), mean over frames that are not silent; of voiced and unvoiced frames, and above 4 kHz
+ HNR        harmonics to noise above 1 kHz in voiced frames, dB: from the correlation of a period with the next one, of the frames'
+            median; the recording's own is what to reach
  SC         spectral convergence |A - B| / |B|, mean of four resolutions
  mel L1     of natural logarithms
  CER        of our recogniser, greedy, %
@@ -21,7 +23,7 @@ import sys
 import numpy as np
 import soundfile
 import torch
-from scipy.signal import resample_poly
+from scipy.signal import butter, resample_poly, sosfiltfilt
 
 import layers
 from config import CACHE, F0_MEAN, F0_SCALE, HERE, HOP, MODELS, N_FFT, OUTPUT, SAMPLE_RATE, VOICES
@@ -35,6 +37,8 @@ from vocoder_designs import DESIGNS
 
 FOLDER = os.path.join(CACHE, "vocoders")
 FLOOR = 1e-3
+# Parameters, steps and minutes of the shipped weights (training.json).
+SHIPPED = {"parameters": 1_988_418, "steps": 2918 + 571, "minutes": 21}
 SILENT_RMS = 0.003
 HIGH_BIN = round(4000 * N_FFT / SAMPLE_RATE)
 
@@ -73,7 +77,7 @@ def write_sentences(heldout, count):
         for name, value in arrays.items():
             np.ascontiguousarray(value, np.float32).tofile(os.path.join(FOLDER, f"{number}.{name}"))
         item["pcm"] = heldout.pcm[start * HOP:(start + frames) * HOP].astype(np.float32) / 32767.0
-        item["voiced"] = f0[:, 1] > 0.5
+        item["voiced"], item["hertz"] = f0[:, 1] > 0.5, hertz
     return chosen
 
 
@@ -105,7 +109,25 @@ def distances(item, pcm, log_mel):
     return result
 
 
-def transcripts(speech, runtime):
+def harmonicity(item, pcm):
+    """Harmonics-to-noise ratio of every voiced frame, dB, above 1 kHz: correlation of two neighbouring stretches of 512 samples
+    a period apart (best of the lags around the true period), as a ratio of powers (Boersma 1993)."""
+    high = sosfiltfilt(butter(6, 1000.0, "high", fs=SAMPLE_RATE, output="sos"), pcm)
+    found = []
+    for frame in np.flatnonzero(item["voiced"]):
+        period = SAMPLE_RATE / item["hertz"][frame]
+        start = frame * HOP + HOP // 2 - 256 - round(period / 2)
+        if start < 0 or start + 512 + 1.1 * period >= len(high):
+            continue
+        here, best = high[start:start + 512], 1e-3
+        for lag in range(round(0.97 * period) - 1, round(1.03 * period) + 2):
+            there = high[start + lag:start + lag + 512]
+            best = max(best, float(here @ there) / (np.linalg.norm(here) * np.linalg.norm(there) + 1e-9))
+        found.append(10.0 * np.log10(best / max(1.0 - best, 1e-4)))
+    return found
+
+
+def transcripts(speech):
     """Recogniser's text of a list of 24 kHz recordings."""
     files = []
     for number, pcm in enumerate(speech):
@@ -115,12 +137,13 @@ def transcripts(speech, runtime):
     with open(listing, "w") as file:
         json.dump(files, file)
     recognizer = os.path.join(MODELS, "svc-kk-ru-v2")
-    return json.loads(subprocess.run(["node", os.path.join(HERE, "roundtrip.mjs"), listing, recognizer, runtime], check=True,
+    return json.loads(subprocess.run(["node", os.path.join(HERE, "roundtrip.mjs"), listing, recognizer], check=True,
                                      stdout=subprocess.PIPE).stdout)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--designs", nargs="+", choices=DESIGNS, default=list(DESIGNS))
     parser.add_argument("--minutes", type=float, default=10.0, help="processor time of each training")
     parser.add_argument("--count", type=int, default=12, help="held-out sentences of each voice")
     parser.add_argument("--repeats", type=int, default=5)
@@ -129,9 +152,10 @@ def main():
     options = parser.parse_args()
     torch.set_num_threads(1)
     os.makedirs(FOLDER, exist_ok=True)
-    about = {design: export(design, checkpoint(design, options.minutes)) for design in DESIGNS}
-    graphs = {"shipped": os.path.join(OUTPUT, "vocoder.onnx"), **{d: os.path.join(FOLDER, f"{d}.onnx") for d in DESIGNS}}
-    about["shipped"] = {"parameters": about["harmonic"]["parameters"], "steps": 3489, "minutes": 21}
+    about = {design: export(design, checkpoint(design, options.minutes)) for design in options.designs}
+    graphs = {"shipped": os.path.join(OUTPUT, "vocoder.onnx"),
+              **{design: os.path.join(FOLDER, f"{design}.onnx") for design in options.designs}}
+    about["shipped"] = SHIPPED
     items = write_sentences(Split("heldout"), options.count)
     plan = {"folder": FOLDER, "graphs": graphs, "frames": [item["frames"] for item in items], "repeats": options.repeats}
     with open(os.path.join(FOLDER, "plan.json"), "w") as file:
@@ -141,16 +165,17 @@ def main():
     log_mel, speech = LogMel(), {"recording": [item["pcm"] for item in items]}
     for name in graphs:
         speech[name] = [np.fromfile(os.path.join(FOLDER, f"{number}.{name}"), np.float32) for number in range(len(items))]
-    heard = transcripts([pcm for group in speech.values() for pcm in group], options.runtime)
+    heard = transcripts([pcm for group in speech.values() for pcm in group])
     letters = sum(len(comparable(item["text"])) for item in items)
-    print("| | parameters | steps | minutes | LSD | voiced | unvoiced | above 4 kHz | SC | mel L1 | CER | ms | joint |")
-    print("| --- |" + " ---: |" * 12)
+    print("| | parameters | steps | minutes | LSD | voiced | unvoiced | above 4 kHz | HNR | SC | mel L1 | CER | ms | joint |")
+    print("| --- |" + " ---: |" * 13)
     for place, (name, group) in enumerate(speech.items()):
         texts = heard[place * len(items):(place + 1) * len(items)]
         wrong = sum(edits(comparable(item["text"]), comparable(text)) for item, text in zip(items, texts))
         cer = f"{100.0 * wrong / letters:.2f}"
+        clear = np.median([value for item, pcm in zip(items, group) for value in harmonicity(item, pcm)])
         if name == "recording":
-            print("| recording |" + " |" * 9 + f" {cer} | | |")
+            print("| recording |" + " |" * 7 + f" {clear:.1f} | | | {cer} | | |")
             continue
         sums = {}
         for item, pcm in zip(items, group):
@@ -159,14 +184,15 @@ def main():
         mean = {key: value[0] / value[1] for key, value in sums.items()}
         facts, run = about[name], ran[name]
         print(f"| {name} | {facts['parameters'] / 1e6:.2f} M | {facts['steps']} | {facts['minutes']} | {mean['all']:.2f} | "
-              f"{mean['voiced']:.2f} | {mean['unvoiced']:.2f} | {mean['high']:.2f} | {mean['convergence']:.3f} | {mean['mel']:.3f} | "
+              f"{mean['voiced']:.2f} | {mean['unvoiced']:.2f} | {mean['high']:.2f} | {clear:.1f} | {mean['convergence']:.3f} | {mean['mel']:.3f} | "
               f"{cer} | {run['msPerSecond']:.2f} | {run['joint']:.0e} |")
     if options.pictures:
         os.makedirs(options.pictures, exist_ok=True)
         for number in range(0, len(items), options.count):
             voice = VOICES[items[number]["voice"]].id
             rows = [(name, group[number]) for name, group in speech.items()]
-            spectrogram_rows(rows, os.path.join(options.pictures, f"{voice}.png"))
+            spectrogram_rows(rows, os.path.join(options.pictures, f"{voice}-harmonics.png"), window=1024, top_hz=6000)
+            spectrogram_rows(rows, os.path.join(options.pictures, f"{voice}-bursts.png"), window=256, top_hz=12000)
             for name, pcm in rows:
                 soundfile.write(os.path.join(options.pictures, f"{voice}-{name}.wav"), np.clip(pcm, -1.0, 1.0), SAMPLE_RATE)
 

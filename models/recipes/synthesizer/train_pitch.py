@@ -67,6 +67,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--init", required=True, help="acoustic.pt whose averaged weights are trained further")
     parser.add_argument("--minutes", type=float, default=20.0)
+    parser.add_argument("--twice", nargs="*", default=[], help="ids of voices that are heard twice as often")
     parser.add_argument("--budget", type=int, default=6000, help="frames of a batch")
     parser.add_argument("--rate", type=float, default=1e-3)
     parser.add_argument("--seed", type=int, default=1)
@@ -86,6 +87,7 @@ def main():
     optimizer = torch.optim.AdamW([a for a, _ in learning], lr=options.rate, betas=(0.9, 0.99), weight_decay=0.01)
     train, heldout = Split("train"), Split("heldout")
     spread = spreads(train)
+    train.items += [item for item in train.items if VOICES[item["voice"]].id in options.twice]
     print("spread in semitones", {v.id: round(float(s) / SEMITONE, 2) for v, s in zip(VOICES, spread)}, flush=True)
     print(json.dumps({"step": 0, "heldout": validate(average, heldout, spread)}), flush=True)
     rng, step, seen, curve, recent, batches = random.Random(options.seed), 0, 0.0, [], [], []
