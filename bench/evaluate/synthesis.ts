@@ -26,12 +26,12 @@ export interface SynthesisRow {
   readonly nfe: number | null;
   readonly greedy: ErrorRates;
   readonly beam: ErrorRates;
-  /** Mean over sentences, dB; null for the reference. */
-  readonly melCepstralDistortionDb: number | null;
-  /** Mean over sentences of |length - reference length| / reference length; null for the reference. */
-  readonly durationError: number | null;
+  /** Mean over sentences, dB. Of the reference, this and the next two compare it with another take of its speaker. */
+  readonly melCepstralDistortionDb: number;
+  /** Mean over sentences of |length - reference length| / reference length. */
+  readonly durationError: number;
   /** Mean over sentences of the correlation of log F0 with the reference's, frames as the warping pairs them. */
-  readonly pitchCorrelation: number | null;
+  readonly pitchCorrelation: number;
   /** Jitter (local), mean over sentences. */
   readonly jitter: number;
   /** Null where the speech was made by an earlier run. */
@@ -49,6 +49,8 @@ interface Sentence {
   readonly speed: number;
   readonly text: string;
   readonly pcm: Float32Array;
+  /** The reference's speaker once more: its pitch flutters, and its noises are others. */
+  readonly againPcm: Float32Array;
   readonly range: PitchRange;
 }
 
@@ -112,9 +114,9 @@ export function synthesisTable(report: SynthesisReport): string {
     String(row.beam.pairs),
     pair(row.greedy),
     pair(row.beam),
-    row.melCepstralDistortionDb?.toFixed(2) ?? "",
-    row.durationError === null ? "" : percent(row.durationError),
-    row.pitchCorrelation?.toFixed(2) ?? "",
+    row.melCepstralDistortionDb.toFixed(2),
+    percent(row.durationError),
+    row.pitchCorrelation.toFixed(2),
     percent(row.jitter),
     row.realTimeFactor?.toFixed(3) ?? "",
   ]);
@@ -147,8 +149,15 @@ async function readReference(manifest: SynthesizerManifest, speeds: readonly num
       speed: row.speed,
       text: row.text,
       pcm: await readWav(folder + row.file, manifest.sampleRateHz),
+      againPcm: await readWav(folder + againFile(row), manifest.sampleRateHz),
       range: { lowestHz: row.f0_range[0], highestHz: row.f0_range[1] },
     });
+  }
+  function againFile({ again }: ReferenceRow): string {
+    if (again !== undefined) return again;
+    throw new Error(
+      `Cannot evaluate: ${folder} has one take of each sentence; remove it to have it made anew`,
+    );
   }
   for (const { name } of manifest.voices) {
     const missing = speeds.find((s) => !sentences.some(({ voice, speed }) => voice === name && speed === s));
@@ -163,6 +172,7 @@ async function readReference(manifest: SynthesizerManifest, speeds: readonly num
 
 interface ReferenceRow {
   readonly file: string;
+  readonly again?: string;
   readonly voice: string;
   readonly speed: number;
   readonly text: string;
@@ -193,17 +203,18 @@ function analyse(pcm: Float32Array, sampleRateHz: number, range: PitchRange) {
 }
 
 async function listenToReference(
-  { text, pcm, range }: Sentence,
+  sentence: Sentence,
   listen: Listener,
   { sampleRateHz }: SynthesizerManifest,
 ): Promise<Spoken> {
+  const { text, pcm, againPcm, range } = sentence;
+  const compared = compare(sentence, againPcm, sampleRateHz);
+  const { jitter } = analyse(pcm, sampleRateHz, range);
   return {
     text,
     ...(await listen(pcm)),
-    distortionDb: Number.NaN,
-    durationError: Number.NaN,
-    pitchCorrelation: Number.NaN,
-    jitter: analyse(pcm, sampleRateHz, range).jitter,
+    ...compared,
+    jitter,
     computeSeconds: Number.NaN,
     audioSeconds: Number.NaN,
   };
@@ -215,20 +226,27 @@ async function speakAndListen(
   nfe: number,
   listen: Listener,
 ): Promise<Spoken> {
-  const { text, voice, speed, range } = sentence;
+  const { text, voice, speed } = sentence;
   const { pcm, sampleRateHz, computeSeconds } = await speaker.speak({ voice, text, speed, nfe, seed: SEED });
-  const reference = analyse(sentence.pcm, sampleRateHz, range);
-  const spoken = analyse(pcm, sampleRateHz, range);
-  const { distortionDb, pairs } = warp(reference.cepstra, spoken.cepstra);
   return {
     text,
     ...(await listen(pcm)),
-    distortionDb,
-    durationError: Math.abs(pcm.length - sentence.pcm.length) / sentence.pcm.length,
-    pitchCorrelation: pitchCorrelation(pairs.map(([i, j]) => [reference.hz[i]!, spoken.hz[j]!])),
-    jitter: spoken.jitter,
+    ...compare(sentence, pcm, sampleRateHz),
     computeSeconds: computeSeconds ?? Number.NaN,
     audioSeconds: pcm.length / sampleRateHz,
+  };
+}
+
+/** How far speech is from the reference, and its own jitter. */
+function compare({ pcm, range }: Sentence, spokenPcm: Float32Array, sampleRateHz: number) {
+  const reference = analyse(pcm, sampleRateHz, range);
+  const spoken = analyse(spokenPcm, sampleRateHz, range);
+  const { distortionDb, pairs } = warp(reference.cepstra, spoken.cepstra);
+  return {
+    distortionDb,
+    durationError: Math.abs(spokenPcm.length - pcm.length) / pcm.length,
+    pitchCorrelation: pitchCorrelation(pairs.map(([i, j]) => [reference.hz[i]!, spoken.hz[j]!])),
+    jitter: spoken.jitter,
   };
 }
 
@@ -245,9 +263,9 @@ function rowOf({ voice, speed }: Sentence, nfe: number | null, spoken: readonly 
     nfe,
     greedy: errorRates(spoken.map(({ text, greedy }) => ({ reference: text, hypothesis: greedy }))),
     beam: errorRates(spoken.map(({ text, beam }) => ({ reference: text, hypothesis: beam }))),
-    melCepstralDistortionDb: nfe === null ? null : mean((one) => one.distortionDb),
-    durationError: nfe === null ? null : mean((one) => one.durationError),
-    pitchCorrelation: nfe === null ? null : mean((one) => one.pitchCorrelation),
+    melCepstralDistortionDb: mean((one) => one.distortionDb),
+    durationError: mean((one) => one.durationError),
+    pitchCorrelation: mean((one) => one.pitchCorrelation),
     jitter: mean((one) => one.jitter),
     realTimeFactor: Number.isNaN(realTimeFactor) ? null : realTimeFactor,
   };

@@ -15,9 +15,11 @@ class Split:
     def __init__(self, name):
         with open(os.path.join(CACHE, f"{name}.json"), encoding="utf-8") as file:
             self.items = json.load(file)
-        self.mel = np.load(os.path.join(CACHE, f"{name}.mel.npy"), mmap_mode="r")
         self.f0 = np.load(os.path.join(CACHE, f"{name}.f0.npy"), mmap_mode="r")
-        self.pcm = np.load(os.path.join(CACHE, f"{name}.pcm.npy"), mmap_mode="r")
+        self.mel = self.pcm = None
+        if os.path.exists(os.path.join(CACHE, f"{name}.mel.npy")):  # prepare.py --pitch-only makes neither
+            self.mel = np.load(os.path.join(CACHE, f"{name}.mel.npy"), mmap_mode="r")
+            self.pcm = np.load(os.path.join(CACHE, f"{name}.pcm.npy"), mmap_mode="r")
         statistics = np.load(os.path.join(CACHE, "statistics.npz"))
         self.mean, self.std = statistics["mean"], statistics["std"]
 
@@ -62,7 +64,7 @@ def collate(split, indices, device="cpu"):
     """Pads utterances to a batch of tensors.
 
     tokens i64 [B,N], durations f32 [B,N], voice i64 [B], log_speed f32 [B], frame_to_token i64 [B,T],
-    position f32 [B,T,3], mask f32 [B,T], mel f32 [B,T,80] normalised, f0 f32 [B,T,2]; T is even."""
+    position f32 [B,T,3], mask f32 [B,T], mel f32 [B,T,80] normalised (zeros where there is none), f0 f32 [B,T,2]; T is even."""
     items = [split.items[i] for i in indices]
     even = [item["frames"] + item["frames"] % 2 for item in items]
     batch, longest, tokens = len(items), max(even), max(len(item["tokens"]) for item in items)
@@ -80,7 +82,8 @@ def collate(split, indices, device="cpu"):
         index, position = position_features(item["durations"], length, longest)
         result["frame_to_token"][row], result["position"][row] = index, position
         result["mask"][row, :length] = 1.0
-        result["mel"][row, :frames] = split.normalised(start, start + frames)
+        if split.mel is not None:
+            result["mel"][row, :frames] = split.normalised(start, start + frames)
         result["f0"][row, :frames] = split.f0[start:start + frames]
         if length > frames:  # the extra frame repeats the last one
             result["mel"][row, frames] = result["mel"][row, frames - 1]

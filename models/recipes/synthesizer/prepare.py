@@ -1,4 +1,4 @@
-"""Synthesizes the training speech and writes features: `prepare.py [--hours 3] [--seed 1]`.
+"""Synthesizes the training speech and writes features: `prepare.py [--hours 3] [--seed 1] [--pitch-only]`.
 
 Writes to the cache folder, for each split (train, heldout), one row per frame or sample of all utterances in a line:
   SPLIT.mel.npy      f16 [frames, 80]  log-mel, not normalised
@@ -6,6 +6,7 @@ Writes to the cache folder, for each split (train, heldout), one row per frame o
   SPLIT.pcm.npy      i16 [frames * 256]
   SPLIT.json         utterances: text, voice (index), rate, frame offset, frames, durations in frames of "^" + text + "$"
   statistics.npz     mean and standard deviation of each mel bin over the training split
+With --pitch-only neither mel nor pcm, which train_pitch.py does not need.
 """
 
 import argparse
@@ -29,9 +30,9 @@ MAX_SECONDS = 13.0
 TARGET_RMS = 0.1
 
 
-def draw_rate(rng):
-    """Words per minute: mostly the usual rate, else anything from 80 to 320 (log-uniform)."""
-    if rng.random() < 0.5:
+def draw_rate(rng, usual_share=0.5):
+    """Words per minute: a share at the usual rate, else anything from 80 to 320 (log-uniform)."""
+    if rng.random() < usual_share:
         return round(BASE_RATE * float(np.exp(rng.gauss(0.0, 0.05))))
     return round(float(np.exp(rng.uniform(np.log(MIN_RATE), np.log(MAX_RATE)))))
 
@@ -73,19 +74,20 @@ def to_frames(audio, boundaries, gain):
 
 
 def features_of(pcms, voices, log_mel):
-    """Mel and F0 of a list of utterances. Returns a list of (mel f16 [T,80], f0 f16 [T,2])."""
+    """Mel and F0 of a list of utterances. Returns a list of (mel f16 [T,80], f0 f16 [T,2]); no mel without `log_mel`."""
     halves = [resample_poly(pcm, 1, 2).astype(np.float32) for pcm in pcms]
     pitch = f0_batch(halves, [len(p) // HOP for p in pcms], [VOICES[voice].f0_range for voice in voices])
     rows = []
     for pcm, (log_f0, voiced) in zip(pcms, pitch):
-        mel = log_mel(torch.from_numpy(pcm)[None])[0].numpy().astype(np.float16)
+        mel = log_mel(torch.from_numpy(pcm)[None])[0].numpy().astype(np.float16) if log_mel else None
         f0 = np.stack([(log_f0 - F0_MEAN) / F0_SCALE, voiced], 1).astype(np.float16)
         rows.append((mel, f0))
     return rows
 
 
 def write(name, items, splits, gain, log_mel):
-    """Aligns, computes features and writes one split. items: dicts text, voice, rate, audio, parts."""
+    """Aligns, computes features and writes one split. items: dicts text, voice, rate, audio, parts. Without `log_mel`
+    F0 only."""
     mels, f0s, pcms, index, offset = [], [], [], [], 0
     for first in range(0, len(items), 48):
         group, waves = items[first:first + 48], []
@@ -97,15 +99,17 @@ def write(name, items, splits, gain, log_mel):
             waves.append(wave)
             item["durations"] = durations
         for item, wave, (mel, f0) in zip(group, waves, features_of(waves, [item["voice"] for item in group], log_mel)):
-            mels.append(mel)
             f0s.append(f0)
-            pcms.append(np.round(wave * 32767.0).astype(np.int16))
+            if log_mel:
+                mels.append(mel)
+                pcms.append(np.round(wave * 32767.0).astype(np.int16))
             index.append({"text": item["text"], "voice": item["voice"], "rate": item["rate"], "offset": offset,
-                          "frames": len(mel), "durations": item["durations"].tolist(), "tokens": encode(item["text"])})
-            offset += len(mel)
-    np.save(os.path.join(CACHE, f"{name}.mel.npy"), np.concatenate(mels))
+                          "frames": len(f0), "durations": item["durations"].tolist(), "tokens": encode(item["text"])})
+            offset += len(f0)
     np.save(os.path.join(CACHE, f"{name}.f0.npy"), np.concatenate(f0s))
-    np.save(os.path.join(CACHE, f"{name}.pcm.npy"), np.concatenate(pcms))
+    if log_mel:
+        np.save(os.path.join(CACHE, f"{name}.mel.npy"), np.concatenate(mels))
+        np.save(os.path.join(CACHE, f"{name}.pcm.npy"), np.concatenate(pcms))
     with open(os.path.join(CACHE, f"{name}.json"), "w", encoding="utf-8") as file:
         json.dump(index, file, ensure_ascii=False)
     print(f"{name}: {len(index)} utterances, {offset * HOP / SAMPLE_RATE / 3600:.2f} h", flush=True)
@@ -114,7 +118,10 @@ def write(name, items, splits, gain, log_mel):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--hours", type=float, default=3.0, help="hours of training speech of each voice")
+    parser.add_argument("--hours", type=float, nargs="+", default=[3.0],
+                        help="hours of training speech of each voice: one number, or one for each")
+    parser.add_argument("--usual-share", type=float, default=0.5, help="share of speech at 160 words a minute")
+    parser.add_argument("--pitch-only", action="store_true", help="no mel and no samples")
     parser.add_argument("--heldout", type=int, default=48, help="held-out sentences of each voice")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -122,7 +129,10 @@ def main():
     torch.set_grad_enabled(False)
     os.makedirs(CACHE, exist_ok=True)
     rng = random.Random(options.seed)
-    started, espeak, log_mel = time.time(), Espeak(), LogMel()
+    started, espeak, log_mel = time.time(), Espeak(), None if options.pitch_only else LogMel()
+    hours = options.hours * (len(VOICES) if len(options.hours) == 1 else 1)
+    if len(hours) != len(VOICES):
+        parser.error(f"--hours takes 1 or {len(VOICES)} numbers")
     heldout, _ = read_heldout()
     gain = gains(espeak, heldout)
     print("gains", dict(zip([voice.id for voice in VOICES], gain)), flush=True)
@@ -130,8 +140,8 @@ def main():
     train, failed = [], 0
     for index, voice in enumerate(VOICES):
         mix, seconds = training_mix(options.seed * 100 + index), 0.0
-        while seconds < options.hours * 3600:
-            text, rate = next(mix), draw_rate(rng)
+        while seconds < hours[index] * 3600:
+            text, rate = next(mix), draw_rate(rng, options.usual_share)
             spoken = speak(espeak, text, voice, rate)
             if spoken is None:
                 failed += 1
@@ -158,11 +168,11 @@ def main():
     write("heldout", test, splits, gain, log_mel)
     mels = write("train", train, splits, gain, log_mel)
     statistics = os.path.join(CACHE, "statistics.npz")
-    if not os.path.exists(statistics):  # weights that are trained further keep the normalisation they know
+    if mels and not os.path.exists(statistics):  # weights that are trained further keep the normalisation they know
         frames = np.concatenate(mels[:2000]).astype(np.float32)
         np.savez(statistics, mean=frames.mean(0), std=frames.std(0))
     with open(os.path.join(CACHE, "prepare.json"), "w") as file:
-        json.dump({"hours_per_voice": options.hours, "seed": options.seed, "failed": failed, "gains": gain,
+        json.dump({"hours_of_voices": hours, "seed": options.seed, "failed": failed, "gains": gain,
                    "splits": {}, "utterances": len(train)}, file)
     print(f"done in {time.time() - started:.0f} s", flush=True)
 

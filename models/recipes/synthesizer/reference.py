@@ -1,10 +1,13 @@
 """Reference speech of held-out sentences, for the evaluation: `reference.py [--count 40] [--speeds 0.5 0.8 1 1.25 2]`.
 
 For every voice and speed, writes 24 kHz WAV files of the espeak-ng variant that the voice was trained on, at the voice's
-level, to models/recipes/.cache/reference/, and index.jsonl with a line per file: file, voice, speed (1 is 160 words a
-minute), f0_range (lowest and highest Hz that the voice can have), text (as given to the synthesizer), normalized (letters
-only), frames, durations (frames of every token of "^" + text + "$", 256 samples each). The first --spoken-at-speeds
-sentences only are also spoken at speeds other than 1. Deterministic."""
+level, to models/recipes/.cache/reference/, and index.jsonl with a line per file: file, again (a second take), voice, speed
+(1 is 160 words a minute), f0_range (lowest and highest Hz that the voice can have), text (as given to the synthesizer),
+normalized (letters only), frames, durations (frames of every token of "^" + text + "$", 256 samples each). The first
+--spoken-at-speeds sentences only are also spoken at speeds other than 1. Deterministic.
+
+espeak-ng never says a sentence twice alike: its pitch flutters, and its noises are drawn anew. How far two takes are apart is
+what a synthesizer trained on it can reach at best."""
 
 import argparse
 import json
@@ -43,22 +46,35 @@ def main():
                 pairs[key] = pairs.get(key, 0) + 1
     splits = align.learn(pairs)
     os.makedirs(REFERENCE_DIR, exist_ok=True)
+
+    def record(file, text, number, speed):
+        """Speaks into a file; the durations, or None where it would be too long."""
+        spoken = speak(espeak, text, VOICES[number], round(BASE_RATE * speed))
+        if spoken is None:
+            return None
+        boundaries = align.boundaries(text, spoken[1], splits, len(spoken[0]))
+        pcm, durations = to_frames(spoken[0], boundaries, gain[number])
+        soundfile.write(os.path.join(REFERENCE_DIR, file), np.round(pcm * 32767.0).astype(np.int16), SAMPLE_RATE)
+        return durations
+
+    rows = []
+    for number, voice in enumerate(VOICES):
+        texts = [text for text in chosen if speak(espeak, text, voice, BASE_RATE)][:options.count]
+        for speed in options.speeds:
+            for i, text in enumerate(texts if speed == 1 else texts[:options.spoken_at_speeds]):
+                file = f"{voice.id}-{speed:g}-{i:03d}.wav"
+                durations = record(file, text, number, speed)
+                if durations is not None:
+                    rows.append((number, {"file": file, "again": file.replace(".wav", "-again.wav"), "voice": voice.id,
+                                          "speed": speed, "f0_range": voice.f0_range, "text": text,
+                                          "normalized": normalized(text), "frames": int(durations.sum()),
+                                          "durations": durations.tolist()}))
+        print(f"{voice.id}: {len(texts)} sentences")
+    # After all first takes, which stay what they were without these.
+    rows = [row for number, row in rows if record(row["again"], row["text"], number, row["speed"]) is not None]
     with open(os.path.join(REFERENCE_DIR, "index.jsonl"), "w", encoding="utf-8") as index:
-        for number, voice in enumerate(VOICES):
-            texts = [text for text in chosen if speak(espeak, text, voice, BASE_RATE)][:options.count]
-            for speed in options.speeds:
-                for i, text in enumerate(texts if speed == 1 else texts[:options.spoken_at_speeds]):
-                    spoken = speak(espeak, text, voice, round(BASE_RATE * speed))
-                    if spoken is None:  # too long at this speed
-                        continue
-                    boundaries = align.boundaries(text, spoken[1], splits, len(spoken[0]))
-                    pcm, durations = to_frames(spoken[0], boundaries, gain[number])
-                    file = f"{voice.id}-{speed:g}-{i:03d}.wav"
-                    soundfile.write(os.path.join(REFERENCE_DIR, file), np.round(pcm * 32767.0).astype(np.int16), SAMPLE_RATE)
-                    index.write(json.dumps({"file": file, "voice": voice.id, "speed": speed, "f0_range": voice.f0_range,
-                                            "text": text, "normalized": normalized(text), "frames": int(durations.sum()),
-                                            "durations": durations.tolist()}, ensure_ascii=False) + "\n")
-            print(f"{voice.id}: {len(texts)} sentences")
+        for row in rows:
+            index.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
 if __name__ == "__main__":

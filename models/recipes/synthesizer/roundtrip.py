@@ -1,4 +1,4 @@
-"""Intelligibility by the repository's own recogniser: `roundtrip.py --runtime DIR [--count 40] [--steps 16]`.
+"""Intelligibility by the repository's own recogniser: `roundtrip.py [--count 40] [--steps 16]`, after `npm run build`.
 
 Speaks the sentences of reference.py with predicted durations and reports the character error rate of their transcripts
 beside that of the reference speech itself (the recogniser errs too: only the difference says something)."""
@@ -37,7 +37,6 @@ def edits(a, b):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--recognizer", default=os.path.join(MODELS, "svc-kk-ru-v2"))
-    parser.add_argument("--runtime", default="onnxruntime-node")
     parser.add_argument("--count", type=int, default=40, help="sentences of each voice")
     parser.add_argument("--steps", type=int, default=16)
     parser.add_argument("--temperature", type=float, default=0.7)
@@ -69,7 +68,7 @@ def main():
     listing = os.path.join(folder, "files.json")
     with open(listing, "w") as file:
         json.dump(files, file)
-    output = subprocess.run(["node", os.path.join(HERE, "roundtrip.mjs"), listing, options.recognizer, options.runtime],
+    output = subprocess.run(["node", os.path.join(HERE, "roundtrip.mjs"), listing, options.recognizer],
                             check=True, stdout=subprocess.PIPE).stdout
     heard = json.loads(output)
     result = {}

@@ -1,4 +1,7 @@
-"""Trains the vocoder: `train_vocoder.py --minutes 10 [--device cuda] [--resume]`."""
+"""Trains the vocoder: `train_vocoder.py --minutes 10 [--device cuda] [--resume]`.
+
+With --design, one of vocoder_designs.py in its place, into a file of its own (--checkpoint). --clock processor counts only the
+time that this process had on the processor, so that trainings on a shared machine get equally much."""
 
 import argparse
 import json
@@ -14,7 +17,7 @@ import torch.nn.functional as F
 from config import CACHE, F0_MEAN, F0_SCALE, HOP
 from data import Split, crop
 from excitation import excitation_tensors
-from vocoder import Vocoder
+from vocoder_designs import DESIGNS
 
 
 def spectral_loss(output, target):
@@ -31,6 +34,11 @@ def spectral_loss(output, target):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
+    parser.add_argument("--design", choices=DESIGNS, default="harmonic")
+    parser.add_argument("--checkpoint", default="vocoder.pt", help="file in the cache")
+    parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
+    parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16",
+                        help="fp32 is faster on a processor without AMX")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--batch", type=int, default=8)
     parser.add_argument("--frames", type=int, default=96)
@@ -42,9 +50,9 @@ def main():
     if options.device == "cpu":
         torch.set_num_threads(1)
     torch.manual_seed(options.seed)
-    device, path = torch.device(options.device), os.path.join(CACHE, "vocoder.pt")
-    model = Vocoder().to(device)
-    average = Vocoder().to(device)
+    device, path = torch.device(options.device), os.path.join(CACHE, options.checkpoint)
+    now = time.time if options.clock == "wall" else time.process_time
+    model, average = (DESIGNS[options.design]().to(device) for _ in range(2))
     if options.init:
         model.load_state_dict(torch.load(options.init, map_location=device)["average"])
     average.load_state_dict(model.state_dict())
@@ -58,16 +66,16 @@ def main():
         step, elapsed, curve = saved["step"], saved["elapsed"], saved["curve"]
     train = Split("train")
     rng = random.Random(options.seed + step)
-    started, total, recent, last_save = time.time() - elapsed, options.minutes * 60.0, [], time.time()
+    started, total, recent, last_save = now() - elapsed, options.minutes * 60.0, [], time.time()
 
     def save():
         state = {"model": model.state_dict(), "average": average.state_dict(), "optimizer": optimizer.state_dict(),
-                 "step": step, "elapsed": time.time() - started, "curve": curve}
+                 "step": step, "elapsed": now() - started, "curve": curve}
         torch.save(state, path + ".new")
         os.replace(path + ".new", path)
 
     while True:
-        progress = (time.time() - started) / total
+        progress = (now() - started) / total
         if progress >= 1.0:
             break
         # The schedule follows the clock, so the run ends annealed however fast the machine is.
@@ -79,9 +87,9 @@ def main():
         mel = mel + 0.05 * torch.randn_like(mel)
         hertz = torch.exp(f0[:, :, 0] * F0_SCALE + F0_MEAN)
         pulses, white = excitation_tensors(hertz, options.seed * 1_000_003 + step)
-        with torch.autocast(device.type, torch.bfloat16):
-            harmonic, hiss = model.filter_bank(mel, hertz, f0[:, :, 1])
-        output = model.render(harmonic, hiss, pulses, white)
+        with torch.autocast(device.type, torch.bfloat16, enabled=options.precision == "bf16"):
+            predicted = model.predict(mel, hertz, f0[:, :, 1])
+        output = model.render(*predicted, pulses, white)
         edge = 4 * HOP  # frames without their context do not count
         loss = spectral_loss(output[:, edge:-edge], pcm[:, edge:-edge])
         optimizer.zero_grad(set_to_none=True)
@@ -95,7 +103,7 @@ def main():
         step += 1
         recent.append(loss.item())
         if step % 50 == 0:
-            curve.append({"step": step, "minutes": round((time.time() - started) / 60, 2),
+            curve.append({"step": step, "minutes": round((now() - started) / 60, 2),
                           "loss": round(float(np.mean(recent)), 4)})
             print(json.dumps(curve[-1]), flush=True)
             recent = []

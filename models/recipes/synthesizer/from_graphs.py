@@ -1,0 +1,77 @@
+"""Makes checkpoints from shipped graphs, so that training can go on where only those are left: `from_graphs.py`.
+
+Writes acoustic.pt and vocoder.pt (running averages only, no optimizer) and statistics.npz to the cache, from
+models/svc-kk-v1 and from statistics.json beside this script, the normalisation that all weights of that package were trained
+with. A matrix has another name and layout in a graph than in the module; which is which is found by tracing a module
+with random weights: the same tracer gives the same names."""
+
+import argparse
+import json
+import os
+import tempfile
+
+import numpy as np
+import onnx
+import torch
+from onnx import numpy_helper
+
+import layers
+from acoustic import Acoustic
+from config import CACHE, HERE, OUTPUT
+from export import GRAPHS, example_inputs, write_graph
+from vocoder import Vocoder
+
+
+def constants(path):
+    """Initializers of a graph by name, as fp32; the ".half" of what is stored as fp16 is left out of the names."""
+    return {tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor).astype(np.float32)
+            for tensor in onnx.load(path).graph.initializer}
+
+
+def recover(module, name, path):
+    """State of `module` as the graph at `path` holds it, traced as graph `name`."""
+    inputs, outputs, axes = GRAPHS[name]
+    with torch.no_grad():
+        for parameter in module.parameters():  # fp16 keeps these, and no two parameters are equal
+            parameter.copy_(torch.randn_like(parameter).half().float())
+    with tempfile.TemporaryDirectory() as folder:
+        traced = os.path.join(folder, "traced.onnx")
+        write_graph(module, example_inputs()[name], traced, inputs, outputs, axes)
+        random = constants(traced)
+    shipped, state = constants(path), {}
+    for key, parameter in module.named_parameters():
+        value = parameter.detach().numpy()
+        flat = value.reshape(value.shape[0], -1) if value.ndim > 1 else value
+        for graph_name, constant in random.items():
+            if constant.shape == value.shape and np.array_equal(constant, value):
+                state[key] = torch.from_numpy(shipped[graph_name].copy())
+            elif value.ndim > 1 and constant.shape == flat.T.shape and np.array_equal(constant, flat.T):
+                state[key] = torch.from_numpy(shipped[graph_name].T.reshape(value.shape).copy())
+        if key not in state:
+            raise SystemExit(f"{path} holds nothing like {key}")
+    return state
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--package", default=OUTPUT)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    layers.set_export(True)
+    acoustic, vocoder, average = Acoustic(), Vocoder(), {}
+    for name, part in (("encoder", "encoder"), ("condition", "condition"), ("step", "decoder")):
+        state = recover(getattr(acoustic, part), name, os.path.join(options.package, f"{name}.onnx"))
+        average.update({f"{part}.{key}": value for key, value in state.items()})
+    os.makedirs(CACHE, exist_ok=True)
+    torch.save({"average": average, "step": 0, "elapsed": 0.0, "hours_seen": 0.0, "curve": []}, os.path.join(CACHE, "acoustic.pt"))
+    state = recover(vocoder, "vocoder", os.path.join(options.package, "vocoder.onnx"))
+    torch.save({"average": state, "step": 0, "elapsed": 0.0, "curve": []}, os.path.join(CACHE, "vocoder.pt"))
+    with open(os.path.join(HERE, "statistics.json"), encoding="utf-8") as file:
+        statistics = {key: np.array(value, np.float32) for key, value in json.load(file).items()}
+    np.savez(os.path.join(CACHE, "statistics.npz"), **statistics)
+    print(f"acoustic: {len(average)} tensors, vocoder: {len(state)} tensors, in {CACHE}")
+
+
+if __name__ == "__main__":
+    main()

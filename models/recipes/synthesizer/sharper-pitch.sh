@@ -1,0 +1,13 @@
+#!/bin/sh
+# Trains F0 and voicing of the shipped model further, from its graphs: checkpoints, speech of all voices, predictor, graphs.
+# Settings by environment as in run.sh. The other three graphs come out as they were, byte for byte.
+set -eu
+cd "$(dirname "$0")"
+PYTHON=${PYTHON:-/usr/bin/python3}
+export OMP_NUM_THREADS=1
+SYNTHESIZER_CACHE=${NEXT:-$(realpath ..)/.cache/pitch}
+export SYNTHESIZER_CACHE
+[ -f "$SYNTHESIZER_CACHE/shipped.pt" ] || { "$PYTHON" from_graphs.py; mv "$SYNTHESIZER_CACHE/acoustic.pt" "$SYNTHESIZER_CACHE/shipped.pt"; }
+[ -f "$SYNTHESIZER_CACHE/prepare.json" ] || "$PYTHON" prepare.py --hours "${HOURS:-1}" --seed 4 --pitch-only
+"$PYTHON" train_pitch.py --init "$SYNTHESIZER_CACHE/shipped.pt" --minutes "${PITCH_MINUTES:-13}" --twice saule
+"$PYTHON" export.py
