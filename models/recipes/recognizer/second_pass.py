@@ -1,6 +1,6 @@
 """The full-context second pass alone: trained further, or in another size, on what the shipped streaming half gives.
 
-    second_pass.py train --out FOLDER [--centred 1 2 4 8 1] [--channels 384] --minutes 8
+    second_pass.py train --out FOLDER [--centred 1 2 4 8 1] [--channels 384] --minutes 12
     second_pass.py export --checkpoint FOLDER/checkpoint.pt --out FOLDER
 
 `generate.py --encoded` has made the shards. A new run starts from the weights of the shipped `full.onnx`, whatever the size:
@@ -416,12 +416,12 @@ def main():
     t.add_argument("--init", default=os.path.join(E.MODEL, "full.onnx"), help="int8 graph that a new run starts from")
     t.add_argument("--channels", type=int, default=E.WIDTH)
     t.add_argument("--centred", type=int, nargs="+", default=SHIPPED, help="dilation of each block")
-    t.add_argument("--minutes", type=float, default=8, help="of processor time in training, scoring left out")
-    t.add_argument("--lr", type=float, default=1e-3)
-    t.add_argument("--warmup", type=int, default=100, help="steps")
-    t.add_argument("--decay", type=float, default=0.0, help="share of the time, at the end, in which the rate falls")
-    t.add_argument("--average", type=float, default=0.997, help="of the weights kept from step to step in their running mean")
-    t.add_argument("--masked", type=float, default=0.3, help="share of the clips with stretches of zeros")
+    t.add_argument("--minutes", type=float, default=12, help="of processor time in training, scoring left out")
+    t.add_argument("--lr", type=float, default=3e-4)
+    t.add_argument("--warmup", type=int, default=40, help="steps")
+    t.add_argument("--decay", type=float, default=0.8, help="share of the time, at the end, in which the rate falls")
+    t.add_argument("--average", type=float, default=0.998, help="of the weights kept from step to step in their running mean")
+    t.add_argument("--masked", type=float, default=0.1, help="share of the clips with stretches of zeros")
     t.add_argument("--frames", type=int, default=2048, help="encoder frames a batch (2048 = 82 s)")
     t.add_argument("--eval-minutes", type=float, default=4)
     t.add_argument("--threads", type=int, default=1)
