@@ -11,7 +11,7 @@ const STREAM = {
 } as const;
 /**
  * A streaming graph may keep the history of its quantized convolutions as bytes in a tensor of their own: a quarter of the
- * memory to move, and the same numbers to the last bit (`models/recipes/recognizer/pack_states.py`).
+ * memory to move, and the same numbers to the last bit (`models/recipes/recognizer/pack.py`).
  */
 const HISTORY = { input: "history", output: "next_history" } as const;
 const FULL = { file: "full", inputs: ["encoded", "mask"], outputs: ["log_probs"] } as const;
