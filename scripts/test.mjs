@@ -50,12 +50,12 @@ const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 const FILE_TIMEOUT_MS = 900_000;
 
 /**
- * Rooms whose tests start no service and wait for no clock: two files run at a time. The others fill both cores of a small
- * machine by themselves.
+ * Tests that want a small machine for themselves: they fill both cores, watch the clock, or change what others read (`npm
+ * pack` the manifest, `npm start` the build). Of all others, which mostly wait, two files run at a time.
  */
-const SIDE_BY_SIDE = [
-  ...["accuracy", "actors/kernel", "actors/session", "audio", "decoding", "endpointing", "native"],
-  ...["protocol", "support", "synthesis", "text", "usage"],
+const ALONE = [
+  ...["client/packed", "console/browser", "e2e/start", "e2e/store-away", "fault/", "front-threads/"],
+  ...["media/uploads-damaged", "transport/front."],
 ];
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -77,7 +77,7 @@ async function runTests(args) {
   }
   for (const name of SERVICE_SETTINGS) delete process.env[name];
   process.chdir(root);
-  const isSideBySide = (file) => SIDE_BY_SIDE.some((room) => file.startsWith(join("dist/test", room, "/")));
+  const isAlone = (file) => ALONE.some((room) => file.startsWith(join("dist/test", room)));
   const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);
   const optionsOf = (chosen, concurrency) => ({
     files: chosen.map((file) => join(root, file)),
@@ -86,11 +86,11 @@ async function runTests(args) {
     ...(values["test-name-pattern"] === undefined ? {} : { testNamePatterns: values["test-name-pattern"] }),
   });
   const runs = [
-    optionsOf(files.filter(isSideBySide), 2),
     optionsOf(
-      files.filter((file) => !isSideBySide(file)),
-      availableParallelism() > 2 ? 2 : 1,
+      files.filter((file) => !isAlone(file)),
+      2,
     ),
+    optionsOf(files.filter(isAlone), availableParallelism() > 2 ? 2 : 1),
   ].filter((options) => options.files.length > 0);
   let hasFailed = false;
   const onFail = () => {
