@@ -10,8 +10,11 @@ export interface DecodedUtterance {
 }
 
 export interface UtteranceOptions {
+  /** Time of the first sample in the session or file, added to the words' times. */
   readonly offsetSeconds: number;
+  /** Mean probability of speech, 0 to 1. */
   readonly speechMean: number;
+  /** As compiled for the model's vocabulary. */
   readonly hotWords: HotWords | null;
 }
 
@@ -32,10 +35,7 @@ export class UtteranceDecoder {
     this.#decoder = new BeamDecoder(model.vocabulary, search, { evidencePerCharacter, doubt, outputBias });
   }
 
-  /**
-   * @param pcm mono, -1 to 1, at the model's rate
-   * @param options time of its first sample, added to the words' times; mean probability of speech; `hotWords` as compiled
-   */
+  /** @param pcm mono, -1 to 1, at the model's rate */
   async decode(pcm: Float32Array, options: UtteranceOptions): Promise<DecodedUtterance> {
     const { decoded } = await this.begin(pcm, options);
     return decoded;
@@ -58,7 +58,7 @@ export class UtteranceDecoder {
    * The search alone, over log-probs of the full-context head.
    *
    * @param logProbs `[frames, vocabulary]`, natural log; must stay as they are until it settles
-   * @param options the end of the audio in the session or file; the others as in `decode`
+   * @param options the end of the audio in the session or file, in seconds
    */
   async search(
     logProbs: Float32Array,
