@@ -1,3 +1,4 @@
+import "./no-telemetry.js";
 import { InferenceSession } from "onnxruntime-node";
 import { SpeechError } from "../../src/domain/errors.js";
 import { type ModelPackage, readPackageFile } from "./model-package.js";

@@ -1,3 +1,4 @@
+import "../onnx/no-telemetry.js";
 import { Piscina } from "piscina";
 import type {
   FileTask,

@@ -11,6 +11,7 @@ import { BodyQueue } from "./body-queue.js";
 import { parseContentLength, parseTarget } from "./request-target.js";
 import { callSafely, decideSafely, serveSafely } from "./serve-safely.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
+import { UwsCorkHost } from "./uws-cork-host.js";
 import { UwsAnswer } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
 
@@ -19,6 +20,15 @@ const HARD_LIMIT_FACTOR = 4;
 /** While a body is awaited the library's timer of ten seconds is wound up this often; ours decides. */
 const REWIND_MS = 4_000;
 const IDLE_SECONDS = 120;
+/** RFC 6455, section 4.2.1. */
+const NOT_AN_UPGRADE: Refusal = {
+  type: "refuse",
+  status: 400,
+  headers: { "content-type": "application/json" },
+  body: JSON.stringify({ detail: "to open a WebSocket the Connection header must list upgrade" }),
+};
+
+type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 
 export interface UwsFrontOptions {
   /** Other threads of this process listen on the same port. */
@@ -33,6 +43,7 @@ export class UwsFront implements Front {
   readonly #limits: FrontLimits;
   readonly #listenOptions: number;
   readonly #app: UwsApp;
+  readonly #corkHost: UwsCorkHost;
   readonly #answers = new Set<UwsAnswer>();
   readonly #sockets = new Set<UwsFrontSocket>();
   #listenSocket: object | null = null;
@@ -50,6 +61,7 @@ export class UwsFront implements Front {
     this.#handlers = handlers;
     this.#limits = limits;
     this.#app = binding.App();
+    this.#corkHost = new UwsCorkHost(binding, handlers.failed);
     this.#app.ws("/*", {
       maxPayloadLength: limits.messageBytes * HARD_LIMIT_FACTOR,
       // The bound belongs to the owner of the socket; here a message is never dropped.
@@ -65,8 +77,9 @@ export class UwsFront implements Front {
     this.#app.any("/*", (res, req) => this.#request(res, req));
   }
 
-  listen(host: string, port: number): Promise<number> {
-    return new Promise((resolve, reject) => {
+  async listen(host: string, port: number): Promise<number> {
+    await this.#corkHost.open();
+    return await new Promise((resolve, reject) => {
       this.#app.listen(host, port, this.#listenOptions, (socket) => {
         if (socket === false)
           return reject(new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`));
@@ -84,6 +97,7 @@ export class UwsFront implements Front {
     // What the last answers left in the library's buffers leaves with the next turn of its loop.
     await new Promise((resolve) => setTimeout(resolve, 20));
     this.#app.close();
+    this.#corkHost.close();
   }
 
   #request(res: UwsResponse, req: UwsRequest): void {
@@ -131,6 +145,12 @@ export class UwsFront implements Front {
     body.complete();
     const request = readRequest(res, req, body, abort.signal);
     const key = req.getHeader("sec-websocket-key");
+    if (!/\bupgrade\b/i.test(req.getHeader("connection"))) {
+      // Told to close the connection the library would do so, and upgrade it all the same.
+      res.onAborted(() => {});
+      refuse(res, NOT_AN_UPGRADE);
+      return;
+    }
     res.onAborted(() => abort.abort());
     void decideSafely(this.#handlers, request).then((decision) => {
       if (abort.signal.aborted) return;
@@ -148,7 +168,7 @@ export class UwsFront implements Front {
     const socket = new UwsFrontSocket(this.#limits.closingMs);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
-    res.cork(() => {
+    this.#corkHost.run(() => {
       res.writeStatus("101 Switching Protocols");
       for (const [name, value] of Object.entries(decision.headers)) res.writeHeader(name, value);
       res.upgrade(data, key, decision.protocol ?? "", "", context);
@@ -263,7 +283,7 @@ function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal:
   };
 }
 
-function refuse(res: UwsResponse, decision: Extract<UpgradeDecision, { type: "refuse" }>): void {
+function refuse(res: UwsResponse, decision: Refusal): void {
   res.cork(() => {
     res.writeStatus(`${decision.status} ${STATUS_CODES[decision.status] ?? ""}`);
     for (const [name, value] of Object.entries(decision.headers)) res.writeHeader(name, value);

@@ -41,6 +41,7 @@ function open(key: string): Listener {
   const closed = new Promise<number>((resolve) => socket.once("close", resolve));
   const answer = new Promise<string>((resolve, reject) => {
     socket.once("error", reject);
+    socket.once("close", (code) => reject(new Error(`closed with ${code} before it was told anything`)));
     socket.once("message", (bytes) => {
       const message = JSON.parse(String(bytes)) as StreamServerMessage;
       resolve(message.type === "error" ? message.code : message.type);

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startServiceProcess } from "../../bench/support/service-process.js";
+import { streamSentences } from "../../bench/support/speech-client.js";
+
+test("a service that has loaded models and spoken has written nothing outside of its data folder", async () => {
+  const home = await mkdtemp(join(tmpdir(), "dauys-home-"));
+  try {
+    const service = await startServiceProcess({ HOME: home, TMPDIR: home });
+    const speech = await streamSentences(service, { text: "Сәлем", nfe: 4 });
+    assert.ok(speech.audioSeconds > 0.2);
+    // What onnxruntime collects about its use it keeps here, before it uploads it.
+    assert.equal(existsSync(join("/tmp", `mat-debug-${service.child.pid}.log`)), false);
+    assert.deepEqual(await readdir(home, { recursive: true }), []);
+    assert.equal(await service.stop(), 0);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+});
