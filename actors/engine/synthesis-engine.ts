@@ -131,7 +131,7 @@ export class SynthesisEngine implements Synthesizer {
   }
 
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
-    const { urgency = { kind: "whole" }, onPcm = () => {} } = options;
+    const { urgency = { kind: "whole" }, isAwaited = false, onPcm = () => {} } = options;
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new SpeechError("CANCELLED", "synthesis was cancelled"));
       if (this.#isStopping) return reject(new SpeechError("SHUTTING_DOWN", "the service is stopping"));
@@ -143,7 +143,7 @@ export class SynthesisEngine implements Synthesizer {
         job,
         signal,
         dueAtMs: dueAtMs(urgency, this.#options.clock.nowMs(), estimateWorkMs(job)),
-        isAwaited: urgency.kind === "first",
+        isAwaited,
         onPcm,
         resolve,
         reject,

@@ -148,6 +148,7 @@ export class SynthesisSession implements UnbilledSynthesis {
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
         const { characterBounds } = await this.#options.synthesizer.speak(job, this.#abort.signal, {
           urgency: this.#urgency(samplesBefore),
+          isAwaited: this.#options.delivery === "chunks" && this.#samplesMade === 0,
           onPcm: (pcm) => {
             // Not sooner: until there is speech, a failure can still be told by its status.
             if (silenceSamples > 0) this.#tellMade(new Int16Array(silenceSamples));

@@ -73,6 +73,8 @@ export async function run(options: {
         printRound(round);
       }
     }
+    const sharing = pooledThroughput(rounds);
+    printPooled(sharing);
     const idle = await measureIdle(service, smoke ? 1 : 10, smoke ? [4] : [16, 32]);
     for (const { nfe, firstAudioMs, bareMs, ratio, pcmFirstAudioMs } of idle) {
       console.log(
@@ -98,6 +100,7 @@ export async function run(options: {
       await saveResult("synthesis", {
         parameters,
         engine,
+        sharing,
         rounds: rounds.map((round) => ({ ...summary(round), raw: round })),
         idle,
         paced,
@@ -239,6 +242,41 @@ function summary({ nfe, streams, shared, serial }: Round) {
   };
 }
 
+/** Of all rounds with more than one stream. */
+interface Pooled {
+  /** Geometric mean of audio per second, shared / serial, of pairs of passes, and where it lies 19 times of 20. */
+  readonly throughputRatio: Estimate;
+  /** The same of audio per second of CPU, to which other work on the machine does less. */
+  readonly cpuRatio: Estimate;
+  readonly pairs: number;
+}
+
+interface Estimate {
+  readonly mean: number;
+  readonly low: number;
+  readonly high: number;
+}
+
+function pooledThroughput(rounds: readonly Round[]): Pooled {
+  const pairs = rounds
+    .filter(({ streams }) => streams > 1)
+    .flatMap(({ shared, serial }) => shared.map((pass, nth) => ({ shared: pass, serial: serial[nth]! })));
+  return {
+    throughputRatio: geometricMean(pairs.map(({ shared, serial }) => serial.wallMs / shared.wallMs)),
+    cpuRatio: geometricMean(pairs.map(({ shared, serial }) => serial.cpuMs / shared.cpuMs)),
+    pairs: pairs.length,
+  };
+}
+
+/** With two standard errors of the logarithms on each side. */
+function geometricMean(ratios: readonly number[]): Estimate {
+  const logs = ratios.map(Math.log);
+  const mean = sumOf(logs) / logs.length;
+  const variance = sumOf(logs.map((log) => (log - mean) ** 2)) / (logs.length - 1);
+  const margin = 2 * Math.sqrt(variance / logs.length);
+  return { mean: Math.exp(mean), low: Math.exp(mean - margin), high: Math.exp(mean + margin) };
+}
+
 function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
@@ -257,6 +295,14 @@ function printEngine({ busyShare, floorShare, runsAfterCancel }: EngineFigures):
   console.log(
     `worker inside the runtime ${(100 * busyShare).toFixed(1)} % of its time, bare model ${floorShare.toFixed(3)} of ` +
       `the engine's time; at most ${Math.max(...runsAfterCancel)} model runs after a cancel`,
+  );
+}
+
+function printPooled({ throughputRatio, cpuRatio, pairs }: Pooled): void {
+  const shown = ({ mean, low, high }: Estimate) =>
+    `${mean.toFixed(3)} (${low.toFixed(3)} to ${high.toFixed(3)})`;
+  console.log(
+    `sharing against one after another, ${pairs} pairs of passes: throughput ${shown(throughputRatio)}, of CPU ${shown(cpuRatio)}`,
   );
 }
 

@@ -2,7 +2,8 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { SpeechError } from "../../src/domain/errors.js";
 import { type GraphOptions, loadGraph } from "./graph.js";
 import { type ModelPackage, type RecognizerManifest, readVocabulary } from "./model-package.js";
-import type { LogProbs, RecognizerModel, StepBatch, StepCapacity, StreamState } from "./recognizer.js";
+import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
+import { StateRows, type StateTensors } from "./state-rows.js";
 
 const STREAM = {
   file: "stream",
@@ -82,34 +83,34 @@ export class CtcTwoPass implements RecognizerModel {
     const { frameSamples } = this.manifest;
     const vocabulary = this.vocabulary.length;
     const pcm = new Float32Array(capacity.frames * frameSamples);
-    const state = this.#statesOf(capacity.rows);
+    const state = new StateRows(this, capacity.rows);
     const logProbs = new Float32Array(capacity.frames * vocabulary);
     const speech = new Float32Array(capacity.frames);
     const encoded = new Float32Array(capacity.frames * this.encodedSize);
-    const nextState = this.#statesOf(capacity.rows);
+    const nextState = new StateRows(this, capacity.rows);
     return (rows, frames) => {
       const count = rows * frames;
       const view = {
         pcm: pcm.subarray(0, count * frameSamples),
-        state: this.#firstOf(state, rows),
+        state: state.first(rows),
         logProbs: logProbs.subarray(0, count * vocabulary),
         speech: speech.subarray(0, count),
         encoded: encoded.subarray(0, count * this.encodedSize),
-        nextState: this.#firstOf(nextState, rows),
+        nextState: nextState.first(rows),
       };
-      const feeds = {
+      const feeds: Record<string, Tensor> = {
         pcm: new Tensor("float32", view.pcm, [rows, frames * frameSamples]),
-        ...this.#stateTensors(view.state, rows, "state", HISTORY.input),
       };
       // Outputs are written in place.
-      const fetches = {
+      const fetches: Record<string, Tensor> = {
         log_probs: new Tensor("float32", view.logProbs, [rows, frames, vocabulary]),
         speech: new Tensor("float32", view.speech, [rows, frames]),
         encoded: new Tensor("float32", view.encoded, [rows, frames, this.encodedSize]),
-        ...this.#stateTensors(view.nextState, rows, "next_state", HISTORY.output),
       };
-      const run = async () => {
+      const run = async (from = state, to = nextState) => {
         const startedAtMs = performance.now();
+        setState(feeds, from.tensors(rows), "state", HISTORY.input);
+        setState(fetches, to.tensors(rows), "next_state", HISTORY.output);
         await this.#stream.run(feeds, fetches);
         this.#runMs += performance.now() - startedAtMs;
       };
@@ -150,42 +151,11 @@ export class CtcTwoPass implements RecognizerModel {
     const padded = new Float32Array(frames * frameSamples);
     padded.set(pcm);
     const startedAtMs = performance.now();
-    const { encoded } = await this.#stream.run(
-      {
-        pcm: new Tensor("float32", padded, [1, padded.length]),
-        ...this.#stateTensors(this.#statesOf(1), 1, "state", HISTORY.input),
-      },
-      ["encoded"],
-    );
+    const feeds: Record<string, Tensor> = { pcm: new Tensor("float32", padded, [1, padded.length]) };
+    setState(feeds, new StateRows(this, 1).tensors(1), "state", HISTORY.input);
+    const { encoded } = await this.#stream.run(feeds, ["encoded"]);
     this.#runMs += performance.now() - startedAtMs;
     return this.refine((encoded as Tensor).data as Float32Array, frames);
-  }
-
-  #statesOf(rows: number): StreamState {
-    return {
-      values: new Float32Array(rows * this.stateSize),
-      bytes: new Uint8Array(rows * this.stateBytes),
-    };
-  }
-
-  #firstOf({ values, bytes }: StreamState, rows: number): StreamState {
-    return {
-      values: values.subarray(0, rows * this.stateSize),
-      bytes: bytes.subarray(0, rows * this.stateBytes),
-    };
-  }
-
-  #stateTensors(
-    { values, bytes }: StreamState,
-    rows: number,
-    valuesName: string,
-    bytesName: string,
-  ): Record<string, Tensor> {
-    const tensors: Record<string, Tensor> = {
-      [valuesName]: new Tensor("float32", values, [rows, this.stateSize]),
-    };
-    if (this.stateBytes > 0) tensors[bytesName] = new Tensor("uint8", bytes, [rows, this.stateBytes]);
-    return tensors;
   }
 
   /** Frees the graphs' memory; nothing may be run afterwards. */
@@ -193,6 +163,16 @@ export class CtcTwoPass implements RecognizerModel {
     await this.#stream.release();
     await this.#full.release();
   }
+}
+
+function setState(
+  tensors: Record<string, Tensor>,
+  { values, bytes }: StateTensors,
+  valuesName: string,
+  bytesName: string,
+): void {
+  tensors[valuesName] = values;
+  if (bytes !== null) tensors[bytesName] = bytes;
 }
 
 function lastDimension(

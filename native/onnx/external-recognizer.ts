@@ -1,8 +1,7 @@
 import type { ExternalRecognizerManifest } from "./external-manifest.js";
-import type { LogProbs, RecognizerModel, StepBatch, StepCapacity, StreamState } from "./recognizer.js";
+import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 import type { SileroVad } from "./silero-vad.js";
-
-const NO_BYTES = new Uint8Array(0);
+import { StateRows } from "./state-rows.js";
 
 /** Public weights of one recogniser, without voice activity. */
 export interface CtcHead {
@@ -88,13 +87,10 @@ export class ExternalRecognizer implements RecognizerModel {
     const { frameSamples } = this.manifest;
     const width = this.vocabulary.length;
     const pcm = new Float32Array(capacity.frames * frameSamples);
-    const state = new Float32Array(capacity.rows * this.stateSize);
+    const state = new StateRows(this, capacity.rows);
     const logProbs = new Float32Array(capacity.frames * width);
     const speech = new Float32Array(capacity.frames);
-    const nextState = new Float32Array(capacity.rows * this.stateSize);
-    const ofRows = (values: Float32Array, rows: number): StreamState => {
-      return { values: values.subarray(0, rows * this.stateSize), bytes: NO_BYTES };
-    };
+    const nextState = new StateRows(this, capacity.rows);
     return (rows, frames) => {
       const count = rows * frames;
       const audio = pcm.subarray(0, count * frameSamples);
@@ -102,13 +98,15 @@ export class ExternalRecognizer implements RecognizerModel {
         rows,
         frames,
         pcm: audio,
-        state: ofRows(state, rows),
+        state: state.first(rows),
         logProbs: logProbs.subarray(0, count * width),
         speech: speech.subarray(0, count),
         encoded: audio,
-        nextState: ofRows(nextState, rows),
+        nextState: nextState.first(rows),
       };
-      return { ...batch, run: () => this.#run(batch, wantsText) };
+      const run = (from = state, to = nextState) =>
+        this.#run({ ...batch, state: from.first(rows), nextState: to.first(rows) }, wantsText);
+      return { ...batch, run };
     };
   }
 

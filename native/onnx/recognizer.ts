@@ -1,4 +1,5 @@
 import type { RecognizerManifest } from "./model-package.js";
+import type { StateRows } from "./state-rows.js";
 
 /** Sizes of the buffers that batches of several shapes share: only one of them runs at a time. */
 export interface StepCapacity {
@@ -34,9 +35,13 @@ export interface StepBatch {
   readonly speech: Float32Array;
   /** `[rows, frames, encodedSize]`, what the second pass works on. */
   readonly encoded: Float32Array;
-  /** To be copied back to each row's owner. */
+  /** Of each row's owner after the run. */
   readonly nextState: StreamState;
-  run(): Promise<void>;
+  /**
+   * @param from holds the rows' states instead of `state`
+   * @param to gets them instead of `nextState`; another one than `from`
+   */
+  run(from?: StateRows, to?: StateRows): Promise<void>;
 }
 
 /** Log-probs of an utterance. */

@@ -7,6 +7,7 @@ import { FrameRows } from "./frame-rows.js";
 import type { ResumePoint, ToLiveWorker } from "./protocol.js";
 import type { SecondPass } from "./second-pass.js";
 import type { RowPool, StatePool } from "./state-pool.js";
+import type { StateOwner, StateSlab } from "./state-slabs.js";
 
 /** Frames of silence fed after the last audio, so that speech right before the end is still seen as speech. */
 const FINISH_FRAMES = 8;
@@ -26,13 +27,16 @@ export interface SlotModel {
 }
 
 /** What the worker holds of one session: its place in the ring, the encoder's state and the utterance so far. */
-export class LiveSlot {
+export class LiveSlot implements StateOwner {
   readonly session: number;
   readonly epoch: number;
   readonly wantsPartials: boolean;
   readonly pauseFrames: number;
   readonly hotWords: HotWords | null;
-  readonly state: StreamState;
+  state: StreamState;
+  readonly ownState: StreamState;
+  slab: StateSlab | null = null;
+  slabRow = 0;
   readonly endpointer: Endpointer;
   readonly greedy: GreedyDecoder;
   /** Number of the next utterance that the client hears of. */
@@ -69,7 +73,8 @@ export class LiveSlot {
     this.pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
     this.#states = model.states;
-    this.state = model.states.acquire();
+    this.ownState = model.states.acquire();
+    this.state = this.ownState;
     this.endpointer = new Endpointer({ pauseFrames: this.pauseFrames }, open.from.isMidSpeech);
     this.greedy = new GreedyDecoder(model.vocabulary);
     this.#ring = PcmRing.attach(open.ring);
@@ -181,7 +186,8 @@ export class LiveSlot {
     this.pass?.drop();
     this.pass = null;
     this.encoded.release();
-    this.#states.release(this.state);
+    this.slab?.remove(this);
+    this.#states.release(this.ownState);
   }
 
   get #writtenSamples(): number {

@@ -1,10 +1,11 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import { copyState, type RecognizerModel } from "../onnx/recognizer.js";
+import { copyState, type RecognizerModel, type StreamState } from "../onnx/recognizer.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { LiveFinals } from "./live-finals.js";
 import { LiveSlot, type SlotModel } from "./live-slot.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "./protocol.js";
 import { RowPool, StatePool } from "./state-pool.js";
+import { StateSlabs, slabOf } from "./state-slabs.js";
 import {
   BatchShapes,
   CHUNK_FRAMES,
@@ -18,6 +19,14 @@ import type { UtteranceDecoder } from "./utterance-decoder.js";
 /** Silence goes back to the ring this often: 2 s. */
 const IDLE_REPORT_FRAMES = 50;
 const NO_PCM = new Float32Array(0);
+
+/** A row of a batch that has run. */
+interface TakenRow {
+  readonly batch: RowedBatch;
+  readonly row: number;
+  /** Of its session before the batch. */
+  readonly stateBefore: StreamState;
+}
 
 export interface LiveStepperParts {
   readonly model: RecognizerModel;
@@ -38,14 +47,15 @@ export class LiveStepper {
   readonly #slotModel: SlotModel;
   readonly #finals: LiveFinals;
   readonly #shapes: BatchShapes;
+  readonly #slabs: StateSlabs;
   readonly #groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames));
   readonly #slots = new Map<number, LiveSlot>();
   /** The same sessions, for loops. */
   readonly #active: LiveSlot[] = [];
   /** Sessions that have ended while a batch may still be working on them. */
   readonly #closed: LiveSlot[] = [];
-  /** Where the next round begins to gather, so that those who lag take turns. */
-  #firstIndex = 0;
+  /** Counts rounds: those who lag take turns. */
+  #turn = 0;
   #hasLagging = false;
 
   constructor({ model, utterances, post, onStep }: LiveStepperParts) {
@@ -63,6 +73,7 @@ export class LiveStepper {
     };
     this.#finals = new LiveFinals(model, utterances, { states, longestChunk: CHUNK_FRAMES.at(-1)!, post });
     this.#shapes = new BatchShapes(model.stepBatches(STEP_CAPACITY));
+    this.#slabs = new StateSlabs(model, STEP_CAPACITY.rows);
   }
 
   onMessage(message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void {
@@ -100,7 +111,10 @@ export class LiveStepper {
     this.#gather();
     for (let index = 0; index < this.#groups.length; index++) {
       const group = this.#groups[index]!;
-      if (group.frames > FRESH_FRAMES && group.count > 0) this.#hasLagging = true;
+      if (group.frames > FRESH_FRAMES && group.count > 0) {
+        this.#hasLagging = true;
+        group.first = this.#turn % group.count;
+      }
       // Of those who lag one batch a round: whoever keeps up comes again before the rest of them.
       const end = group.frames <= FRESH_FRAMES ? group.count : Math.min(group.count, group.maxRows);
       for (let first = 0; first < end; first += group.maxRows) {
@@ -126,34 +140,37 @@ export class LiveStepper {
   }
 
   #gather(): void {
-    const count = this.#active.length;
-    for (let step = 0; step < count; step++) {
-      const slot = this.#active[(this.#firstIndex + step) % count]!;
+    // Always in the same order: then the rows of a batch are often those of the last one.
+    for (let index = 0; index < this.#active.length; index++) {
+      const slot = this.#active[index]!;
       const available = slot.availableFrames;
       if (available === 0) continue;
       let size = this.#groups.length - 1;
       while (this.#groups[size]!.frames > available) size--;
       this.#groups[size]!.add(slot);
     }
-    this.#firstIndex = count === 0 ? 0 : (this.#firstIndex + 1) % count;
+    this.#turn++;
   }
 
   async #runBatch(group: StepGroup, first: number, end: number): Promise<void> {
     const startedAtMs = performance.now();
     const { frames } = group;
     const batch = this.#shapes.forRows(end - first, frames);
+    const next = this.#slabs.take();
+    const last = slabOf(group, first, end);
+    const stateRows = last?.states.rows ?? batch.stateRows;
     for (let row = 0; row < end - first; row++) {
       const slot = group.at(first + row);
       slot.takeFrames(frames, batch.pcmRows[row]!);
-      copyState(slot.state, batch.stateRows[row]!);
+      if (last === null) copyState(slot.state, stateRows[row]!);
     }
-    await batch.run();
+    await batch.run(last?.states, next.states);
     let hasEndings = false;
     for (let row = 0; row < end - first; row++) {
       const slot = group.at(first + row);
       if (slot.isClosed) continue;
-      copyState(batch.nextStateRows[row]!, slot.state);
-      if (this.#takeRow(slot, batch, row)) hasEndings = true;
+      next.put(slot, row);
+      if (this.#takeRow(slot, { batch, row, stateBefore: stateRows[row]! })) hasEndings = true;
       else this.#report(slot);
     }
     if (hasEndings) {
@@ -164,7 +181,8 @@ export class LiveStepper {
   }
 
   /** Hands a session its frames; true when an utterance has ended in them. */
-  #takeRow(slot: LiveSlot, batch: RowedBatch, row: number): boolean {
+  #takeRow(slot: LiveSlot, taken: TakenRow): boolean {
+    const { batch, row } = taken;
     const { frames } = batch;
     const width = this.#model.vocabulary.length;
     let hasEnded = false;
@@ -178,7 +196,7 @@ export class LiveStepper {
       for (let nth = 0; nth < events.length; nth++) {
         const event = events[nth]!;
         if (event.type === "ended") hasEnded = true;
-        this.#onEndpoint(slot, event, { batch, row, index, frame });
+        this.#onEndpoint(slot, event, taken, { index, frame });
       }
     }
     return hasEnded;
@@ -187,15 +205,15 @@ export class LiveStepper {
   #onEndpoint(
     slot: LiveSlot,
     event: EndpointEvent,
-    at: { readonly batch: RowedBatch; readonly row: number; readonly index: number; readonly frame: number },
+    { batch, row, stateBefore }: TakenRow,
+    { index, frame }: { readonly index: number; readonly frame: number },
   ): void {
     const startFrame = slot.toSessionFrame(event.startFrame);
     switch (event.type) {
       case "started":
-        slot.restartHypothesis(startFrame, at.frame);
+        slot.restartHypothesis(startFrame, frame);
         return;
       case "halfway": {
-        const { batch, row, index, frame } = at;
         const isLast = index === batch.frames - 1;
         // Within a chunk the state behind this frame is not known: the flush takes the chunk's frames up to it again.
         const replayedFrames = isLast ? 0 : index + 1;
@@ -203,7 +221,7 @@ export class LiveStepper {
           slot,
           startFrame,
           endFrame: frame + 1,
-          state: isLast ? slot.state : batch.stateRows[row]!,
+          state: isLast ? slot.state : stateBefore,
           pcm: isLast ? NO_PCM : batch.pcmRows[row]!.slice(0, replayedFrames * this.#slotModel.frameSamples),
           replayedFrames,
           speechMean: event.speechMean,

@@ -118,7 +118,7 @@ export type ToSynthesisWorker =
       readonly job: SynthesisJob;
       /** Milliseconds from now until it should be done; see `dueAtMs`. */
       readonly dueInMs: number;
-      /** Somebody waits for its first sound. */
+      /** Somebody waits for its first sound; see `SpeakOptions`. */
       readonly isAwaited: boolean;
     }
   /** Seen before the next run; answered with `gave-up` if the job is still there. */

@@ -1,4 +1,5 @@
 import type { StreamState } from "../onnx/recognizer.js";
+import { StateRows, type StateSize } from "../onnx/state-rows.js";
 
 /** Rows that lie one behind the other in memory. */
 const SLAB_ROWS = 32;
@@ -31,19 +32,16 @@ export class RowPool {
 
 /** Encoder states of sessions, kept like the rows of a `RowPool`. */
 export class StatePool {
-  readonly #values: number;
-  readonly #bytes: number;
+  readonly #size: StateSize;
   readonly #free: StreamState[] = [];
 
-  /** @param size of one state: floats, and bytes besides */
-  constructor(size: { readonly stateSize: number; readonly stateBytes: number }) {
-    this.#values = size.stateSize;
-    this.#bytes = size.stateBytes;
+  constructor(size: StateSize) {
+    this.#size = size;
   }
 
   /** The state at the beginning of a stream, or one whose content the caller overwrites when `isDirtyFine`. */
   acquire(isDirtyFine = false): StreamState {
-    if (this.#free.length === 0) this.#addSlab();
+    if (this.#free.length === 0) this.#free.push(...new StateRows(this.#size, SLAB_ROWS).rows.toReversed());
     const state = this.#free.pop()!;
     if (isDirtyFine) return state;
     state.values.fill(0);
@@ -54,22 +52,4 @@ export class StatePool {
   release(state: StreamState): void {
     this.#free.push(state);
   }
-
-  #addSlab(): void {
-    const slab = {
-      values: new Float32Array(SLAB_ROWS * this.#values),
-      bytes: new Uint8Array(SLAB_ROWS * this.#bytes),
-    };
-    this.#free.push(...stateRows(slab, SLAB_ROWS).reverse());
-  }
-}
-
-/** A view of each of the rows. */
-export function stateRows({ values, bytes }: StreamState, rows: number): StreamState[] {
-  const valueCount = values.length / rows;
-  const byteCount = bytes.length / rows;
-  return Array.from({ length: rows }, (_, row) => ({
-    values: values.subarray(row * valueCount, (row + 1) * valueCount),
-    bytes: bytes.subarray(row * byteCount, (row + 1) * byteCount),
-  }));
 }

@@ -1,6 +1,5 @@
 import type { StepBatch, StreamState } from "../onnx/recognizer.js";
 import type { LiveSlot } from "./live-slot.js";
-import { stateRows } from "./state-pool.js";
 
 /** Frames a row may take in one step, short chunks first: paced sessions take one or two, those that lag take more. */
 export const CHUNK_FRAMES = [1, 2, 4, 8, 16] as const;
@@ -20,6 +19,8 @@ export class StepGroup {
   /** The most rows of one batch. */
   readonly maxRows: number;
   count = 0;
+  /** Which of them comes first. */
+  first = 0;
   readonly #slots: (LiveSlot | undefined)[] = [];
 
   constructor(frames: number) {
@@ -32,13 +33,14 @@ export class StepGroup {
   }
 
   at(index: number): LiveSlot {
-    return this.#slots[index]!;
+    return this.#slots[(this.first + index) % this.count]!;
   }
 
   /** Forgets the sessions of the last round, those that have ended among them. */
   clear(): void {
     this.#slots.fill(undefined, 0, this.count);
     this.count = 0;
+    this.first = 0;
   }
 }
 
@@ -46,7 +48,6 @@ export class StepGroup {
 export interface RowedBatch extends StepBatch {
   readonly pcmRows: readonly Float32Array[];
   readonly stateRows: readonly StreamState[];
-  readonly nextStateRows: readonly StreamState[];
   /** A view of each frame of each row, one row after the other. */
   readonly encodedFrames: readonly Float32Array[];
 }
@@ -78,11 +79,15 @@ function withRows(batch: StepBatch): RowedBatch {
     const size = values.length / count;
     return Array.from({ length: count }, (_, part) => values.subarray(part * size, (part + 1) * size));
   };
+  const values = partsOf(batch.state.values, batch.rows);
+  const bytes = batch.state.bytes.length / batch.rows;
   return {
     ...batch,
     pcmRows: partsOf(batch.pcm, batch.rows),
-    stateRows: stateRows(batch.state, batch.rows),
-    nextStateRows: stateRows(batch.nextState, batch.rows),
+    stateRows: values.map((part, row) => ({
+      values: part,
+      bytes: batch.state.bytes.subarray(row * bytes, (row + 1) * bytes),
+    })),
     encodedFrames: partsOf(batch.encoded, batch.rows * batch.frames),
   };
 }

@@ -29,6 +29,8 @@ export interface SynthesizedPiece {
 export interface SpeakOptions {
   /** `whole` when absent. */
   readonly urgency?: Urgency;
+  /** Somebody waits for the piece's first sound and hears it before the rest is made: it comes soon, in a small part. */
+  readonly isAwaited?: boolean;
   /** Told each part of the piece in order, as soon as it is made, each once; together they are the piece. */
   readonly onPcm?: (pcm: Int16Array) => void;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/engine/synthesis-engine.js";
 import { SpeechError } from "../../../src/domain/errors.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import type { SpeakOptions, SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 
 const JOB: SynthesisJob = {
@@ -131,6 +131,7 @@ test("parts come while a piece is being made, and together they are the piece", 
   const job = { ...JOB, spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады." };
   const { pcm } = await engine.speak(job, new AbortController().signal, {
     urgency: { kind: "first" },
+    isAwaited: true,
     onPcm: (part) => {
       partCount++;
       parts.push(...part);
@@ -138,6 +139,14 @@ test("parts come while a piece is being made, and together they are the piece", 
   });
   assert.deepEqual(parts, [...pcm]);
   assert.ok(partCount > 2, `${partCount} parts`);
+  const runsOf = async (options: SpeakOptions) => {
+    const before = engine.modelRuns;
+    await engine.speak(job, new AbortController().signal, options);
+    return engine.modelRuns - before;
+  };
+  const awaited = await runsOf({ isAwaited: true });
+  const whole = await runsOf({ urgency: { kind: "first" } });
+  assert.ok(whole < awaited, `nobody waits for its first part: ${whole} runs instead of ${awaited}`);
 });
 
 test("somebody who has just come is served before the rest, and the rest is not forgotten", async () => {

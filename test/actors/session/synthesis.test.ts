@@ -39,6 +39,10 @@ class FakeSynthesizer implements Synthesizer {
     return this.spoken.map(({ options }) => options.urgency);
   }
 
+  get awaited(): readonly (boolean | undefined)[] {
+    return this.spoken.map(({ options }) => options.isAwaited);
+  }
+
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
     const piece = deferred<SynthesizedPiece>();
     this.spoken.push({ job, signal, options, piece });
@@ -282,5 +286,9 @@ test("whoever hears whole sentences waits for all pieces of the first, whoever w
       synthesizer.urgencies.map((urgency) => urgency?.kind),
       kinds,
     );
+    assert.deepEqual(synthesizer.awaited, [false, false, false], "nobody hears less than a sentence");
   }
+  const synthesizer = new FakeSynthesizer({ isPatient: false });
+  await readAll(sessionOf(planOf("a|b", "c"), synthesizer));
+  assert.deepEqual(synthesizer.awaited, [true, false, false]);
 });
