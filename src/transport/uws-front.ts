@@ -78,15 +78,13 @@ export class UwsFront implements Front {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    await this.#corkHost.open();
-    return await new Promise((resolve, reject) => {
-      this.#app.listen(host, port, this.#listenOptions, (socket) => {
-        if (socket === false)
-          return reject(new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`));
-        this.#listenSocket = socket;
-        resolve(this.#binding.us_socket_local_port(socket));
-      });
+    const socket = await new Promise<object | false>((resolve) => {
+      this.#app.listen(host, port, this.#listenOptions, resolve);
     });
+    if (socket === false) throw new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`);
+    this.#listenSocket = socket;
+    await this.#corkHost.open();
+    return this.#binding.us_socket_local_port(socket);
   }
 
   async close(graceMs: number): Promise<void> {
