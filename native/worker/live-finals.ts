@@ -92,14 +92,33 @@ export class LiveFinals {
     slot.sentPartial = "";
   }
 
-  /** Says the finals of all utterances that have ended, in order. */
+  /** Sees that the finals of all utterances that have ended are said when their searches end, those of a session in order. */
   async publishEndings(): Promise<void> {
     for (let index = 0; index < this.#endings.length; index++) {
       const ending = this.#endings[index]!;
-      if (ending.slot.isClosed) ending.pass?.drop();
-      else this.#publish(ending, await this.#textOf(ending));
+      if (ending.slot.isClosed) {
+        ending.pass?.drop();
+        continue;
+      }
+      const { decoded } = await this.#begin(ending);
+      this.afterFinals(ending.slot, async () => this.#publish(ending, await decoded));
     }
     if (this.#endings.length > 0) this.#endings.length = 0;
+  }
+
+  /** Calls `act` when the finals are said that the session has to come; it is one of them as long as it runs. */
+  afterFinals(slot: LiveSlot, act: () => void | Promise<void>): void {
+    slot.pendingFinals++;
+    slot.lastFinal = slot.lastFinal.then(async () => {
+      await act();
+      slot.pendingFinals--;
+    });
+    slot.lastFinal.catch((error: unknown) => {
+      // Ends the thread, as what fails inside of a step does: its owner replays the sessions on another.
+      queueMicrotask(() => {
+        throw error;
+      });
+    });
   }
 
   /** Ends the open utterance at `markSample`, which decoding has reached. */
@@ -124,14 +143,20 @@ export class LiveFinals {
     return new SecondPass({ ...input, endSample: audioEnd }, this.#runner);
   }
 
-  #textOf({ slot, event, startFrame, pass }: Ending): Promise<DecodedUtterance> {
-    if (pass !== null) return pass.text();
+  /** Runs the graphs of an ending's second pass, unless that was done before; the search goes on beside this thread. */
+  #begin({
+    slot,
+    event,
+    startFrame,
+    pass,
+  }: Ending): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
+    if (pass !== null) return pass.begin();
     // A cut lies in the past, where the encoder's state is gone: the audio itself is decoded, the way files are.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
     const pcm = new Float32Array(slot.toSessionFrame(event.endFrame) * frameSamples - startSample);
     slot.readPcm(startSample, pcm);
-    return this.#utterances.decode(pcm, {
+    return this.#utterances.begin(pcm, {
       offsetSeconds: startSample / sampleRateHz,
       speechMean: event.speechMean,
       hotWords: slot.hotWords,

@@ -51,6 +51,9 @@ export class LiveSlot implements StateOwner {
   /** Where a replay would begin. */
   resume: ResumePoint;
   isFinished = false;
+  /** Finals of utterances that have ended and are not said yet; nothing else may be said before them. */
+  pendingFinals = 0;
+  lastFinal: Promise<void> = Promise.resolve();
   /** The session is over; a batch may still hold it. */
   isClosed = false;
   #ring: PcmRing;

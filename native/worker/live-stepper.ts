@@ -249,15 +249,20 @@ export class LiveStepper {
       if (slot.isClosed || slot.finishSample === null || !slot.hasReachedFinish) continue;
       await this.#finals.finalizeAt(slot, slot.finishSample);
       slot.isFinished = true;
-      this.#post({ type: "finished", session: slot.session, epoch: slot.epoch });
+      this.#finals.afterFinals(slot, () => this.#reportFinished(slot));
       hasWorked = true;
     }
     return hasWorked;
   }
 
+  #reportFinished({ isClosed, session, epoch }: LiveSlot): void {
+    if (!isClosed) this.#post({ type: "finished", session, epoch });
+  }
+
   #report(slot: LiveSlot): void {
     if (slot.isClosed) return;
     slot.encoded.forget(slot.toSessionFrame(slot.endpointer.earliestNeededFrame));
+    if (slot.pendingFinals > 0) return;
     if (slot.endpointer.isOpen) this.#reportPartial(slot);
     else this.#reportIdle(slot);
   }

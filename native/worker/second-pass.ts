@@ -60,10 +60,10 @@ export class SecondPass {
     this.drop();
   }
 
-  /** The text, be it that it was decoded before. */
-  async text(): Promise<DecodedUtterance> {
+  /** As `run`, unless that was done before. */
+  async begin(): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
     if (this.#result === null) await this.run();
-    return this.#result!;
+    return { decoded: this.#result! };
   }
 
   /** Its text is not needed. May be called twice. */

@@ -149,6 +149,29 @@ test("parts come while a piece is being made, and together they are the piece", 
   assert.ok(whole < awaited, `nobody waits for its first part: ${whole} runs instead of ${awaited}`);
 });
 
+test("pieces made at the same time take no more model runs than one after another", async () => {
+  const { signal } = new AbortController();
+  const jobs = [
+    "сәлем",
+    "қазақ тілі түркі тілдерінің бірі.",
+    "біз көлге барамыз, достар!",
+    "жаңбыр жауады",
+  ].map((spokenText) => ({ ...JOB, spokenText }));
+  const runsOf = async (work: () => Promise<unknown>) => {
+    const before = engine.modelRuns;
+    await work();
+    return engine.modelRuns - before;
+  };
+  const apart = await runsOf(async () => {
+    for (const job of jobs) await engine.speak(job, signal, { urgency: { kind: "first" } });
+  });
+  const together = await runsOf(() =>
+    Promise.all(jobs.map((job) => engine.speak(job, signal, { urgency: { kind: "first" } }))),
+  );
+  assert.ok(apart >= jobs.length * (JOB.nfe + 2), `${apart} runs`);
+  assert.ok(together <= apart, `${together} runs together, ${apart} apart`);
+});
+
 test("somebody who has just come is served before the rest, and the rest is not forgotten", async () => {
   const order: string[] = [];
   const note = (name: string) => () => order.push(name);

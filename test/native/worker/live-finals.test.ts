@@ -1,0 +1,143 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { PcmRing } from "../../../native/ring/pcm-ring.js";
+import { LiveStepper } from "../../../native/worker/live-stepper.js";
+import { loadRecognizer, type Recognizer } from "../../../native/worker/load-recognizer.js";
+import type { LiveWorkerAnswer } from "../../../native/worker/protocol.js";
+import { UtteranceDecoder } from "../../../native/worker/utterance-decoder.js";
+import {
+  type Hypotheses,
+  PrefixBeamSearch,
+  type TokenSearch,
+} from "../../../src/domain/decoding/prefix-beam-search.js";
+import { joined, silence, speech } from "../../support/audio.js";
+import { RECOGNIZER } from "../../support/engines.js";
+
+const SPEECH = speech("asterisk-ru-core/conf-getconfno.wav");
+const PAUSE = silence(0.6);
+
+/** A real search that ends when it is let. */
+class HeldSearch implements TokenSearch {
+  asked = 0;
+  readonly #search: PrefixBeamSearch;
+  #held: (() => void)[] = [];
+
+  constructor(vocabulary: readonly string[]) {
+    const weights = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
+    this.#search = new PrefixBeamSearch(vocabulary, null, weights);
+  }
+
+  search(...input: Parameters<TokenSearch["search"]>): Hypotheses {
+    return this.#search.search(...input);
+  }
+
+  async searchAside(...[logProbs, frames, hotWords]: Parameters<TokenSearch["search"]>): Promise<Hypotheses> {
+    this.asked++;
+    await new Promise<void>((resolve) => this.#held.push(resolve));
+    return this.search(logProbs, frames, hotWords);
+  }
+
+  /** Lets the search end that was asked first. */
+  async let(): Promise<void> {
+    this.#held.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+let recognizer: Recognizer;
+
+before(async () => {
+  recognizer = await loadRecognizer(RECOGNIZER);
+});
+after(() => recognizer.model.release());
+
+test("a search that takes its time holds up its own session's words, and nobody else's", async () => {
+  const { model } = recognizer;
+  const search = new HeldSearch(model.vocabulary);
+  const told: LiveWorkerAnswer[] = [];
+  const stepper = new LiveStepper({
+    model,
+    utterances: new UtteranceDecoder(model, search),
+    post: (answer) => told.push(answer),
+    onStep: () => {},
+  });
+  const [slow, other] = [0, 1].map((session) => {
+    const ring = PcmRing.create(2 ** 19);
+    stepper.onMessage({
+      type: "open",
+      session,
+      epoch: 1,
+      ring: ring.buffer,
+      from: { sample: 0, isMidSpeech: false },
+      nextUtterance: 0,
+      endOfUtteranceMs: 200,
+      wantsPartials: true,
+      hotWords: [],
+    });
+    return ring;
+  }) as [PcmRing, PcmRing];
+  const untilQuiet = async () => {
+    while (await stepper.step());
+  };
+  /** What was told of a session since the last time. */
+  const newsOf = (session: number) => {
+    const news = told.filter((answer) => answer.session === session);
+    for (const answer of news) told.splice(told.indexOf(answer), 1);
+    return news.map((answer) => ("utterance" in answer ? `${answer.type} ${answer.utterance}` : answer.type));
+  };
+
+  slow.write(joined(SPEECH, PAUSE));
+  await untilQuiet();
+  assert.equal(search.asked, 1);
+  assert.deepEqual([...new Set(newsOf(0))], ["partial 0"], "its final waits for the search");
+
+  slow.write(SPEECH);
+  other.write(SPEECH);
+  await untilQuiet();
+  assert.deepEqual(newsOf(0), [], "nothing overtakes a final");
+  assert.deepEqual([...new Set(newsOf(1))], ["partial 0"], "others are served meanwhile");
+
+  await search.let();
+  assert.deepEqual(newsOf(0), ["final 0"]);
+  slow.write(silence(0.04));
+  await untilQuiet();
+  assert.deepEqual([...new Set(newsOf(0))], ["partial 1"], "the next utterance has the next number");
+
+  stepper.onMessage({ type: "finish", session: 0, atSample: slow.written });
+  await untilQuiet();
+  assert.equal(search.asked, 2);
+  assert.deepEqual(newsOf(0), [], "the end waits for the last final");
+  await search.let();
+  assert.deepEqual(newsOf(0), ["final 1", "finished"]);
+});
+
+test("a session that is closed while its search runs is told nothing more", async () => {
+  const { model } = recognizer;
+  const search = new HeldSearch(model.vocabulary);
+  const told: LiveWorkerAnswer[] = [];
+  const stepper = new LiveStepper({
+    model,
+    utterances: new UtteranceDecoder(model, search),
+    post: (answer) => told.push(answer),
+    onStep: () => {},
+  });
+  const ring = PcmRing.create(2 ** 19);
+  stepper.onMessage({
+    type: "open",
+    session: 0,
+    epoch: 1,
+    ring: ring.buffer,
+    from: { sample: 0, isMidSpeech: false },
+    nextUtterance: 0,
+    endOfUtteranceMs: 200,
+    wantsPartials: false,
+    hotWords: [],
+  });
+  ring.write(joined(SPEECH, PAUSE));
+  while (await stepper.step());
+  assert.equal(search.asked, 1);
+  stepper.onMessage({ type: "close", session: 0 });
+  await stepper.step();
+  await search.let();
+  assert.deepEqual(told, []);
+});
