@@ -6,6 +6,7 @@ import { toFloat } from "../../src/domain/audio/pcm.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { percent } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
+import { liveOpen } from "../support/live-open.js";
 import { percentiles } from "../support/percentiles.js";
 import { runSaturated, type SaturatedRun, talk } from "../support/saturated-stepper.js";
 
@@ -107,17 +108,7 @@ async function compare({ model, utterances }: Recognizer, rows: number, rounds: 
   const noise = Int16Array.from(gaussianNoise(frameSamples, 1), (value) => value * HISS * 32_768);
   const rings = Array.from({ length: rows }, () => PcmRing.create(2 ** 17));
   for (const [session, ring] of rings.entries()) {
-    stepper.onMessage({
-      type: "open",
-      session,
-      epoch: 1,
-      ring: ring.buffer,
-      from: { sample: 0, isMidSpeech: false },
-      nextUtterance: 0,
-      endOfUtteranceMs: 200,
-      wantsPartials: true,
-      hotWords: [],
-    });
+    stepper.onMessage(liveOpen(session, ring.buffer));
   }
   const feed = () => {
     for (const ring of rings) {

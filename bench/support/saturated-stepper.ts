@@ -4,6 +4,7 @@ import type { Recognizer } from "../../native/worker/load-recognizer.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { readRecordings } from "../evaluate/sets.js";
 import { readWav } from "../evaluate/wav.js";
+import { liveOpen } from "./live-open.js";
 
 const SPEECH_SET = "human-asterisk-ru-core";
 const RECORDINGS = 40;
@@ -70,17 +71,7 @@ export async function runSaturated(
     },
   });
   for (const [session, { buffer: ring }] of rings.entries()) {
-    stepper.onMessage({
-      type: "open",
-      session,
-      epoch: 1,
-      ring,
-      from: { sample: 0, isMidSpeech: false },
-      nextUtterance: 0,
-      endOfUtteranceMs: 200,
-      wantsPartials: true,
-      hotWords: [],
-    });
+    stepper.onMessage(liveOpen(session, ring));
   }
   const places = rings.map((_, session) => Math.floor((session / sessions) * (pcm.length - chunkSamples)));
   const round = async () => {

@@ -1,31 +1,20 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_FRONT_LIMITS } from "../../src/ports/front.js";
 import { loadUwsBinding } from "../../src/transport/uws-binding.js";
 import { UwsFront } from "../../src/transport/uws-front.js";
+import { runProgram } from "../support/run-program.js";
 
 const PROGRAM = fileURLToPath(new URL("uws-upgrades.js", import.meta.url));
 
 // glibc fills what is freed with this byte: of the four each bit is set in two and clear in two.
 for (const freedBytes of ["15", "85", "170", "240"]) {
   test(`no socket is closed behind its upgrade, with freed memory full of ${freedBytes}`, async () => {
-    const child = spawn(process.execPath, [PROGRAM, "100"], {
-      env: { ...process.env, MALLOC_PERTURB_: freedBytes },
-      stdio: ["ignore", "pipe", "pipe"],
+    const { code, stdout, stderr } = await runProgram(PROGRAM, ["100"], {
+      env: { MALLOC_PERTURB_: freedBytes },
     });
-    let stdout = "";
-    let stderr = "";
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding("utf8").on("data", (text: string) => {
-      stderr += text;
-    });
-    const [code] = (await once(child, "close")) as [number | null];
     assert.equal(code, 0, stderr);
     assert.deepEqual(JSON.parse(stdout), { heard: 100, lost: 0 });
     // The library warns on standard error of writes outside of a cork.

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { liveOpen } from "../../../bench/support/live-open.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import { LiveStepper } from "../../../native/worker/live-stepper.js";
 import { loadRecognizer, type Recognizer } from "../../../native/worker/load-recognizer.js";
@@ -46,12 +47,7 @@ class HeldSearch implements TokenSearch {
 
 let recognizer: Recognizer;
 
-before(async () => {
-  recognizer = await loadRecognizer(RECOGNIZER);
-});
-after(() => recognizer.model.release());
-
-test("a search that takes its time holds up its own session's words, and nobody else's", async () => {
+function stepperWithHeldSearch() {
   const { model } = recognizer;
   const search = new HeldSearch(model.vocabulary);
   const told: LiveWorkerAnswer[] = [];
@@ -61,19 +57,19 @@ test("a search that takes its time holds up its own session's words, and nobody 
     post: (answer) => told.push(answer),
     onStep: () => {},
   });
+  return { stepper, search, told };
+}
+
+before(async () => {
+  recognizer = await loadRecognizer(RECOGNIZER);
+});
+after(() => recognizer.model.release());
+
+test("a search that takes its time holds up its own session's words, and nobody else's", async () => {
+  const { stepper, search, told } = stepperWithHeldSearch();
   const [slow, other] = [0, 1].map((session) => {
     const ring = PcmRing.create(2 ** 19);
-    stepper.onMessage({
-      type: "open",
-      session,
-      epoch: 1,
-      ring: ring.buffer,
-      from: { sample: 0, isMidSpeech: false },
-      nextUtterance: 0,
-      endOfUtteranceMs: 200,
-      wantsPartials: true,
-      hotWords: [],
-    });
+    stepper.onMessage(liveOpen(session, ring.buffer));
     return ring;
   }) as [PcmRing, PcmRing];
   const untilQuiet = async () => {
@@ -112,27 +108,9 @@ test("a search that takes its time holds up its own session's words, and nobody 
 });
 
 test("a session that is closed while its search runs is told nothing more", async () => {
-  const { model } = recognizer;
-  const search = new HeldSearch(model.vocabulary);
-  const told: LiveWorkerAnswer[] = [];
-  const stepper = new LiveStepper({
-    model,
-    utterances: new UtteranceDecoder(model, search),
-    post: (answer) => told.push(answer),
-    onStep: () => {},
-  });
+  const { stepper, search, told } = stepperWithHeldSearch();
   const ring = PcmRing.create(2 ** 19);
-  stepper.onMessage({
-    type: "open",
-    session: 0,
-    epoch: 1,
-    ring: ring.buffer,
-    from: { sample: 0, isMidSpeech: false },
-    nextUtterance: 0,
-    endOfUtteranceMs: 200,
-    wantsPartials: false,
-    hotWords: [],
-  });
+  stepper.onMessage(liveOpen(0, ring.buffer, { wantsPartials: false }));
   ring.write(joined(SPEECH, PAUSE));
   while (await stepper.step());
   assert.equal(search.asked, 1);

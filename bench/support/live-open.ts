@@ -1,0 +1,19 @@
+import type { ToLiveWorker } from "../../native/worker/protocol.js";
+
+type Open = Extract<ToLiveWorker, { type: "open" }>;
+
+/** What a live worker is told of a session that begins with its ring, by the interface's defaults. */
+export function liveOpen(session: number, ring: SharedArrayBuffer, changes: Partial<Open> = {}): Open {
+  return {
+    type: "open",
+    session,
+    epoch: 1,
+    ring,
+    from: { sample: 0, isMidSpeech: false },
+    nextUtterance: 0,
+    endOfUtteranceMs: 200,
+    wantsPartials: true,
+    hotWords: [],
+    ...changes,
+  };
+}

@@ -1,0 +1,36 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+
+export interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface RunOptions {
+  /** All of it but `PATH`, which is ours. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly stdin?: string | Uint8Array;
+}
+
+/** Runs a program for Node as a process of its own, to its end. */
+export async function runProgram(
+  program: string,
+  args: readonly string[],
+  { env = {}, stdin = "" }: RunOptions = {},
+): Promise<Outcome> {
+  const child = spawn(process.execPath, [program, ...args], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+  });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  child.stdin.on("error", () => {}).end(stdin);
+  const [code] = (await once(child, "close")) as [number];
+  return { code, stdout, stderr };
+}
