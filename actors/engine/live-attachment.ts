@@ -45,6 +45,7 @@ export class LiveAttachment implements LiveStream {
   #resume: ResumePoint = { sample: 0, isMidSpeech: false };
   #nextUtterance = 0;
   #finalizeMarks: number[] = [];
+  #markCount = 0;
   #finishMark: number | null = null;
   #isReady = false;
   #isReleased = false;
@@ -73,6 +74,7 @@ export class LiveAttachment implements LiveStream {
     if (this.#isReleased || this.#ring === null) return;
     const atSample = this.#writtenSamples;
     this.#finalizeMarks.push(atSample);
+    this.#ring.marks = ++this.#markCount;
     this.#post({ type: "finalize", session: this.session, atSample });
     this.#seat?.wake();
   }
@@ -116,6 +118,7 @@ export class LiveAttachment implements LiveStream {
       epoch: this.#epoch,
       ring: this.#ring.buffer,
       from: this.#resume,
+      marks: this.#markCount - this.#finalizeMarks.length,
       nextUtterance: this.#nextUtterance,
       endOfUtteranceMs: this.#parts.options.endOfUtteranceMs,
       wantsPartials: this.#parts.options.wantsPartials,

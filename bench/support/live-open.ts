@@ -10,6 +10,7 @@ export function liveOpen(session: number, ring: SharedArrayBuffer, changes: Part
     epoch: 1,
     ring,
     from: { sample: 0, isMidSpeech: false },
+    marks: 0,
     nextUtterance: 0,
     endOfUtteranceMs: 200,
     wantsPartials: true,

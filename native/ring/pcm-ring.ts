@@ -1,7 +1,8 @@
-/** Shared header, in Int32 cells, all counts of samples since the beginning modulo 2^32. */
+/** Shared header, in Int32 cells, counts of samples since the beginning modulo 2^32, and one of marks. */
 const WRITTEN = 0;
 const RELEASED = 1;
 const CURSOR = 2;
+const MARKS = 3;
 const HEADER_BYTES = 16;
 /** A power of two: the product is exact, as the quotient is. */
 const SAMPLE_SCALE = 1 / 32_768;
@@ -58,6 +59,7 @@ export class PcmRing {
     Atomics.store(moved.#indices, RELEASED, released | 0);
     Atomics.store(moved.#indices, WRITTEN, released | 0);
     Atomics.store(moved.#indices, CURSOR, this.cursor | 0);
+    Atomics.store(moved.#indices, MARKS, this.marks);
     const start = released & this.#mask;
     const firstRun = Math.min(usedSamples, this.capacitySamples - start);
     moved.write(this.#storage.subarray(start, start + firstRun));
@@ -89,6 +91,16 @@ export class PcmRing {
   /** Set by the reader only. */
   set cursor(position: number) {
     Atomics.store(this.#indices, CURSOR, position | 0);
+  }
+
+  /** Marks that the writer has made between samples, told apart from the ring: no sample behind one is seen before this counts it. */
+  get marks(): number {
+    return Atomics.load(this.#indices, MARKS);
+  }
+
+  /** Set by the writer only, before it writes what is behind the mark. */
+  set marks(count: number) {
+    Atomics.store(this.#indices, MARKS, count);
   }
 
   /** Takes as many samples as fit and returns how many; never waits, never allocates. */

@@ -65,6 +65,8 @@ export class LiveSlot implements StateOwner {
   readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
   #nextFrame: number;
   #finalizeMarks: number[] = [];
+  /** All that were told, those that came too late among them. */
+  #markCount: number;
   #finishSample: number | null = null;
 
   constructor(open: Extract<ToLiveWorker, { type: "open" }>, model: SlotModel) {
@@ -81,6 +83,7 @@ export class LiveSlot implements StateOwner {
     this.endpointer = new Endpointer({ pauseFrames: this.pauseFrames }, open.from.isMidSpeech);
     this.greedy = new GreedyDecoder(model.vocabulary);
     this.#ring = PcmRing.attach(open.ring);
+    this.#markCount = open.marks;
     this.#frameSamples = model.frameSamples;
     this.#baseFrame = open.from.sample / model.frameSamples;
     this.encoded = new FrameRows(model.encodedBlocks, model.encodedSize, this.#baseFrame);
@@ -91,6 +94,8 @@ export class LiveSlot implements StateOwner {
   /** Frames that can be decoded at once: up to what is written, or to the next mark. */
   get availableFrames(): number {
     let endFrame = Math.floor(this.#writtenSamples / this.#frameSamples);
+    // Asked after that: a mark that lies in what is written is on its way, and what is behind it must wait for it.
+    if (this.#ring.marks !== this.#markCount) return 0;
     if (this.#finishSample !== null) {
       endFrame = Math.ceil(this.#finishSample / this.#frameSamples) + FINISH_FRAMES;
     }
@@ -118,6 +123,7 @@ export class LiveSlot implements StateOwner {
   }
 
   markFinalize(atSample: number): void {
+    this.#markCount++;
     if (atSample > this.resume.sample) this.#finalizeMarks.push(atSample);
   }
 

@@ -51,6 +51,8 @@ export type ToLiveWorker =
       readonly epoch: number;
       readonly ring: SharedArrayBuffer;
       readonly from: ResumePoint;
+      /** Marks of the session that are not told again by `finalize`; see `PcmRing.marks`. */
+      readonly marks: number;
       readonly nextUtterance: number;
       readonly endOfUtteranceMs: number;
       readonly wantsPartials: boolean;

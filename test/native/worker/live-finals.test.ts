@@ -119,3 +119,34 @@ test("a session that is closed while its search runs is told nothing more", asyn
   await search.let();
   assert.deepEqual(told, []);
 });
+
+test("what is behind a mark is not heard before the mark has come", async () => {
+  const cut = Math.floor(SPEECH.length / 2);
+  const finals: LiveWorkerAnswer[][] = [];
+  for (const isLate of [false, true]) {
+    const told: LiveWorkerAnswer[] = [];
+    const stepper = new LiveStepper({ ...recognizer, post: (answer) => told.push(answer), onStep: () => {} });
+    const untilQuiet = async () => {
+      while (await stepper.step());
+    };
+    const ring = PcmRing.create(2 ** 19);
+    stepper.onMessage(liveOpen(0, ring.buffer, { wantsPartials: false }));
+    const mark = () => stepper.onMessage({ type: "finalize", session: 0, atSample: cut });
+    ring.write(SPEECH.subarray(0, cut));
+    ring.marks = 1;
+    if (!isLate) mark();
+    ring.write(joined(SPEECH.subarray(cut), PAUSE));
+    await untilQuiet();
+    if (isLate) {
+      assert.deepEqual(told, []);
+      mark();
+      await untilQuiet();
+    }
+    const deadlineMs = performance.now() + 10_000;
+    while (told.length < 2 && performance.now() < deadlineMs)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    finals.push(told);
+  }
+  assert.equal(finals[0]?.length, 2);
+  assert.deepEqual(finals[1], finals[0]);
+});
