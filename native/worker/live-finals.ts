@@ -106,7 +106,7 @@ export class LiveFinals {
     if (this.#endings.length > 0) this.#endings.length = 0;
   }
 
-  /** Calls `act` when the finals are said that the session has to come; it is one of them as long as it runs. */
+  /** Calls `act` when the finals that the session waits for are said; until it has run, later ones wait for it. */
   afterFinals(slot: LiveSlot, act: () => void | Promise<void>): void {
     slot.pendingFinals++;
     slot.lastFinal = slot.lastFinal.then(async () => {

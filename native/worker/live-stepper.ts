@@ -38,7 +38,7 @@ export interface LiveStepperParts {
 
 /**
  * Steps all sessions of a live worker: gather what is ready, run batches of fixed shapes, hand each session its frames.
- * A steady round allocates nothing here: groups, batches, states and rows are kept, and text is made when it changes.
+ * A steady round allocates one small object a row here: groups, batches and states are kept, and text is made when it changes.
  */
 export class LiveStepper {
   readonly #model: RecognizerModel;
