@@ -1,7 +1,12 @@
-// Several runs of node:test told as one: tests are numbered on, and the figures at the end are of all of them.
+// Several runs of node:test told as one: tests are numbered on, and the figures at the end are of all of them. What failed
+// is said again before the figures, where one who has only the end of a long output finds it.
+
+import { relative } from "node:path";
 
 /** The runner's figures: `tests 12`, `duration_ms 3.4`. */
 const FIGURE = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\d.]+)$/;
+/** Of an error's message and stack. */
+const REPORT_LINES = 12;
 
 /**
  * @param {(() => AsyncIterable<{ type: string, data: any }>)[]} starts each begins a run and gives its events
@@ -9,10 +14,12 @@ const FIGURE = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\
  */
 export async function* oneAfterAnother(starts) {
   const figures = new Map();
+  const failures = [];
   let before = 0;
   for (const start of starts) {
     let count = 0;
     for await (const { type, data } of start()) {
+      if (type === "test:fail") failures.push(...failureLines(data));
       if (data.nesting !== 0) yield { type, data };
       else if (type === "test:plan") count = data.count;
       else if (type === "test:diagnostic" && FIGURE.test(data.message)) {
@@ -25,7 +32,17 @@ export async function* oneAfterAnother(starts) {
     before += count;
   }
   yield { type: "test:plan", data: { nesting: 0, count: before } };
-  for (const [name, value] of figures) {
-    yield { type: "test:diagnostic", data: { nesting: 0, message: `${name} ${value}` } };
-  }
+  const figureLines = [...figures].map(([name, value]) => `${name} ${value}`);
+  for (const message of [...failures, ...figureLines])
+    yield { type: "test:diagnostic", data: { nesting: 0, message } };
+}
+
+/** File, name and error of a failed test; a suite that failed by a test inside of it says nothing of its own. */
+function failureLines({ name, file, details }) {
+  const error = details?.error;
+  if (error?.failureType === "subtestsFailed") return [];
+  const cause = error?.cause ?? error;
+  const report = String(cause?.stack ?? cause?.message ?? cause).split("\n");
+  const place = file === undefined ? "" : `${relative(process.cwd(), file)}: `;
+  return [`failed ${place}${name}`, ...report.slice(0, REPORT_LINES).map((line) => `  ${line}`)];
 }
