@@ -1,14 +1,10 @@
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { saveResult } from "../save-result.js";
 import { drawLiveChart } from "../support/live-chart.js";
 import { type LiveRun, runLive } from "../support/live-client.js";
 import { readMetrics, risen } from "../support/operator-metrics.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
-import {
-  creditDevelopment,
-  freePort,
-  type ServiceProcess,
-  startServiceProcess,
-} from "../support/service-process.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import {
   GAP_SAMPLES,
   SAMPLE_RATE_HZ,
@@ -51,7 +47,7 @@ export async function run(options: {
   readonly args: readonly string[];
 }): Promise<void> {
   const given = options.args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
-  const operatorPort = await freePort();
+  const operatorPort = await freeLoopbackPort();
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000", OPERATOR_PORT: String(operatorPort) });
   await creditDevelopment(service, 1_000_000_000);
   try {

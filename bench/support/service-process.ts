@@ -1,23 +1,16 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const READY_WITHIN_MS = 120_000;
 const POLL_MS = 50;
-/**
- * Below the ports that systems give to connections that go out (Linux: from 32,768), any of which may be one of them by
- * the time that a service listens.
- */
-const FIRST_PORT = 20_000;
-const PORTS = 12_000;
-const PORT_TRIES = 50;
 /** Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 const PAID_LIMITS = { FREE_SYNTHESIS_PER_ORG: "20", FREE_FILES_PER_ORG: "10", FREE_LIVE_PER_ORG: "20" };
@@ -48,7 +41,7 @@ export async function startServiceProcess(
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
   const dataDir = environment["DATA_DIR"] ?? ownDir;
-  const port = Number(environment["PORT"] ?? (await freePort()));
+  const port = Number(environment["PORT"] ?? (await freeLoopbackPort()));
   const startedAtMs = performance.now();
   const child = spawn(process.execPath, [MAIN], {
     env: {
@@ -113,23 +106,6 @@ async function untilReady(url: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
   throw new Error(`the service was not ready within ${READY_WITHIN_MS} ms`);
-}
-
-/** A port of 127.0.0.1 that nobody uses now. */
-export async function freePort(): Promise<number> {
-  for (let tries = 0; tries < PORT_TRIES; tries++) {
-    const port = FIRST_PORT + Math.floor(Math.random() * PORTS);
-    if (await isFree(port)) return port;
-  }
-  throw new Error(`Cannot find a free port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1}`);
-}
-
-async function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once("error", () => resolve(false));
-    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-  });
 }
 
 /** CPU seconds of a process and its threads so far. */

@@ -4,14 +4,10 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../observe/log.js";
 import { type FolderLock, type LockPurpose, lockFolder } from "./folder-lock.js";
+import { freeLoopbackPort } from "./loopback-port.js";
 import { findPostgresBinaries } from "./postgres-binaries.js";
 import { CLUSTER_DATABASE, CLUSTER_USER, openCluster, stopOrphan } from "./postgres-cluster.js";
-import {
-  freeLoopbackPort,
-  PostgresProcess,
-  type PostgresProcessOptions,
-  PostgresStartError,
-} from "./postgres-process.js";
+import { PostgresProcess, type PostgresProcessOptions, PostgresStartError } from "./postgres-process.js";
 import { rememberedSecret, writeSecret } from "./secret-files.js";
 
 /** Where the private server listens, and how to sign in. */
@@ -36,7 +32,11 @@ export const CONNECTION_FILE = "postgres.json";
 const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 30_000;
 const START_TRIES = 8;
+/** About a minute. A server that comes back must have its old port, which a stranger may have taken meanwhile. */
+const RESTART_TRIES = 20;
 const START_PAUSE_MS = 300;
+const PORT_TAKEN = /could not bind|could not create any TCP/;
+const NOT_YET_GONE = /still in use|lock file "postmaster.pid" already exists/;
 
 /** A PostgreSQL of our own in the data folder: started, watched, restarted when it dies, stopped with us. */
 export class EmbeddedPostgres {
@@ -155,7 +155,11 @@ export class EmbeddedPostgres {
   /** Brings the server back on its old port, where the connections look for it. A failure counts as another ending. */
   async #restart(): Promise<void> {
     try {
-      this.#server = await startPatiently(this.#options, this.#stopping.signal);
+      this.#server = await startPatiently(this.#options, {
+        tries: RESTART_TRIES,
+        passing: [NOT_YET_GONE, PORT_TAKEN],
+        stopping: this.#stopping.signal,
+      });
       this.#log.info({ serverPid: this.#server.pid }, "private database restarted");
     } catch (error) {
       this.#log.error({ err: error }, "private database not restarted");
@@ -174,27 +178,33 @@ async function startOnFreePort(
   for (let tries = 1; ; tries++) {
     const processOptions = { ...options, port: await freeLoopbackPort() };
     try {
-      return { server: await startPatiently(processOptions), processOptions };
+      const patience = { tries: START_TRIES, passing: [NOT_YET_GONE] };
+      return { server: await startPatiently(processOptions, patience), processOptions };
     } catch (error) {
       // Somebody took the port between our look and the server's.
-      if (tries >= START_TRIES || !isStartError(error, /could not bind|could not create any TCP/))
-        throw error;
+      if (tries >= START_TRIES || !isStartError(error, PORT_TAKEN)) throw error;
     }
   }
 }
 
-/** Starts the server; what is left of one that was killed a moment ago gets time to go. */
+/** Starts the server; what is in its way and will pass, like the rest of one that was killed a moment ago, gets time to. */
 async function startPatiently(
   options: PostgresProcessOptions,
-  stopping?: AbortSignal,
+  patience: {
+    readonly tries: number;
+    readonly passing: readonly RegExp[];
+    readonly stopping?: AbortSignal;
+  },
 ): Promise<PostgresProcess> {
   for (let tries = 1; ; tries++) {
     try {
       return await PostgresProcess.start(options);
     } catch (error) {
-      const isPassing = isStartError(error, /still in use|lock file "postmaster.pid" already exists/);
-      if (!isPassing || tries >= START_TRIES || stopping?.aborted === true) throw error;
-      await sleep(START_PAUSE_MS * tries);
+      const isPassing = patience.passing.some((pattern) => isStartError(error, pattern));
+      if (!isPassing || tries >= patience.tries || patience.stopping?.aborted === true) throw error;
+      await sleep(START_PAUSE_MS * tries, undefined, { signal: patience.stopping }).catch(() => {
+        throw error;
+      });
     }
   }
 }

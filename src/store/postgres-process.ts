@@ -1,7 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { once } from "node:events";
 import { open, readFile, rename, stat } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { launch, type PostgresLauncher } from "./postgres-launcher.js";
@@ -117,19 +115,6 @@ export class PostgresProcess {
     }
     return `it is not ready after ${READY_TIMEOUT_MS} ms`;
   }
-}
-
-/** A port of the loopback interface that is free at this moment. */
-export async function freeLoopbackPort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  server.close();
-  await once(server, "close");
-  if (address === null || typeof address === "string")
-    throw new Error("Cannot find a free port on 127.0.0.1");
-  return address.port;
 }
 
 /** Whether `work` settles in time. */

@@ -5,8 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
-import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { errorRates } from "../../src/domain/accuracy/error-rate.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { inspect } from "./browser-pages.js";
 import {
   collectTexts,
@@ -33,7 +34,7 @@ let browser: Browser;
 let page: Page;
 
 before(async () => {
-  environment = { DATA_DIR: join(folder, "data"), PORT: String(await freePort()), DRAIN_S: "2" };
+  environment = { DATA_DIR: join(folder, "data"), PORT: String(await freeLoopbackPort()), DRAIN_S: "2" };
   service = await startServiceProcess(environment);
   writeFileSync(speech, await spokenWav(service));
   // From here on every model is loaded by the first request that needs it.

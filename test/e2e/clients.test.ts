@@ -11,9 +11,10 @@ import { APICallError, experimental_generateSpeech, experimental_transcribe } fr
 import OpenAI5, { toFile as toFile5 } from "openai-5";
 import OpenAI6, { toFile as toFile6 } from "openai-6";
 import { WebSocket } from "ws";
-import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { readmeCurlBlocks } from "../support/readme-commands.js";
 
 const TEXT = "Сәлем, әлем!";
@@ -25,7 +26,7 @@ let spoken: Buffer;
 let operatorPort: number;
 
 before(async () => {
-  operatorPort = await freePort();
+  operatorPort = await freeLoopbackPort();
   service = await startServiceProcess({ OPERATOR_PORT: String(operatorPort) });
   const answer = await fetch(`${service.url}/v1/tts`, {
     method: "POST",

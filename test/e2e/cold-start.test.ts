@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
-import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { dauys } from "../cli/support.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 
@@ -86,7 +87,7 @@ describe("a service whose models come and go", () => {
   let operatorPort: number;
 
   before(async () => {
-    operatorPort = await freePort();
+    operatorPort = await freeLoopbackPort();
     service = await startServiceProcess({
       MODEL_PRELOAD: "false",
       MODEL_IDLE_S: "2",

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readMetrics, risen } from "../../bench/support/operator-metrics.js";
-import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { dauys } from "../cli/support.js";
 
 const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
@@ -25,7 +26,7 @@ test("a sentence that was spoken before is the same to the last byte, charged, a
   const bare = await startServiceProcess();
   const [made, madeStream] = [await speak(bare), await speak(bare, "/v1/tts/stream")];
   assert.equal(await bare.stop(), 0);
-  const operatorPort = await freePort();
+  const operatorPort = await freeLoopbackPort();
   const service = await startServiceProcess({
     SENTENCE_CACHE_MB: "8",
     MODEL_IDLE_S: "1",

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freePort, TEST_KEY } from "../../bench/support/service-process.js";
+import { TEST_KEY } from "../../bench/support/service-process.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** A quiet 2-core machine takes a fifth of it; a gate that shares its machine must not fail for that. */
@@ -19,7 +20,7 @@ interface Started {
 
 test("npm start prints a banner with key and commands, speaks, and ends with exit code 0", async (context) => {
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
-  const port = await freePort();
+  const port = await freeLoopbackPort();
   try {
     const startedAtMs = performance.now();
     const first = npmStart({ DATA_DIR: dataDir, PORT: String(port), DEV_API_KEY: TEST_KEY });
@@ -51,7 +52,7 @@ test("npm start prints a banner with key and commands, speaks, and ends with exi
 
 test("a port that is taken is one clear line and exit code 1", async () => {
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
-  const port = await freePort();
+  const port = await freeLoopbackPort();
   try {
     const first = npmStart({ DATA_DIR: join(dataDir, "a"), PORT: String(port), DEV_API_KEY: TEST_KEY });
     await firstSpeech(port, first);

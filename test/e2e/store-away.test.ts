@@ -26,7 +26,7 @@ before(async () => {
   service = await startServiceProcess({ DATA_DIR: dataDir });
 });
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 test("while the database hangs, keys that are known go on and everybody else is told to come back", async () => {

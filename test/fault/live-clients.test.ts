@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { WebSocket } from "ws";
-import { freePort, type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
+import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { eventually } from "../store/support.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import * as fc from "../support/properties.js";
@@ -23,7 +24,7 @@ let operatorPort: number;
 let expected: readonly string[];
 
 before(async () => {
-  operatorPort = await freePort();
+  operatorPort = await freeLoopbackPort();
   service = await startServiceProcess({ LIVE_PER_ORG: "100", OPERATOR_PORT: String(operatorPort) });
   expected = finalsOf((await converse([BYTES])).messages);
   assert.ok(expected.length >= 2, `${expected.length} finals`);

@@ -2,14 +2,16 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { connect } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
 import { FolderInUse, isAlive } from "../../src/store/folder-lock.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { findPostgresBinaries } from "../../src/store/postgres-binaries.js";
 import { chooseLauncher } from "../../src/store/postgres-launcher.js";
-import { freeLoopbackPort, PostgresProcess } from "../../src/store/postgres-process.js";
+import { PostgresProcess } from "../../src/store/postgres-process.js";
 import { openStore } from "../../src/store/store.js";
 import { startServiceProcess } from "./service-process.js";
 import { eventually, privateStore, SILENT, temporaryFolder } from "./support.js";
@@ -50,6 +52,22 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     const pid = await postmasterPid(dataDir);
     process.kill(pid, "SIGKILL");
     await eventually("another server", async () => ![pid, 0].includes(await postmasterPid(dataDir)));
+    await eventually("answers", () => second.isReachable());
+    assert.equal((await second.organizations.find(id))?.name, "kept");
+  });
+
+  await t.test("a stranger who takes its port meanwhile is waited for", async () => {
+    const { port } = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
+    const stranger = createServer();
+    const isTaken = new Promise<void>((resolve) => stranger.once("listening", resolve));
+    const take = () => stranger.listen(port, "127.0.0.1");
+    stranger.on("error", () => setImmediate(take));
+    take();
+    process.kill(await postmasterPid(dataDir), "SIGKILL");
+    await isTaken;
+    // Six endings within half a minute, and it would be given up.
+    await sleep(5_000);
+    stranger.close();
     await eventually("answers", () => second.isReachable());
     assert.equal((await second.organizations.find(id))?.name, "kept");
   });

@@ -74,6 +74,8 @@ export class FakeConversations implements Conversations {
   creditRefusal: SpeechError | null = null;
   /** How long every request waits for its model, as it is told. */
   modelWaitMs = 0;
+  /** What the next synthesis waits for where its text says so; null: a moment. */
+  pause: Promise<unknown> | null = null;
   /** `charge` and `complete`, as they came. */
   readonly charges: string[] = [];
   requireCredit: Conversations["requireCredit"] = async () => {
@@ -89,6 +91,8 @@ export class FakeConversations implements Conversations {
     if (request.model !== "svc-kk-v1") throw new SpeechError("UNKNOWN_MODEL", `no model ${request.model}`);
     if (request.voice !== null && request.voice !== "aigul")
       throw new SpeechError("UNKNOWN_VOICE", "no voice");
+    const { pause } = this;
+    const wait = () => pause ?? delay(150);
     let isStopped = false;
     return {
       billedCharacters: countCodePoints(request.text),
@@ -97,10 +101,10 @@ export class FakeConversations implements Conversations {
         for (const [index, sentence] of request.text.split(".").entries()) {
           if (isStopped) throw new SpeechError("CANCELLED", "stopped");
           if (sentence.includes("fail")) throw new SpeechError("WORKER_LOST", "the worker is gone");
-          if (sentence.includes("slow")) await delay(150);
+          if (sentence.includes("slow")) await wait();
           if (sentence.includes("halves")) {
             yield { pcm: new Int16Array(240).fill(7), sampleRateHz: 24_000, endsSentence: false };
-            await delay(150);
+            await wait();
             yield { pcm: new Int16Array(240).fill(8), sampleRateHz: 24_000, endsSentence: false };
             yield { pcm: new Int16Array(0), sampleRateHz: 24_000, endsSentence: true };
             continue;

@@ -77,7 +77,14 @@ for (const withFault of [false, true]) {
   test(`partials only grow until their final${withFault ? ", also over a lost worker" : ""}`, async () => {
     const listener = new LiveListener(engine);
     const half = DIALOGUE.length / 3;
-    await listener.writeAll(cut(DIALOGUE.subarray(0, half), [1_600]));
+    // Audio that comes faster than it is decoded is decoded in few steps, with few partials.
+    for (const [from, to] of [
+      [0, half / 2],
+      [half / 2, half],
+    ] as const) {
+      await listener.writeAll(cut(DIALOGUE.subarray(from, to), [1_600]));
+      await listener.seen((event) => event.type === "partial" && event.endSample > from);
+    }
     if (withFault) engine.injectFault();
     await listener.writeAll(cut(DIALOGUE.subarray(half), [1_600]));
     await listener.finish();
@@ -96,7 +103,7 @@ for (const withFault of [false, true]) {
       }
     }
     const told = listener.events.filter((event) => event.type === "partial").length;
-    assert.ok(partialCount > 4, `${partialCount} partials`);
+    assert.ok(partialCount > 1, `${partialCount} partials`);
     // Nothing is withheld while one worker does it all: a causal encoder's greedy text never changes its mind.
     if (!withFault) assert.equal(partialCount, told);
   });
@@ -239,10 +246,12 @@ test("a longest utterance is cut, and partials of the next begin at the cut", as
   const listener = new LiveListener(engine, { endOfUtteranceMs: 2_000 });
   // From where the best gap within 30 s lies seconds before the end of them.
   const endless = joined(...Array<Int16Array>(10).fill(KAZAKH)).subarray(3 * RATE_HZ);
-  await listener.writeAll(cut(endless, [1_600]));
+  await listener.writeAll(cut(endless.subarray(0, 31 * RATE_HZ), [1_600]));
+  const first = (await listener.seen((event) => event.type === "final")) as Final;
+  // While a final is searched for, its session says no partials.
+  await listener.writeAll(cut(endless.subarray(31 * RATE_HZ), [1_600]));
   await listener.finish();
-  const [first] = listener.finals;
-  assert.ok(first !== undefined && first.endSample > 24 * RATE_HZ && first.endSample <= 30 * RATE_HZ);
+  assert.ok(first.endSample > 24 * RATE_HZ && first.endSample <= 30 * RATE_HZ);
   const next = listener.events.find((event) => event.type === "partial" && event.utterance === 1);
   assert.ok(next?.type === "partial");
   const seconds = (next.endSample - next.startSample) / RATE_HZ;
