@@ -26,7 +26,7 @@ const START: TunedOptions = {
   beamWidth: 64,
   languageModelWeight: 0.9,
   characterBonus: 2.2,
-  wordBonus: 1.5,
+  wordBonus: 2,
   priorWeight: 0.65,
 };
 const GRID = {
