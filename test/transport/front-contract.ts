@@ -16,6 +16,7 @@ import type {
   FrontSocket,
   UpgradeDecision,
 } from "../../src/ports/front.js";
+import { eventually } from "../store/support.js";
 
 const LIMITS: FrontLimits = { messageBytes: 64 * 1024, stallMs: 30_000, closingMs: 1_000 };
 
@@ -297,8 +298,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       await delay(150);
       if (!inThreads) assert.equal(told.at(-1), "held");
       for await (const chunk of answer) assert.ok(chunk.length > 0);
-      await delay(50);
-      assert.equal(told.at(-1), "leaving");
+      await eventually("the departure", () => told.at(-1) === "leaving");
     });
 
     test("what was written leaves before the next write comes", async () => {

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readdir } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { startCounting } from "../fetching/listeners.js";
+import { eventually } from "../store/support.js";
 import { deferred } from "../support/deferred.js";
 import { DOWN_KEY, GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
@@ -263,7 +263,7 @@ for (const front of FRONTS) {
       });
       assert.equal(answer.status, 200);
       abort.abort();
-      await delay(100);
+      await eventually("the end", () => running.conversations.stops.length > 0);
       assert.equal(running.conversations.stops[0], "client-left");
     });
 
@@ -431,11 +431,11 @@ for (const front of FRONTS) {
         body: "x",
         signal: abort.signal,
       });
-      await delay(100);
+      await eventually("the upload", () => running.conversations.uploads.length > 0);
       assert.equal(running.conversations.uploads.length, 1);
       abort.abort();
       await assert.rejects(answer);
-      await delay(100);
+      await eventually("the end", () => running.conversations.stops.length > 0);
       assert.equal(running.conversations.stops[0], "client-left");
       await spoolIsEmpty(running.spoolDir);
     });
@@ -491,9 +491,9 @@ for (const front of FRONTS) {
       running.logLines.length = 0;
       const answer = await post("/v1/tts", { text: "құпия" });
       await answer.arrayBuffer();
-      await delay(20);
+      const requestId = answer.headers.get("x-request-id") ?? "none";
+      await eventually("its line", () => running.logLines.some((line) => line.includes(requestId)));
       const lines = running.logLines.join("");
-      assert.ok(lines.includes(answer.headers.get("x-request-id") ?? "none"));
       assert.ok(!lines.includes("sk-svc-"));
       assert.ok(!lines.includes("құпия"));
     });
@@ -502,6 +502,5 @@ for (const front of FRONTS) {
 
 /** The answer may arrive a moment before the upload is deleted. */
 async function spoolIsEmpty(spoolDir: string): Promise<void> {
-  for (let i = 0; i < 50 && (await readdir(spoolDir)).length > 0; i++) await delay(10);
-  assert.deepEqual(await readdir(spoolDir), []);
+  await eventually("nothing is left", async () => (await readdir(spoolDir)).length === 0);
 }
