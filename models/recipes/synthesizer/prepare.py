@@ -28,12 +28,16 @@ from text import encode, read_heldout, training_mix
 EDGE = 0.05  # seconds of silence before and after the speech, owned by "^" and "$"
 MAX_SECONDS = 13.0
 TARGET_RMS = 0.1
+FAST = 0.8, 1.06  # times the fastest rate: beyond it, so that the fastest is no edge
 
 
-def draw_rate(rng, usual_share=0.5):
-    """Words per minute: a share at the usual rate, else anything from 80 to 320 (log-uniform)."""
-    if rng.random() < usual_share:
+def draw_rate(rng, usual_share=0.5, fast_share=0.0):
+    """Words per minute: a share at the usual rate, a share around the fastest, else anything from 80 to 320 (log-uniform)."""
+    drawn = rng.random()
+    if drawn < usual_share:
         return round(BASE_RATE * float(np.exp(rng.gauss(0.0, 0.05))))
+    if drawn < usual_share + fast_share:
+        return round(MAX_RATE * rng.uniform(*FAST))
     return round(float(np.exp(rng.uniform(np.log(MIN_RATE), np.log(MAX_RATE)))))
 
 
@@ -121,6 +125,7 @@ def main():
     parser.add_argument("--hours", type=float, nargs="+", default=[3.0],
                         help="hours of training speech of each voice: one number, or one for each")
     parser.add_argument("--usual-share", type=float, default=0.5, help="share of speech at 160 words a minute")
+    parser.add_argument("--fast-share", type=float, default=0.0, help="share of speech at 0.8 to 1.06 times the fastest rate")
     parser.add_argument("--pitch-only", action="store_true", help="no mel and no samples")
     parser.add_argument("--heldout", type=int, default=48, help="held-out sentences of each voice")
     parser.add_argument("--seed", type=int, default=1)
@@ -141,7 +146,7 @@ def main():
     for index, voice in enumerate(VOICES):
         mix, seconds = training_mix(options.seed * 100 + index), 0.0
         while seconds < hours[index] * 3600:
-            text, rate = next(mix), draw_rate(rng, options.usual_share)
+            text, rate = next(mix), draw_rate(rng, options.usual_share, options.fast_share)
             spoken = speak(espeak, text, voice, rate)
             if spoken is None:
                 failed += 1
