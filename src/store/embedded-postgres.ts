@@ -32,7 +32,10 @@ export const CONNECTION_FILE = "postgres.json";
 const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 30_000;
 const START_TRIES = 8;
-/** About a minute. A server that comes back must have its old port, which a stranger may have taken meanwhile. */
+/**
+ * About a minute, then it is one ending more. A server that comes back must have its old port, which a stranger may have
+ * taken meanwhile.
+ */
 const RESTART_TRIES = 20;
 const START_PAUSE_MS = 300;
 const PORT_TAKEN = /could not bind|could not create any TCP/;
