@@ -86,10 +86,8 @@ export class LiveFinals {
     const pass = event.reason === "too-long" ? null : slot.pass;
     if (pass === null) slot.pass?.drop();
     slot.pass = null;
-    this.#endings.push({ slot, event, startFrame, pass, hasLetters: slot.greedy.text !== "" });
-    slot.greedy.reset();
-    slot.sentTokens = 0;
-    slot.sentPartial = "";
+    this.#endings.push({ slot, event, startFrame, pass, hasLetters: slot.hasLetters });
+    slot.endHypothesis({ frame: slot.toSessionFrame(event.endFrame), isMidSpeech: event.isMidSpeech });
   }
 
   /** Sees that the finals of all utterances that have ended are said when their searches end, those of a session in order. */

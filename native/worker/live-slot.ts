@@ -4,6 +4,7 @@ import { ENDPOINTER_DEFAULTS, Endpointer, pauseFramesFor } from "../../src/domai
 import type { StreamState } from "../onnx/recognizer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import { FrameRows } from "./frame-rows.js";
+import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
 import type { ResumePoint, ToLiveWorker } from "./protocol.js";
 import type { SecondPass } from "./second-pass.js";
 import type { RowPool, StatePool } from "./state-pool.js";
@@ -16,6 +17,7 @@ const REMEMBERED_FRAMES =
   ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
 
 export interface SlotModel {
+  readonly letters: LetterTiming;
   /** Rows of the encoder's state. */
   readonly states: StatePool;
   /** Blocks of the encoder's output. */
@@ -48,6 +50,8 @@ export class LiveSlot implements StateOwner {
   /** The last partial sent of the open utterance, and how many tokens had been looked at then. */
   sentPartial = "";
   sentTokens = 0;
+  /** The streaming head has given out letters since the open utterance began, be they of the one before. */
+  hasLetters = false;
   /** Where a replay would begin. */
   resume: ResumePoint;
   isFinished = false;
@@ -68,6 +72,12 @@ export class LiveSlot implements StateOwner {
   /** All that were told, those that came too late among them. */
   #markCount: number;
   #finishSample: number | null = null;
+  readonly #vocabulary: readonly string[];
+  readonly #letters: LetterTiming;
+  /** Of the utterance before, in frames of the session; null before the first. */
+  #lastEnd: UtteranceEnd | null;
+  /** First frame whose letter was said in the open utterance. */
+  #firstOwnFrame = 0;
 
   constructor(open: Extract<ToLiveWorker, { type: "open" }>, model: SlotModel) {
     this.session = open.session;
@@ -87,6 +97,10 @@ export class LiveSlot implements StateOwner {
     this.#frameSamples = model.frameSamples;
     this.#baseFrame = open.from.sample / model.frameSamples;
     this.encoded = new FrameRows(model.encodedBlocks, model.encodedSize, this.#baseFrame);
+    this.#vocabulary = model.vocabulary;
+    this.#letters = model.letters;
+    this.#lastEnd =
+      this.#baseFrame > 0 ? { frame: this.#baseFrame, isMidSpeech: open.from.isMidSpeech } : null;
     this.#nextFrame = Math.max(0, this.#baseFrame - model.contextFrames);
     this.#ring.cursor = this.#nextFrame * model.frameSamples;
   }
@@ -175,19 +189,31 @@ export class LiveSlot implements StateOwner {
     const logProb = logProbs[logProbOffset + best]!;
     this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
     this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
-    if (this.endpointer.isOpen) this.greedy.take(best, logProb);
+    if (this.endpointer.isOpen) this.#hear(frame);
   }
 
-  /** Begins the greedy hypothesis anew with the frames from `startFrame` to `frame`. */
-  restartHypothesis(startFrame: number, frame: number): void {
+  /** Begins the greedy hypothesis of an utterance with the frames from `startFrame` to `frame`, where it was noticed. */
+  beginHypothesis(startFrame: number, frame: number): void {
+    this.#firstOwnFrame = firstOwnFrame(this.#letters, this.#lastEnd, frame);
+    const first = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
+    for (let kept = first; kept <= frame; kept++) this.#hear(kept);
+  }
+
+  /** Forgets the greedy hypothesis of an utterance that has ended; what comes out late is still known to be its own. */
+  endHypothesis(end: UtteranceEnd): void {
+    this.#lastEnd = end;
     this.greedy.reset();
     this.sentTokens = 0;
     this.sentPartial = "";
-    const first = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
-    for (let kept = first; kept <= frame; kept++) {
-      const index = kept % REMEMBERED_FRAMES;
-      this.greedy.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
-    }
+    this.hasLetters = false;
+  }
+
+  #hear(frame: number): void {
+    const index = frame % REMEMBERED_FRAMES;
+    const best = this.#bestTokens[index]!;
+    if (frame < this.#firstOwnFrame) this.greedy.pass(best);
+    else this.greedy.take(best, this.#bestLogProbs[index]!);
+    this.hasLetters ||= this.#vocabulary[best]!.trim() !== "";
   }
 
   /** Gives its memory back to the pools. */

@@ -1,6 +1,7 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
 import { copyState, type RecognizerModel, type StreamState } from "../onnx/recognizer.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
+import { letterTimingOf } from "./letter-timing.js";
 import { LiveFinals } from "./live-finals.js";
 import { LiveSlot, type SlotModel } from "./live-slot.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "./protocol.js";
@@ -68,6 +69,7 @@ export class LiveStepper {
       encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
       encodedSize: model.encodedSize,
       vocabulary: model.vocabulary,
+      letters: letterTimingOf(model),
       frameSamples: model.manifest.frameSamples,
       contextFrames: model.manifest.contextFrames,
     };
@@ -211,7 +213,7 @@ export class LiveStepper {
     const startFrame = slot.toSessionFrame(event.startFrame);
     switch (event.type) {
       case "started":
-        slot.restartHypothesis(startFrame, frame);
+        slot.beginHypothesis(startFrame, frame);
         return;
       case "halfway": {
         const isLast = index === batch.frames - 1;
