@@ -1,10 +1,11 @@
-import { bestToken, GreedyDecoder } from "../../src/domain/decoding/greedy.js";
+import { bestToken } from "../../src/domain/decoding/greedy.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { ENDPOINTER_DEFAULTS, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import type { StreamState } from "../onnx/recognizer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import { FrameRows } from "./frame-rows.js";
 import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
+import { LiveHypothesis } from "./live-hypothesis.js";
 import type { ResumePoint, ToLiveWorker } from "./protocol.js";
 import type { SecondPass } from "./second-pass.js";
 import type { RowPool, StatePool } from "./state-pool.js";
@@ -40,18 +41,14 @@ export class LiveSlot implements StateOwner {
   slab: StateSlab | null = null;
   slabRow = 0;
   readonly endpointer: Endpointer;
-  readonly greedy: GreedyDecoder;
+  /** Of the open utterance. */
+  hypothesis: LiveHypothesis | null = null;
   /** Number of the next utterance that the client hears of. */
   nextUtterance: number;
   /** The encoder's output, as far back as an utterance that is open or may open needs it. */
   readonly encoded: FrameRows;
   /** Second pass whose text waits for the threshold. */
   pass: SecondPass | null = null;
-  /** The last partial sent of the open utterance, and how many tokens had been looked at then. */
-  sentPartial = "";
-  sentTokens = 0;
-  /** The streaming head has given out letters since the open utterance began, be they of the one before. */
-  hasLetters = false;
   /** Where a replay would begin. */
   resume: ResumePoint;
   isFinished = false;
@@ -76,8 +73,6 @@ export class LiveSlot implements StateOwner {
   readonly #letters: LetterTiming;
   /** Of the utterance before, in frames of the session; null before the first. */
   #lastEnd: UtteranceEnd | null;
-  /** First frame whose letter was said in the open utterance. */
-  #firstOwnFrame = 0;
 
   constructor(open: Extract<ToLiveWorker, { type: "open" }>, model: SlotModel) {
     this.session = open.session;
@@ -91,7 +86,6 @@ export class LiveSlot implements StateOwner {
     this.ownState = model.states.acquire();
     this.state = this.ownState;
     this.endpointer = new Endpointer({ pauseFrames: this.pauseFrames }, open.from.isMidSpeech);
-    this.greedy = new GreedyDecoder(model.vocabulary);
     this.#ring = PcmRing.attach(open.ring);
     this.#markCount = open.marks;
     this.#frameSamples = model.frameSamples;
@@ -189,31 +183,26 @@ export class LiveSlot implements StateOwner {
     const logProb = logProbs[logProbOffset + best]!;
     this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
     this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
-    if (this.endpointer.isOpen) this.#hear(frame);
+    this.hypothesis?.take(best, logProb);
   }
 
-  /** Begins the greedy hypothesis of an utterance with the frames from `startFrame` to `frame`, where it was noticed. */
+  /** Begins the hypothesis of an utterance with the frames from `startFrame` to `frame`, where it was noticed. */
   beginHypothesis(startFrame: number, frame: number): void {
-    this.#firstOwnFrame = firstOwnFrame(this.#letters, this.#lastEnd, frame);
-    const first = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
-    for (let kept = first; kept <= frame; kept++) this.#hear(kept);
+    const firstFrame = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
+    const firstOwn = firstOwnFrame(this.#letters, this.#lastEnd, frame);
+    this.hypothesis = new LiveHypothesis(this.#vocabulary, firstFrame, firstOwn);
+    for (let kept = firstFrame; kept <= frame; kept++) {
+      const index = kept % REMEMBERED_FRAMES;
+      this.hypothesis.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
+    }
   }
 
-  /** Forgets the greedy hypothesis of an utterance that has ended; what comes out late is still known to be its own. */
-  endHypothesis(end: UtteranceEnd): void {
+  /** Gives away the hypothesis of the utterance that has ended so; letters of it may still come out. */
+  endHypothesis(end: UtteranceEnd): LiveHypothesis | null {
+    const { hypothesis } = this;
     this.#lastEnd = end;
-    this.greedy.reset();
-    this.sentTokens = 0;
-    this.sentPartial = "";
-    this.hasLetters = false;
-  }
-
-  #hear(frame: number): void {
-    const index = frame % REMEMBERED_FRAMES;
-    const best = this.#bestTokens[index]!;
-    if (frame < this.#firstOwnFrame) this.greedy.pass(best);
-    else this.greedy.take(best, this.#bestLogProbs[index]!);
-    this.hasLetters ||= this.#vocabulary[best]!.trim() !== "";
+    this.hypothesis = null;
+    return hypothesis;
   }
 
   /** Gives its memory back to the pools. */

@@ -3,6 +3,7 @@ import { copyState, type RecognizerModel, type StreamState } from "../onnx/recog
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { letterTimingOf } from "./letter-timing.js";
 import { LiveFinals } from "./live-finals.js";
+import { partialAnswer } from "./live-partial.js";
 import { LiveSlot, type SlotModel } from "./live-slot.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "./protocol.js";
 import { RowPool, StatePool } from "./state-pool.js";
@@ -270,24 +271,11 @@ export class LiveStepper {
   }
 
   #reportPartial(slot: LiveSlot): void {
-    if (!slot.wantsPartials || slot.greedy.tokenCount === slot.sentTokens) return;
-    slot.sentTokens = slot.greedy.tokenCount;
-    const { text } = slot.greedy;
-    if (text === "" || text === slot.sentPartial) return;
-    slot.sentPartial = text;
-    const { frameSamples } = this.#slotModel;
-    this.#post({
-      type: "partial",
-      session: slot.session,
-      epoch: slot.epoch,
-      utterance: slot.nextUtterance,
-      text,
-      startSample: slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples,
-      endSample: Math.min(
-        slot.encoded.endFrame * frameSamples,
-        slot.finishSample ?? Number.POSITIVE_INFINITY,
-      ),
-    });
+    const text = slot.wantsPartials ? (slot.hypothesis?.takeNews() ?? null) : null;
+    if (text === null) return;
+    const startFrame = slot.toSessionFrame(slot.endpointer.earliestNeededFrame);
+    const heardFrames = slot.encoded.endFrame;
+    this.#post(partialAnswer(slot, { text, startFrame, heardFrames }, this.#model));
   }
 
   #reportIdle(slot: LiveSlot): void {
