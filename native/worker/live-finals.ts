@@ -104,7 +104,10 @@ export class LiveFinals {
         continue;
       }
       const { decoded } = await this.#begin(ending);
-      this.afterFinals(ending.slot, async () => this.#publish(ending, await decoded));
+      this.afterFinals(ending.slot, async () => {
+        this.#publishLastPartial(ending);
+        this.#publish(ending, await decoded);
+      });
     }
     if (this.#endings.length > 0) this.#endings.length = 0;
   }
@@ -177,7 +180,6 @@ export class LiveFinals {
     const end = lastWord?.end ?? (endFrame * frameSamples) / sampleRateHz;
     // A client that may have seen a partial must see how it ended, be it with nothing.
     const isHeard = text !== "" || (slot.wantsPartials && hypothesis?.hasLetters === true);
-    if (isHeard) this.#publishLastPartial(ending);
     slot.resume = { sample: endFrame * frameSamples, isMidSpeech: event.isMidSpeech };
     this.#post({
       type: "final",
@@ -198,7 +200,9 @@ export class LiveFinals {
    * What is cut for length has been heard beyond its end, and the listener was told.
    */
   #publishLastPartial({ slot, event, startFrame, heardFrames, pass, hypothesis }: Ending): void {
-    if (!slot.wantsPartials || hypothesis === null || event.reason === "too-long") return;
+    if (slot.isClosed || !slot.wantsPartials || event.reason === "too-long") return;
+    // Without letters there may be no final.
+    if (hypothesis === null || !hypothesis.hasLetters) return;
     if (pass !== null) hypothesis.takeLate(pass.endFrame, pass.lateOutputs);
     const text = hypothesis.takeNews();
     if (text !== null) this.#post(partialAnswer(slot, { text, startFrame, heardFrames }, this.#model));
