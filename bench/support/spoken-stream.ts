@@ -28,21 +28,41 @@ export async function speakStream(
   service: ServiceProcess,
   sentences: readonly string[],
 ): Promise<SpokenStream> {
+  const recordings: Int16Array[] = [];
+  for (const text of sentences) recordings.push(await speak(service, { text }));
+  return joinedStream(recordings, GAP_SAMPLES);
+}
+
+/** One sentence, spoken by the service, at 16 kHz. */
+export async function speak(
+  service: Pick<ServiceProcess, "url" | "key">,
+  sentence: { readonly text: string; readonly voice?: string },
+): Promise<Int16Array> {
+  const answer = await fetch(`${service.url}/v1/tts`, {
+    method: "POST",
+    headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" },
+    body: JSON.stringify({ ...sentence, nfe: 16 }),
+  });
+  if (!answer.ok) throw new Error(`/v1/tts answered ${answer.status}: ${await answer.text()}`);
+  return toSixteenKilohertz(new Uint8Array(await answer.arrayBuffer()));
+}
+
+/** A recording without what is quiet before and after its speech. */
+export function speechOf(pcm: Int16Array): Int16Array {
+  const { onset, end } = speechBounds(pcm);
+  return pcm.subarray(onset, end);
+}
+
+/** Recordings at 16 kHz with silence before, between and after them. */
+export function joinedStream(recordings: readonly Int16Array[], gapSamples: number): SpokenStream {
   const parts: Int16Array[] = [new Int16Array(LEAD_SAMPLES)];
   const utterances: { onsetSample: number; endSample: number }[] = [];
   let offset = LEAD_SAMPLES;
-  for (const text of sentences) {
-    const answer = await fetch(`${service.url}/v1/tts`, {
-      method: "POST",
-      headers: { Authorization: `Bearer ${service.key}`, "Content-Type": "application/json" },
-      body: JSON.stringify({ text, nfe: 16 }),
-    });
-    if (!answer.ok) throw new Error(`/v1/tts answered ${answer.status}: ${await answer.text()}`);
-    const pcm = toSixteenKilohertz(new Uint8Array(await answer.arrayBuffer()));
+  for (const pcm of recordings) {
     const { onset, end } = speechBounds(pcm);
     utterances.push({ onsetSample: offset + onset, endSample: offset + end });
-    parts.push(pcm, new Int16Array(GAP_SAMPLES));
-    offset += pcm.length + GAP_SAMPLES;
+    parts.push(pcm, new Int16Array(gapSamples));
+    offset += pcm.length + gapSamples;
   }
   const whole = new Int16Array(offset);
   let filled = 0;

@@ -6,6 +6,8 @@ import { copyRows, type Tokens } from "./tokens.js";
 /** Samples of one step, and feature frames that come of them. */
 const STEP_SAMPLES = 640;
 const STEP_FRAMES = 4;
+/** The frame before the audio is left out. */
+const FIRST_STEP_FRAMES = STEP_FRAMES - 1;
 /** Audio kept before a step: more than the longest window reaches back. */
 const HISTORY_SAMPLES = 400;
 
@@ -40,6 +42,7 @@ export class ChunkedCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
   readonly stateSize: number;
+  readonly lagFrames: number;
   readonly #logMel: LogMel;
   readonly #graph: ChunkGraph;
   readonly #tokens: Tokens;
@@ -64,6 +67,8 @@ export class ChunkedCtc implements CtcHead {
     this.#ordered = new Float32Array(graph.rowsPerChunk * width);
     this.#at = layoutOf(graph, logMel.bins, width);
     this.stateSize = this.#at.size;
+    // The first chunk is whole in this step; a chunk lasts as many steps as its rows, so all later ones are in time.
+    this.lagFrames = Math.ceil((graph.windowFrames - graph.leadFrames - FIRST_STEP_FRAMES) / STEP_FRAMES);
   }
 
   async step(state: Float32Array, pcm: Float32Array, row: Float32Array): Promise<void> {

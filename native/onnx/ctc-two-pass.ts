@@ -28,6 +28,7 @@ export class CtcTwoPass implements RecognizerModel {
   readonly stateSize: number;
   readonly stateBytes: number;
   readonly encodedSize: number;
+  readonly lagFrames = 0;
   readonly #stream: InferenceSession;
   readonly #full: InferenceSession;
   #runMs = 0;

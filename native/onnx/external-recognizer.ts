@@ -10,6 +10,8 @@ export interface CtcHead {
   readonly outputFrameSamples: number;
   /** Floats of a stream's state, zeros begin a stream; 0 when the graph cannot stream. */
   readonly stateSize: number;
+  /** Steps by which `step` writes the row of a frame later than it takes the frame. */
+  readonly lagFrames: number;
   /**
    * Takes one frame of a stream and writes a row of log-probs, which may lag behind the frame.
    * Heads that cannot stream write the blank.
@@ -34,6 +36,7 @@ export class ExternalRecognizer implements RecognizerModel {
   readonly stateBytes = 0;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
+  readonly lagFrames: number;
   readonly #head: CtcHead;
   readonly #vad: SileroVad;
   #runMs = 0;
@@ -46,6 +49,7 @@ export class ExternalRecognizer implements RecognizerModel {
     this.stateSize = vad.stateSize + head.stateSize;
     this.encodedSize = manifest.frameSamples;
     this.outputFrameSamples = head.outputFrameSamples;
+    this.lagFrames = head.lagFrames;
   }
 
   get runMs(): number {

@@ -63,8 +63,8 @@ export interface DecodingParameters {
   /** Share of the outputs' priors (file `priors`) that the search takes out; see `outputBias`. */
   readonly priorWeight?: number;
   /**
-   * How long after it was spoken the full-context head gives a letter out, which words' times are put right by; 0 when
-   * absent. CTC is free to be late: nothing in its training says when.
+   * How long after it was spoken a letter is given out, which words' times are put right by, and by which the letters of live
+   * partials are told apart at an utterance's end; 0 when absent. CTC is free to be late: nothing in its training says when.
    */
   readonly emissionDelaySeconds?: number;
 }

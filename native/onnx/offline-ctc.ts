@@ -31,6 +31,7 @@ export class OfflineCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
   readonly stateSize = 0;
+  readonly lagFrames = 0;
   readonly #parts: OfflineCtcParts;
 
   /** @throws {SpeechError} `MODEL_BROKEN` when the graph's outputs are not as many as the vocabulary's */

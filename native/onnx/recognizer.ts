@@ -65,6 +65,8 @@ export interface RecognizerModel {
   readonly encodedSize: number;
   /** Samples that one row of the second pass stands for. */
   readonly outputFrameSamples: number;
+  /** Steps by which a frame's row of log-probs may come later than the frame, the same throughout a stream. */
+  readonly lagFrames: number;
   /** Milliseconds spent in runs of the graphs so far. */
   readonly runMs: number;
   /** Makes batches of any shape that fits, over one set of buffers. */

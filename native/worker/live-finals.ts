@@ -1,5 +1,7 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
 import type { RecognizerModel } from "../onnx/recognizer.js";
+import type { LiveHypothesis } from "./live-hypothesis.js";
+import { partialAnswer } from "./live-partial.js";
 import type { LiveSlot } from "./live-slot.js";
 import type { LiveWorkerAnswer } from "./protocol.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
@@ -18,9 +20,10 @@ interface Ending {
   readonly slot: LiveSlot;
   readonly event: Ended;
   readonly startFrame: number;
+  /** Frames of the session that had been heard. */
+  readonly heardFrames: number;
   readonly pass: SecondPass | null;
-  /** The streaming head has heard letters in it. */
-  readonly hasLetters: boolean;
+  readonly hypothesis: LiveHypothesis | null;
 }
 
 /** Second passes of all sessions of a live worker, and the finals that come of them. */
@@ -86,10 +89,10 @@ export class LiveFinals {
     const pass = event.reason === "too-long" ? null : slot.pass;
     if (pass === null) slot.pass?.drop();
     slot.pass = null;
-    this.#endings.push({ slot, event, startFrame, pass, hasLetters: slot.greedy.text !== "" });
-    slot.greedy.reset();
-    slot.sentTokens = 0;
-    slot.sentPartial = "";
+    const { endFrame: heardFrames } = slot.encoded;
+    const endFrame = slot.toSessionFrame(event.endFrame);
+    const hypothesis = slot.endHypothesis({ frame: endFrame, isMidSpeech: event.isMidSpeech });
+    this.#endings.push({ slot, event, startFrame, heardFrames, pass, hypothesis });
   }
 
   /** Sees that the finals of all utterances that have ended are said when their searches end, those of a session in order. */
@@ -101,7 +104,10 @@ export class LiveFinals {
         continue;
       }
       const { decoded } = await this.#begin(ending);
-      this.afterFinals(ending.slot, async () => this.#publish(ending, await decoded));
+      this.afterFinals(ending.slot, async () => {
+        this.#publishLastPartial(ending);
+        this.#publish(ending, await decoded);
+      });
     }
     if (this.#endings.length > 0) this.#endings.length = 0;
   }
@@ -163,7 +169,8 @@ export class LiveFinals {
     });
   }
 
-  #publish({ slot, event, startFrame, hasLetters }: Ending, { text, words }: DecodedUtterance): void {
+  #publish(ending: Ending, { text, words }: DecodedUtterance): void {
+    const { slot, event, startFrame, hypothesis } = ending;
     if (slot.isClosed) return;
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const endFrame = slot.toSessionFrame(event.endFrame);
@@ -172,7 +179,7 @@ export class LiveFinals {
     const lastWord = event.isMidSpeech ? undefined : words.at(-1);
     const end = lastWord?.end ?? (endFrame * frameSamples) / sampleRateHz;
     // A client that may have seen a partial must see how it ended, be it with nothing.
-    const isHeard = text !== "" || (slot.wantsPartials && hasLetters);
+    const isHeard = text !== "" || (slot.wantsPartials && hypothesis?.hasLetters === true);
     slot.resume = { sample: endFrame * frameSamples, isMidSpeech: event.isMidSpeech };
     this.#post({
       type: "final",
@@ -186,5 +193,18 @@ export class LiveFinals {
       resume: slot.resume,
     });
     if (isHeard) slot.nextUtterance++;
+  }
+
+  /**
+   * Says the letters that came out since the last partial, so that a final follows the same text however the audio was cut.
+   * What is cut for length has been heard beyond its end, and the listener was told.
+   */
+  #publishLastPartial({ slot, event, startFrame, heardFrames, pass, hypothesis }: Ending): void {
+    if (slot.isClosed || !slot.wantsPartials || event.reason === "too-long") return;
+    // Without letters there may be no final.
+    if (hypothesis === null || !hypothesis.hasLetters) return;
+    if (pass !== null) hypothesis.takeLate(pass.endFrame, pass.lateOutputs);
+    const text = hypothesis.takeNews();
+    if (text !== null) this.#post(partialAnswer(slot, { text, startFrame, heardFrames }, this.#model));
   }
 }

@@ -1,9 +1,11 @@
-import { bestToken, GreedyDecoder } from "../../src/domain/decoding/greedy.js";
+import { bestToken } from "../../src/domain/decoding/greedy.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { ENDPOINTER_DEFAULTS, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import type { StreamState } from "../onnx/recognizer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import { FrameRows } from "./frame-rows.js";
+import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
+import { LiveHypothesis } from "./live-hypothesis.js";
 import type { ResumePoint, ToLiveWorker } from "./protocol.js";
 import type { SecondPass } from "./second-pass.js";
 import type { RowPool, StatePool } from "./state-pool.js";
@@ -16,6 +18,7 @@ const REMEMBERED_FRAMES =
   ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
 
 export interface SlotModel {
+  readonly letters: LetterTiming;
   /** Rows of the encoder's state. */
   readonly states: StatePool;
   /** Blocks of the encoder's output. */
@@ -38,16 +41,14 @@ export class LiveSlot implements StateOwner {
   slab: StateSlab | null = null;
   slabRow = 0;
   readonly endpointer: Endpointer;
-  readonly greedy: GreedyDecoder;
+  /** Of the open utterance. */
+  hypothesis: LiveHypothesis | null = null;
   /** Number of the next utterance that the client hears of. */
   nextUtterance: number;
   /** The encoder's output, as far back as an utterance that is open or may open needs it. */
   readonly encoded: FrameRows;
   /** Second pass whose text waits for the threshold. */
   pass: SecondPass | null = null;
-  /** The last partial sent of the open utterance, and how many tokens had been looked at then. */
-  sentPartial = "";
-  sentTokens = 0;
   /** Where a replay would begin. */
   resume: ResumePoint;
   isFinished = false;
@@ -68,6 +69,10 @@ export class LiveSlot implements StateOwner {
   /** All that were told, those that came too late among them. */
   #markCount: number;
   #finishSample: number | null = null;
+  readonly #vocabulary: readonly string[];
+  readonly #letters: LetterTiming;
+  /** Of the utterance before, in frames of the session; null before the first. */
+  #lastEnd: UtteranceEnd | null;
 
   constructor(open: Extract<ToLiveWorker, { type: "open" }>, model: SlotModel) {
     this.session = open.session;
@@ -81,12 +86,15 @@ export class LiveSlot implements StateOwner {
     this.ownState = model.states.acquire();
     this.state = this.ownState;
     this.endpointer = new Endpointer({ pauseFrames: this.pauseFrames }, open.from.isMidSpeech);
-    this.greedy = new GreedyDecoder(model.vocabulary);
     this.#ring = PcmRing.attach(open.ring);
     this.#markCount = open.marks;
     this.#frameSamples = model.frameSamples;
     this.#baseFrame = open.from.sample / model.frameSamples;
     this.encoded = new FrameRows(model.encodedBlocks, model.encodedSize, this.#baseFrame);
+    this.#vocabulary = model.vocabulary;
+    this.#letters = model.letters;
+    this.#lastEnd =
+      this.#baseFrame > 0 ? { frame: this.#baseFrame, isMidSpeech: open.from.isMidSpeech } : null;
     this.#nextFrame = Math.max(0, this.#baseFrame - model.contextFrames);
     this.#ring.cursor = this.#nextFrame * model.frameSamples;
   }
@@ -175,19 +183,26 @@ export class LiveSlot implements StateOwner {
     const logProb = logProbs[logProbOffset + best]!;
     this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
     this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
-    if (this.endpointer.isOpen) this.greedy.take(best, logProb);
+    this.hypothesis?.take(best, logProb);
   }
 
-  /** Begins the greedy hypothesis anew with the frames from `startFrame` to `frame`. */
-  restartHypothesis(startFrame: number, frame: number): void {
-    this.greedy.reset();
-    this.sentTokens = 0;
-    this.sentPartial = "";
-    const first = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
-    for (let kept = first; kept <= frame; kept++) {
+  /** Begins the hypothesis of an utterance with the frames from `startFrame` to `frame`, where it was noticed. */
+  beginHypothesis(startFrame: number, frame: number): void {
+    const firstFrame = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
+    const firstOwn = firstOwnFrame(this.#letters, this.#lastEnd, frame);
+    this.hypothesis = new LiveHypothesis(this.#vocabulary, firstFrame, firstOwn);
+    for (let kept = firstFrame; kept <= frame; kept++) {
       const index = kept % REMEMBERED_FRAMES;
-      this.greedy.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
+      this.hypothesis.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
     }
+  }
+
+  /** Gives away the hypothesis of the utterance that has ended so; letters of it may still come out. */
+  endHypothesis(end: UtteranceEnd): LiveHypothesis | null {
+    const { hypothesis } = this;
+    this.#lastEnd = end;
+    this.hypothesis = null;
+    return hypothesis;
   }
 
   /** Gives its memory back to the pools. */

@@ -1,7 +1,9 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
 import { copyState, type RecognizerModel, type StreamState } from "../onnx/recognizer.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
+import { letterTimingOf } from "./letter-timing.js";
 import { LiveFinals } from "./live-finals.js";
+import { partialAnswer } from "./live-partial.js";
 import { LiveSlot, type SlotModel } from "./live-slot.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "./protocol.js";
 import { RowPool, StatePool } from "./state-pool.js";
@@ -68,6 +70,7 @@ export class LiveStepper {
       encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
       encodedSize: model.encodedSize,
       vocabulary: model.vocabulary,
+      letters: letterTimingOf(model),
       frameSamples: model.manifest.frameSamples,
       contextFrames: model.manifest.contextFrames,
     };
@@ -211,7 +214,7 @@ export class LiveStepper {
     const startFrame = slot.toSessionFrame(event.startFrame);
     switch (event.type) {
       case "started":
-        slot.restartHypothesis(startFrame, frame);
+        slot.beginHypothesis(startFrame, frame);
         return;
       case "halfway": {
         const isLast = index === batch.frames - 1;
@@ -268,24 +271,11 @@ export class LiveStepper {
   }
 
   #reportPartial(slot: LiveSlot): void {
-    if (!slot.wantsPartials || slot.greedy.tokenCount === slot.sentTokens) return;
-    slot.sentTokens = slot.greedy.tokenCount;
-    const { text } = slot.greedy;
-    if (text === "" || text === slot.sentPartial) return;
-    slot.sentPartial = text;
-    const { frameSamples } = this.#slotModel;
-    this.#post({
-      type: "partial",
-      session: slot.session,
-      epoch: slot.epoch,
-      utterance: slot.nextUtterance,
-      text,
-      startSample: slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples,
-      endSample: Math.min(
-        slot.encoded.endFrame * frameSamples,
-        slot.finishSample ?? Number.POSITIVE_INFINITY,
-      ),
-    });
+    const text = slot.wantsPartials ? (slot.hypothesis?.takeNews() ?? null) : null;
+    if (text === null) return;
+    const startFrame = slot.toSessionFrame(slot.endpointer.earliestNeededFrame);
+    const heardFrames = slot.encoded.endFrame;
+    this.#post(partialAnswer(slot, { text, startFrame, heardFrames }, this.#model));
   }
 
   #reportIdle(slot: LiveSlot): void {

@@ -1,3 +1,4 @@
+import { bestToken } from "../../src/domain/decoding/greedy.js";
 import {
   copyState,
   type LogProbs,
@@ -9,6 +10,8 @@ import { BLOCK_FRAMES } from "./frame-rows.js";
 import type { LiveSlot } from "./live-slot.js";
 import type { StatePool } from "./state-pool.js";
 import type { DecodedUtterance, UtteranceDecoder } from "./utterance-decoder.js";
+
+const NOTHING_LATE = new Uint16Array(0);
 
 /** What a second pass works on; all of it is the same whatever the chunks were that the audio was stepped in. */
 export interface SecondPassInput {
@@ -37,6 +40,7 @@ export class SecondPass {
   readonly #runner: SecondPassRunner;
   readonly #state: StreamState;
   #result: Promise<DecodedUtterance> | null = null;
+  #lateOutputs: Uint16Array = NOTHING_LATE;
   #isOver = false;
 
   constructor(input: SecondPassInput, runner: SecondPassRunner) {
@@ -46,6 +50,16 @@ export class SecondPass {
     copyState(input.state, this.#state);
   }
 
+  /** Where its flush begins, a frame of the session. */
+  get endFrame(): number {
+    return this.#input.endFrame;
+  }
+
+  /** The streaming head's best output of each frame of the flush, once it has run. */
+  get lateOutputs(): Uint16Array {
+    return this.#lateOutputs;
+  }
+
   /** Run, or not needed any more. */
   get isOver(): boolean {
     return this.#isOver;
@@ -53,7 +67,8 @@ export class SecondPass {
 
   /** Runs the graphs and begins the search, which goes on beside this thread. */
   async run(): Promise<void> {
-    const { logProbs, frames } = await this.#runner.refine(this.#input, this.#state);
+    const { logProbs, frames, lateOutputs } = await this.#runner.refine(this.#input, this.#state);
+    this.#lateOutputs = lateOutputs;
     this.#result = this.#runner.search(this.#input, logProbs, frames);
     // Whoever needs the text is told; nobody may need it.
     this.#result.catch(() => {});
@@ -104,21 +119,27 @@ export class SecondPassRunner {
     await this.#batch(this.#flushFrames).run();
   }
 
-  /** Log-probs of the full-context half. */
-  async refine(input: SecondPassInput, state: StreamState): Promise<LogProbs> {
+  /** Log-probs of the full-context half, and what the streaming head has given out in the flush. */
+  async refine(
+    input: SecondPassInput,
+    state: StreamState,
+  ): Promise<LogProbs & { readonly lateOutputs: Uint16Array }> {
     const { slot, startFrame, endFrame, pcm, replayedFrames } = input;
-    const { encodedSize } = this.#model;
+    const { encodedSize, vocabulary } = this.#model;
     const flush = this.#batch(replayedFrames + this.#flushFrames);
     flush.pcm.fill(0);
     flush.pcm.set(pcm);
     copyState(state, flush.state);
     await flush.run();
+    const lateOutputs = Uint16Array.from({ length: this.#flushFrames }, (_, frame) =>
+      bestToken(flush.logProbs, (replayedFrames + frame) * vocabulary.length, vocabulary.length),
+    );
     const heardFrames = endFrame - startFrame;
     const frames = heardFrames + this.#flushFrames;
     const encoded = this.#workspace(frames * encodedSize);
     slot.encoded.copy(startFrame, endFrame, encoded);
     encoded.set(flush.encoded.subarray(replayedFrames * encodedSize), heardFrames * encodedSize);
-    return this.#model.refine(encoded, frames);
+    return { ...(await this.#model.refine(encoded, frames)), lateOutputs };
   }
 
   search(input: SecondPassInput, logProbs: Float32Array, frames: number): Promise<DecodedUtterance> {

@@ -48,6 +48,38 @@ test("any cut into chunks gives the same text, words and confidence", () => {
   );
 });
 
+test("frames that are passed give no letters, nor do runs that go on from them", () => {
+  const letters = [2, 3] as const;
+  fc.assert(
+    fc.property(
+      fc.array(fc.constantFrom(0, ...letters), { maxLength: 12 }),
+      fc.nat(12),
+      (path, passedCount) => {
+        const decoder = new GreedyDecoder(SMALL_VOCABULARY);
+        for (const [frame, best] of path.entries()) {
+          if (frame < passedCount) decoder.pass(best);
+          else decoder.take(best, 0);
+        }
+        const isStart = (best: number, frame: number) => best !== 0 && best !== path[frame - 1];
+        const starts = path.flatMap((best, frame) =>
+          frame >= passedCount && isStart(best, frame) ? [{ best, frame }] : [],
+        );
+        assert.equal(
+          decoder.text,
+          textOf(
+            starts.map(({ best }) => best),
+            SMALL_VOCABULARY,
+          ),
+        );
+        assert.deepEqual(
+          decoder.tokens.firstFrames,
+          starts.map(({ frame }) => frame),
+        );
+      },
+    ),
+  );
+});
+
 test("after a reset nothing of the old text is left and frames count from zero", () => {
   const decoder = new GreedyDecoder(SMALL_VOCABULARY);
   const letter = logProbsOf([0.01, 0.01, 1, 0.01], WIDTH);

@@ -56,7 +56,8 @@ export class GreedyDecoder {
   take(best: number, logProb: number): void {
     if (best !== BLANK) {
       if (best === this.#lastBest) {
-        this.#lastFrames[this.#lastFrames.length - 1] = this.#frameCount;
+        // Nowhere if the run began in frames that were passed.
+        if (this.#tokens.length > 0) this.#lastFrames[this.#tokens.length - 1] = this.#frameCount;
       } else {
         this.#tokens.push(best);
         this.#firstFrames.push(this.#frameCount);
@@ -66,6 +67,12 @@ export class GreedyDecoder {
     }
     this.#lastBest = best;
     this.#logProbSum += logProb;
+    this.#frameCount++;
+  }
+
+  /** Passes a frame by whose output is no part of this text: a run that goes on from it begins no token. */
+  pass(best: number): void {
+    this.#lastBest = best;
     this.#frameCount++;
   }
 

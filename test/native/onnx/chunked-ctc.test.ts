@@ -83,6 +83,7 @@ test("rows come out in order, each for as many steps as it stands for, and cache
   }
   const first = rows.findIndex((row) => row !== "-");
   assert.equal(first, 4, "16 frames behind 9 are whole in the fifth step, since a frame is late");
+  assert.equal(head.lagFrames, first);
   const expected = ["0.0", "0.0", "0.1", "0.1", "1.0", "1.0", "1.1", "1.1", "2.0", "2.0", "2.1", "2.1"];
   assert.deepEqual(rows.slice(first, first + 12), expected);
 });
