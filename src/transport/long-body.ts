@@ -10,8 +10,8 @@ export interface LongBody {
 }
 
 /**
- * What one turn of the event loop hands over: some tenths of a millisecond, after which others have their turn. Whole groups
- * of three bytes, so that slices can be written in base64 one by one. A body up to this length goes in one piece.
+ * What one turn of the event loop hands over, about: some tenths of a millisecond, after which others have their turn. A body
+ * up to this length goes in one piece.
  */
 export const SLICE_BYTES = 192 * 1024;
 
@@ -44,40 +44,48 @@ async function inTurns(
   body: LongBody,
   send: (slice: Uint8Array, isLast: boolean) => Promise<void>,
 ): Promise<void> {
+  if (body.bytes <= SLICE_BYTES) return send(Buffer.concat([...body.parts], body.bytes), true);
   let left = body.bytes;
-  for (const slice of slicesOf(body)) {
+  let turnBytes = 0;
+  for (const slice of slicesOf(body.parts)) {
     left -= slice.length;
+    turnBytes += slice.length;
     await send(slice, left === 0);
     // A reader on the same machine takes whatever comes: without this, all of it would leave in one turn.
-    if (left > 0) await nextTurn();
+    if (left === 0 || turnBytes < SLICE_BYTES) continue;
+    turnBytes = 0;
+    await nextTurn();
   }
 }
 
-/** The parts cut anew: slices of `SLICE_BYTES`, and what is left. */
-function* slicesOf({ bytes, parts }: LongBody): Generator<Uint8Array, void, undefined> {
-  let left = bytes;
-  let slice = Buffer.allocUnsafeSlow(Math.min(SLICE_BYTES, left));
-  let filled = 0;
+/** The parts, those that are longer than a slice in several; nothing is copied, for what is copied must be collected. */
+function* slicesOf(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
   for (const part of parts) {
-    for (let start = 0; start < part.length; ) {
-      const some = part.subarray(start, start + slice.length - filled);
-      slice.set(some, filled);
-      filled += some.length;
-      start += some.length;
-      if (filled < slice.length) continue;
-      yield slice;
-      left -= filled;
-      slice = Buffer.allocUnsafeSlow(Math.min(SLICE_BYTES, left));
-      filled = 0;
+    for (let start = 0; start < part.length; start += SLICE_BYTES) {
+      yield part.subarray(start, start + SLICE_BYTES);
     }
   }
 }
 
-function* base64Of(body: LongBody): Generator<Uint8Array, void, undefined> {
-  for (const slice of slicesOf(body)) {
-    const text = Buffer.from(slice.buffer, slice.byteOffset, slice.length).toString("base64");
-    yield Buffer.from(text, "latin1");
+function* base64Of({ parts }: LongBody): Generator<Uint8Array, void, undefined> {
+  let carried: Uint8Array = new Uint8Array(0);
+  for (const slice of slicesOf(parts)) {
+    // Base64 takes three bytes at a time: what is left of a slice goes with the next one.
+    const borrowed = Math.min(slice.length, (3 - carried.length) % 3);
+    const first = Buffer.concat([carried, slice.subarray(0, borrowed)]);
+    const whole = borrowed + Math.floor((slice.length - borrowed) / 3) * 3;
+    if (first.length % 3 !== 0) {
+      carried = first;
+      continue;
+    }
+    carried = slice.slice(whole);
+    yield Buffer.from(base64(first) + base64(slice.subarray(borrowed, whole)), "latin1");
   }
+  if (carried.length > 0) yield Buffer.from(base64(carried), "latin1");
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
 }
 
 function* joinedParts(bodies: readonly LongBody[]): Generator<Uint8Array, void, undefined> {
