@@ -25,7 +25,7 @@ async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const units = countCodePoints(synthesis.text);
   const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
-    const conversation = deps.conversations.synthesis(
+    const conversation = await deps.conversations.synthesis(
       payer,
       synthesis,
       format === "pcm" ? "chunks" : "whole",

@@ -72,7 +72,7 @@ async function speak(
     fingerprint,
   } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
-    const conversation = deps.conversations.synthesis(payer, request, delivery);
+    const conversation = await deps.conversations.synthesis(payer, request, delivery);
     await converse(exchange, deps, conversation, () => {
       if (!timestamps) return answer(exchange, conversation);
       return answerTimed(exchange, conversation, new WrittenWords(request.text, conversation.sampleRateHz));
