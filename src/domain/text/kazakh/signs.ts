@@ -72,7 +72,7 @@ export const signRule: Rule = (text, at) => {
   const name = NAMES[sign] ?? CURRENCIES[sign]?.name ?? nextToDigit(sign, text, at);
   if (name === null) return null;
   const end = endOfRow(text, at);
-  // A row is a rule or an ornament ("====="), or a sign that was leant on ("5%%%", "++++100"): that one is said once.
+  // A row is a rule or an ornament ("====="), or a sign that was leant on beside a figure ("++++100"): that one is said once.
   const isSaid = end === at + 1 || /\d/.test(text[at - 1] ?? "") || /\d/.test(text[end] ?? "");
   return isSaid ? readNumberEnding({ spoken: name, digits: null }, text, end) : { spoken: "", next: end };
 };
