@@ -31,6 +31,7 @@ async function main(): Promise<void> {
     process.on("SIGUSR2", () => {
       service.injectFault("live");
       service.injectFault("synthesis");
+      service.injectFault("transcription");
     });
     process.on("SIGHUP", () => service.injectFault("front"));
   }

@@ -35,6 +35,7 @@ import { consoleApi } from "./console/api.js";
 import { pageRoutes } from "./console/pages-routes.js";
 import { TemporaryKeys } from "./console/temporary-keys.js";
 import { SpeechError } from "./domain/errors.js";
+import { warmUpReading } from "./domain/text/warm-up.js";
 import { AddressPolicy } from "./fetching/address-policy.js";
 import { UrlFetcher } from "./fetching/url-fetcher.js";
 import { ThreadedFront } from "./front-threads/threaded-front.js";
@@ -63,7 +64,7 @@ export interface Service {
   /** Settles when something the service cannot be without does not come back: it should stop and be started anew. */
   readonly lost: Promise<Error>;
   /** For fault tests; does nothing unless the service was started with `allowFaults`. */
-  injectFault(room: "live" | "synthesis" | "front"): void;
+  injectFault(room: "live" | "synthesis" | "transcription" | "front"): void;
   /** Refuses new work, lets running work finish, and ends everything in reverse order. May be called twice. */
   stop(): Promise<void>;
 }
@@ -98,9 +99,10 @@ export async function startService({ config, log, allowFaults = false }: Service
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
     const { live, transcription, synthesis } = engines;
-    if (config.modelPreload) {
-      await Promise.all([live.preload(), transcription.preload(), synthesis.preload()]);
-    }
+    const models = config.modelPreload ? [live.preload(), transcription.preload(), synthesis.preload()] : [];
+    // Other threads load the models meanwhile.
+    warmUpReading();
+    await Promise.all(models);
     const alphabet = await readAlphabet(engines.recognizer);
     const conversations = makeConversations({
       engines,
@@ -312,12 +314,12 @@ function makeConversations(parts: {
     models,
     alphabet,
     requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
-    synthesis: (caller, request, delivery) => {
+    synthesis: async (caller, request, delivery) => {
       const model = new ResidentSynthesizer(synthesis, systemClock, caller.onModelWait);
       // How soon an answer comes would tell what others have had spoken: each organization hears its own.
       const synthesizer =
         cache === null ? model : new CachingSynthesizer(model, cache, caller.identity.organizationId);
-      const plan = planSynthesis(request, models);
+      const plan = await planSynthesis(request, models);
       const { droppedCharacters } = plan;
       if (droppedCharacters > 0) {
         metrics.textDroppedCharacters.inc(droppedCharacters);

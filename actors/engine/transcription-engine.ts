@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { FILE_TASK_CELL } from "../../native/worker/file-task-cell.js";
 import type {
   DecodedPiece,
   FileAnswer,
@@ -42,9 +43,17 @@ const MAX_ATTEMPTS = 2;
 /** Splits files at pauses and spreads the pieces over the pool; nothing of a file is held whole in memory. */
 export class TranscriptionEngine implements Transcriber {
   readonly #options: TranscriptionEngineOptions;
+  /** Of the files that are being transcribed. */
+  readonly #cells = new Set<Int32Array>();
 
   constructor(options: TranscriptionEngineOptions) {
     this.#options = options;
+  }
+
+  /** Makes a worker of each file fail in the middle of its work. For fault tests. */
+  injectFault(): void {
+    for (const cell of this.#cells)
+      Atomics.compareExchange(cell, 0, FILE_TASK_CELL.goOn, FILE_TASK_CELL.fault);
   }
 
   /** Loads the models of one worker, so that the first request does not wait for them. */
@@ -62,10 +71,12 @@ export class TranscriptionEngine implements Transcriber {
     onLength: (length: FileLength) => Promise<void> = async () => {},
     hotWords: readonly HotWord[] = [],
   ): Promise<FileTranscript> {
-    const cancelCell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-    const onAbort = () => Atomics.store(new Int32Array(cancelCell), 0, 1);
+    const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const cell = new Int32Array(shared);
+    const onAbort = () => Atomics.store(cell, 0, FILE_TASK_CELL.giveUp);
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
+    this.#cells.add(cell);
     const pcmPath = join(this.#options.spoolFolder, `${randomUUID()}.pcm`);
     try {
       const segmented = await this.#run<SegmentResult>({
@@ -73,7 +84,7 @@ export class TranscriptionEngine implements Transcriber {
         wavPath: path,
         pcmPath,
         maxSeconds: this.#options.maxSeconds,
-        cancel: cancelCell,
+        cell: shared,
       });
       await onLength(segmented);
       const batches = intoTasks(segmented.pieces, TASK_SECONDS * this.#options.sampleRateHz);
@@ -84,7 +95,7 @@ export class TranscriptionEngine implements Transcriber {
             pcmPath,
             pieces,
             hotWords,
-            cancel: cancelCell,
+            cell: shared,
           }),
         ),
       );
@@ -97,6 +108,7 @@ export class TranscriptionEngine implements Transcriber {
     } finally {
       // If one task failed its siblings have nothing to work for any more.
       onAbort();
+      this.#cells.delete(cell);
       signal.removeEventListener("abort", onAbort);
       await unlink(pcmPath).catch(() => {
         // The segment task had not begun to write.

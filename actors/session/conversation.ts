@@ -120,8 +120,8 @@ export interface Conversations {
   readonly models: readonly CatalogModel[];
   /** Characters that transcripts are written in. */
   readonly alphabet: ReadonlySet<string>;
-  /** @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `SHUTTING_DOWN` */
-  synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): SynthesisConversation;
+  /** @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
+  synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): Promise<SynthesisConversation>;
   /** `path` is a PCM WAV file that stays in place until the transcript has settled. */
   transcription(caller: Caller, path: string, hotWords: readonly HotWord[]): TranscriptionConversation;
   /**

@@ -1,11 +1,15 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { SpeechError } from "../../src/domain/errors.js";
+import { requireSpeakable, type SpeechQuantity } from "../../src/domain/synthesis/longest-speech.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
+import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
 import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
+import type { NormalizeOptions } from "../../src/domain/text/kazakh/normalize.js";
 import {
+  eachSpokenSentence,
   type SpokenPiece,
   type SpokenSentence,
-  spokenSentences,
 } from "../../src/domain/text/spoken-sentences.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import type { CatalogModel } from "./conversation.js";
@@ -14,12 +18,17 @@ import type { PlannedSentence, SynthesisPlan } from "./synthesis.js";
 /** Silence between sentences, and where a paragraph ends. */
 const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
+/** Written characters that are read in one turn of the event loop: about a millisecond. A longer sentence has its own. */
+const CHARACTERS_PER_TURN = 500;
 
 /**
  * Turns a request into sentences that the synthesizer can speak.
- * @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`
+ * @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
  */
-export function planSynthesis(request: SynthesisRequest, models: readonly CatalogModel[]): SynthesisPlan {
+export async function planSynthesis(
+  request: SynthesisRequest,
+  models: readonly CatalogModel[],
+): Promise<SynthesisPlan> {
   const speaking = models.filter((candidate) => candidate.task === "synthesis");
   const model = speaking.find((candidate) => candidate.name === request.model);
   if (model === undefined) {
@@ -32,11 +41,12 @@ export function planSynthesis(request: SynthesisRequest, models: readonly Catalo
     throw new SpeechError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
   const dictionary = dictionaryOf(request.pronunciations);
-  const spoken = spokenSentences(request.text, { expand: request.normalize, dictionary });
+  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary });
   const sentences = planSentences(request.text, spoken, model.sample_rate);
   if (sentences.length === 0) {
     throw new SpeechError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");
   }
+  requireSpeakable(quantityOf(sentences, model.sample_rate), request.speed);
   return {
     sentences,
     billedCharacters: countCodePoints(request.text),
@@ -57,6 +67,32 @@ export function countCodePoints(text: string): number {
   let count = 0;
   for (const _ of text) count++;
   return count;
+}
+
+async function readInTurns(text: string, options: NormalizeOptions): Promise<SpokenSentence[]> {
+  const sentences: SpokenSentence[] = [];
+  let turnStart = 0;
+  for (const sentence of eachSpokenSentence(text, options)) {
+    sentences.push(sentence);
+    if (sentence.end - turnStart < CHARACTERS_PER_TURN) continue;
+    turnStart = sentence.end;
+    await nextTurn();
+  }
+  return sentences;
+}
+
+function quantityOf(sentences: readonly PlannedSentence[], sampleRateHz: number): SpeechQuantity {
+  const pieces = sentences.flatMap((sentence) => sentence.pieces);
+  const betweenPiecesMs = pieces.reduce((sum, { text }) => sum + pauseAfterMs(text), 0);
+  const pauseSamples = sentences.reduce(
+    (sum, { leadSamples = 0, pauseSamples }) => sum + leadSamples + pauseSamples,
+    0,
+  );
+  return {
+    characters: pieces.reduce((sum, { text }) => sum + text.length, 0),
+    pieces: pieces.length,
+    pauseSeconds: pauseSamples / sampleRateHz + betweenPiecesMs / 1_000,
+  };
 }
 
 function planSentences(

@@ -1,4 +1,5 @@
 import { asSpeechError, type SpeechError } from "../../src/domain/errors.js";
+import { LONGEST_SPEECH_SECONDS, tooLong } from "../../src/domain/synthesis/longest-speech.js";
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import type { Urgency } from "../../src/domain/synthesis/urgency.js";
 import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
@@ -167,7 +168,14 @@ export class SynthesisSession implements UnbilledSynthesis {
 
   /** @param words of the sentence that ends with these samples */
   #tellMade(pcm: Int16Array, words?: readonly SaidWord[]): void {
+    if (this.#failure !== null) return;
     this.#samplesMade += pcm.length;
+    // The plan has guessed; a voice of another family may take longer than any of ours.
+    if (this.#samplesMade > LONGEST_SPEECH_SECONDS * this.sampleRateHz) {
+      const error = tooLong(`more at speed ${this.#plan.voicing.speed}`);
+      this.#actor.tell({ type: "failed", error });
+      return;
+    }
     const endsSentence = words !== undefined;
     this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence, words });
     this.#actor.tell({ type: "made", endsSentence });

@@ -75,12 +75,12 @@ async function hearAll(items: readonly SpokenItem[], thresholds: readonly number
 
 /** The file workers' own two tasks, and the samples that they worked on. */
 async function transcribe(recognizer: Recognizer, wavPath: string, pcmPath: string) {
-  const cancel = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
   const { pieces } = await segmentFile(
-    { type: "segment", wavPath, pcmPath, maxSeconds: MAX_SECONDS, cancel },
+    { type: "segment", wavPath, pcmPath, maxSeconds: MAX_SECONDS, cell },
     recognizer.model,
   );
-  const decoded = await decodePieces({ type: "decode", pcmPath, pieces, hotWords: [], cancel }, recognizer);
+  const decoded = await decodePieces({ type: "decode", pcmPath, pieces, hotWords: [], cell }, recognizer);
   const spooled = await open(pcmPath);
   const { buffer, byteOffset, byteLength } = await spooled.readFile().finally(() => spooled.close());
   return {

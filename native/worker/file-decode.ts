@@ -2,6 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { toFloat } from "../../src/domain/audio/pcm.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
+import { obeyCell } from "./file-task-cell.js";
 import type { Recognizer } from "./load-recognizer.js";
 import type { DecodedPiece, FilePiece, FileTask } from "./protocol.js";
 
@@ -10,7 +11,7 @@ export async function decodePieces(
   task: Extract<FileTask, { type: "decode" }>,
   recognizer: Recognizer,
 ): Promise<DecodedPiece[]> {
-  const cancel = new Int32Array(task.cancel);
+  const cell = new Int32Array(task.cell);
   const { sampleRateHz } = recognizer.model.manifest;
   const hotWords = HotWords.compile(task.hotWords, recognizer.model.vocabulary);
   const file = await open(task.pcmPath, "r");
@@ -18,7 +19,7 @@ export async function decodePieces(
     const decoded: DecodedPiece[] = [];
     let searching: Promise<DecodedPiece> | null = null;
     for (const piece of task.pieces) {
-      if (Atomics.load(cancel, 0) !== 0) throw new SpeechError("CANCELLED", "transcription was cancelled");
+      await obeyCell(cell);
       const pcm = await readPiece(file, piece);
       const begun = await recognizer.utterances.begin(pcm, {
         offsetSeconds: piece.startSample / sampleRateHz,

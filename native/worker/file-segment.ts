@@ -8,6 +8,7 @@ import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import { copyState, type RecognizerModel, type StepBatch } from "../onnx/recognizer.js";
+import { obeyCell } from "./file-task-cell.js";
 import type { FilePiece, FileTask, SegmentResult } from "./protocol.js";
 
 /** Silence that separates two pieces of a file: longer than live, since nobody waits for the first words. */
@@ -28,7 +29,7 @@ export async function segmentFile(
   task: Extract<FileTask, { type: "segment" }>,
   model: RecognizerModel,
 ): Promise<SegmentResult> {
-  const cancel = new Int32Array(task.cancel);
+  const cell = new Int32Array(task.cell);
   const { size } = await stat(task.wavPath);
   const reader = new WavSampleReader(size);
   const finder = new PieceFinder(model);
@@ -44,7 +45,7 @@ export async function segmentFile(
   };
   try {
     for await (const bytes of createReadStream(task.wavPath, { highWaterMark: READ_BYTES })) {
-      if (Atomics.load(cancel, 0) !== 0) throw new SpeechError("CANCELLED", "transcription was cancelled");
+      await obeyCell(cell);
       const samples = reader.push(bytes as Uint8Array);
       if (reader.header === null) continue;
       const { sampleRateHz } = reader.header;

@@ -144,15 +144,15 @@ export type FileTask =
       /** Where the 16 kHz mono PCM of the whole file is spooled. */
       readonly pcmPath: string;
       readonly maxSeconds: number;
-      /** One Int32 cell: not zero means give up. */
-      readonly cancel: SharedArrayBuffer;
+      /** One Int32, see `FILE_TASK_CELL`. */
+      readonly cell: SharedArrayBuffer;
     }
   | {
       readonly type: "decode";
       readonly pcmPath: string;
       readonly pieces: readonly FilePiece[];
       readonly hotWords: readonly HotWord[];
-      readonly cancel: SharedArrayBuffer;
+      readonly cell: SharedArrayBuffer;
     }
   | { readonly type: "warm-up" };
 

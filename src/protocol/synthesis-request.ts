@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ErrorCode, SpeechError } from "../domain/errors.js";
+import { LONGEST_SPEECH_SECONDS, LONGEST_SPOKEN_CHARACTERS } from "../domain/synthesis/longest-speech.js";
 import { brokenPauseRule } from "../domain/text/pause-marks.js";
 import {
   body,
@@ -69,7 +70,8 @@ export function textField(name: string) {
       maxLength: LONGEST_TEXT,
       examples: ["Сәлеметсіз бе!"],
       description:
-        `Text to speak, at most ${LONGEST_TEXT} Unicode code points. \`[pause 500ms]\` and \`[pause 1.5s]\` are silence of that ` +
+        `Text to speak, at most ${LONGEST_TEXT} Unicode code points, and ${LONGEST_SPOKEN_CHARACTERS} characters or ` +
+        `${LONGEST_SPEECH_SECONDS} s when it is spoken. \`[pause 500ms]\` and \`[pause 1.5s]\` are silence of that ` +
         "length, up to 10 s each and 120 s together",
     });
 }

@@ -1,4 +1,5 @@
-import { withChunk, withoutLastChunk } from "../domain/audio/wav-chunks.js";
+import { wavInParts } from "../domain/audio/wav.js";
+import { riffChunk, withoutLastChunk } from "../domain/audio/wav-chunks.js";
 import type { WordTime } from "../domain/synthesis/word-time.js";
 
 /** Value of `X-Svc-Stream`. */
@@ -9,45 +10,79 @@ export const WORDS_CHUNK = "wrds";
 
 const LENGTH_BYTES = 4;
 
-/** One frame of the stream: the length of `wav` as 4 bytes, big-endian, and `wav`. */
-export function encodeWavFrame(wav: Uint8Array): Uint8Array {
-  const frame = new Uint8Array(LENGTH_BYTES + wav.length);
-  new DataView(frame.buffer).setUint32(0, wav.length);
-  frame.set(wav, LENGTH_BYTES);
-  return frame;
+/**
+ * One frame of the stream in parts: the length of a WAV as 4 bytes, big-endian, and the WAV.
+ * @param pieces samples of the sentence; see `wavInParts`
+ * @param words of the sentence, to be told inside the WAV, times from its begin
+ */
+export function wavFrame(
+  pieces: Int16Array[],
+  sampleRateHz: number,
+  words?: readonly WordTime[],
+): { readonly bytes: number; readonly parts: Iterable<Uint8Array> } {
+  const chunk = words === undefined ? undefined : wordsChunk(words);
+  const { bytes, parts } = wavInParts(pieces, sampleRateHz, chunk);
+  const length = new Uint8Array(LENGTH_BYTES);
+  new DataView(length.buffer).setUint32(0, bytes);
+  return { bytes: LENGTH_BYTES + bytes, parts: behind(length, parts) };
 }
 
 /** Cuts a stream of bytes back into frames, however it was cut on its way. */
 export class WavFrameReader {
-  #pending = new Uint8Array(0);
+  /** Bytes that no frame was made of yet, as they came: they are joined once, when the frame is whole. */
+  #chunks: Uint8Array[] = [];
+  #pendingBytes = 0;
+  /** Bytes that the frame at the begin takes, as far as is known. */
+  #wantedBytes = LENGTH_BYTES;
 
   /** True when nothing is left of a frame that has begun. */
   get isAtBoundary(): boolean {
-    return this.#pending.length === 0;
+    return this.#pendingBytes === 0;
   }
 
   /** The WAV files that `chunk` completes. */
   push(chunk: Uint8Array): Uint8Array[] {
-    const bytes = new Uint8Array(this.#pending.length + chunk.length);
-    bytes.set(this.#pending);
-    bytes.set(chunk, this.#pending.length);
-    const view = new DataView(bytes.buffer);
+    // The chunk may be lent.
+    this.#chunks.push(new Uint8Array(chunk));
+    this.#pendingBytes += chunk.length;
+    if (this.#pendingBytes < this.#wantedBytes) return [];
+    const bytes = joined(this.#chunks, this.#pendingBytes);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const frames: Uint8Array[] = [];
     let offset = 0;
+    this.#wantedBytes = LENGTH_BYTES;
     while (bytes.length - offset >= LENGTH_BYTES) {
-      const end = offset + LENGTH_BYTES + view.getUint32(offset);
+      this.#wantedBytes = LENGTH_BYTES + view.getUint32(offset);
+      const end = offset + this.#wantedBytes;
       if (end > bytes.length) break;
       frames.push(bytes.subarray(offset + LENGTH_BYTES, end));
       offset = end;
+      this.#wantedBytes = LENGTH_BYTES;
     }
-    this.#pending = bytes.slice(offset);
+    this.#chunks = offset === bytes.length ? [] : [bytes.slice(offset)];
+    this.#pendingBytes = bytes.length - offset;
     return frames;
   }
 }
 
-/** The WAV of a sentence with its words in it, times from the begin of that WAV. */
-export function wavWithWords(wav: Uint8Array, words: readonly WordTime[]): Uint8Array {
-  return withChunk(wav, WORDS_CHUNK, new TextEncoder().encode(JSON.stringify({ words })));
+function wordsChunk(words: readonly WordTime[]): Uint8Array {
+  return riffChunk(WORDS_CHUNK, new TextEncoder().encode(JSON.stringify({ words })));
+}
+
+function* behind(first: Uint8Array, parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+  yield first;
+  yield* parts;
+}
+
+function joined(chunks: readonly Uint8Array[], byteCount: number): Uint8Array {
+  if (chunks.length === 1) return chunks[0]!;
+  const whole = new Uint8Array(byteCount);
+  let offset = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, offset);
+    offset += chunk.length;
+  }
+  return whole;
 }
 
 /**

@@ -18,8 +18,8 @@ export function measureConversations(
   return {
     models: conversations.models,
     alphabet: conversations.alphabet,
-    synthesis: (caller, request, delivery) =>
-      measureSynthesis(conversations.synthesis(caller, request, delivery), metrics, clock),
+    synthesis: async (caller, request, delivery) =>
+      measureSynthesis(await conversations.synthesis(caller, request, delivery), metrics, clock),
     transcription: (...work) => measureTranscription(conversations.transcription(...work), metrics),
     live: (caller, options, sink) =>
       measureLive(conversations.live(caller, options, measureSink(sink, metrics)), metrics),

@@ -1,4 +1,5 @@
 import type { CatalogModel, SynthesisConversation } from "../../actors/session/conversation.js";
+import { littleEndianBytes } from "../domain/audio/pcm.js";
 import { SpeechError } from "../domain/errors.js";
 import { parseSpeechRequest } from "../protocol/speech-request.js";
 import { countCodePoints, type SynthesisRequest } from "../protocol/synthesis-request.js";
@@ -24,7 +25,7 @@ async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const units = countCodePoints(synthesis.text);
   const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
-    const conversation = deps.conversations.synthesis(
+    const conversation = await deps.conversations.synthesis(
       payer,
       synthesis,
       format === "pcm" ? "chunks" : "whole",
@@ -67,16 +68,9 @@ async function answerWithPcm(exchange: Exchange, conversation: SynthesisConversa
       await conversation.charge();
       start();
     }
-    await exchange.write(littleEndian(pcm), endsSentence ? conversation.sentence : undefined);
+    await exchange.write(littleEndianBytes(pcm), endsSentence ? conversation.sentence : undefined);
   }
   if (exchange.status === null) start();
   await exchange.end();
   conversation.complete();
-}
-
-function littleEndian(pcm: Int16Array): Uint8Array {
-  const bytes = new Uint8Array(pcm.length * 2);
-  const view = new DataView(bytes.buffer);
-  for (let i = 0; i < pcm.length; i++) view.setInt16(i * 2, pcm[i]!, true);
-  return bytes;
 }

@@ -4,18 +4,19 @@ import type {
   SpeechChunk,
   SynthesisConversation,
 } from "../../actors/session/conversation.js";
-import { concatenatePcm } from "../domain/audio/pcm.js";
-import { writeWav } from "../domain/audio/wav.js";
+import { wavInParts } from "../domain/audio/wav.js";
 import { SpeechError } from "../domain/errors.js";
 import type { WordTime } from "../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../domain/synthesis/word-times.js";
+import type { Headers } from "../ports/front.js";
 import { parseQuery } from "../protocol/fields.js";
 import { countCodePoints, parseSynthesisRequest } from "../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../protocol/timed-speech.js";
-import { encodeWavFrame, WAV_FRAMES, wavWithWords } from "../protocol/wav-frames.js";
+import { WAV_FRAMES, wavFrame } from "../protocol/wav-frames.js";
 import { admit, converse } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey } from "./idempotency.js";
+import { base64Body, endWithBody, joinedBody, type LongBody, textBody, writeBody } from "./long-body.js";
 import { readJson } from "./read-json.js";
 import type { Route, RouteDeps } from "./routes.js";
 
@@ -71,7 +72,7 @@ async function speak(
     fingerprint,
   } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
-    const conversation = deps.conversations.synthesis(payer, request, delivery);
+    const conversation = await deps.conversations.synthesis(payer, request, delivery);
     await converse(exchange, deps, conversation, () => {
       if (!timestamps) return answer(exchange, conversation);
       return answerTimed(exchange, conversation, new WrittenWords(request.text, conversation.sampleRateHz));
@@ -93,15 +94,15 @@ function requireWordTimes(name: string, models: readonly CatalogModel[]): void {
 export async function answerWithWav(exchange: Exchange, conversation: SynthesisConversation): Promise<void> {
   const pieces: Int16Array[] = [];
   for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
-  const wav = writeWav(concatenatePcm(pieces), conversation.sampleRateHz);
+  const wav = wavInParts(pieces, conversation.sampleRateHz);
   await conversation.charge();
-  exchange.start(200, {
-    "content-type": "audio/wav",
-    "content-length": String(wav.length),
-    ...charsHeader(conversation),
-  });
-  await exchange.end(wav, conversation.answer);
+  exchange.start(200, sizedHead("audio/wav", wav, conversation));
+  await endWithBody(exchange, wav, conversation.answer);
   conversation.complete();
+}
+
+function sizedHead(type: string, { bytes }: LongBody, conversation: SynthesisConversation): Headers {
+  return { "content-type": type, "content-length": String(bytes), ...charsHeader(conversation) };
 }
 
 /** Billed characters of a synthesis. */
@@ -115,25 +116,27 @@ async function answerWithJson(
   conversation: SynthesisConversation,
   written: WrittenWords,
 ): Promise<void> {
-  const sentences: Int16Array[] = [];
+  const pieces: Int16Array[] = [];
   const words: WordTime[] = [];
   let samples = 0;
   for await (const sentence of sentencesOf(conversation.chunks())) {
     words.push(...written.timesOf(sentence.words, samples));
-    sentences.push(sentence.pcm);
-    samples += sentence.pcm.length;
+    pieces.push(...sentence.pieces);
+    samples += sentence.sampleCount;
   }
   const { sampleRateHz } = conversation;
-  const wav = writeWav(concatenatePcm(sentences), sampleRateHz);
-  const speech: TimedSpeech = {
-    audio: Buffer.from(wav.buffer).toString("base64"),
+  const wav = base64Body(wavInParts(pieces, sampleRateHz));
+  const rest: Omit<TimedSpeech, "audio"> = {
     format: "wav",
     sample_rate: sampleRateHz,
     duration: samples / sampleRateHz,
     words,
   };
+  // The sound is the first member, as it always was: it needs no escapes, and is written into its place.
+  const body = joinedBody(textBody('{"audio":"'), wav, textBody(`",${JSON.stringify(rest).slice(1)}`));
   await conversation.charge();
-  await exchange.json(200, speech, charsHeader(conversation), conversation.answer);
+  exchange.start(200, sizedHead("application/json", body, conversation));
+  await endWithBody(exchange, body, conversation.answer);
   conversation.complete();
 }
 
@@ -149,15 +152,14 @@ async function answerWithFrames(
       "x-svc-stream": WAV_FRAMES,
       ...charsHeader(conversation),
     });
-  for await (const { pcm, words } of sentencesOf(conversation.chunks())) {
+  for await (const { pieces, words } of sentencesOf(conversation.chunks())) {
     // Until the first sentence is there a failure can still be told by its status.
     if (exchange.status === null) {
       await conversation.charge();
       start();
     }
-    const wav = writeWav(pcm, conversation.sampleRateHz);
-    const frame = written === undefined ? wav : wavWithWords(wav, written.timesOf(words));
-    await exchange.write(encodeWavFrame(frame), conversation.sentence);
+    const frame = wavFrame(pieces, conversation.sampleRateHz, written?.timesOf(words));
+    await writeBody(exchange, frame, conversation.sentence);
   }
   if (exchange.status === null) start();
   await exchange.end();
@@ -165,17 +167,22 @@ async function answerWithFrames(
 }
 
 interface Sentence {
-  readonly pcm: Int16Array;
+  /** Its samples in order. */
+  readonly pieces: Int16Array[];
+  readonly sampleCount: number;
   readonly words: readonly SaidWord[];
 }
 
-/** Chunks joined to sentences. The next sentence is asked for when the one before was taken. */
+/** Chunks by sentences. The next sentence is asked for when the one before was taken. */
 async function* sentencesOf(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<Sentence, void, undefined> {
-  let parts: Int16Array[] = [];
+  let pieces: Int16Array[] = [];
+  let sampleCount = 0;
   for await (const { pcm, endsSentence, words = [] } of chunks) {
-    parts.push(pcm);
+    pieces.push(pcm);
+    sampleCount += pcm.length;
     if (!endsSentence) continue;
-    yield { pcm: concatenatePcm(parts), words };
-    parts = [];
+    yield { pieces, sampleCount, words };
+    pieces = [];
+    sampleCount = 0;
   }
 }

@@ -10,6 +10,8 @@ import { type TimedTranscript, toTranscription, usageHeaders } from "../protocol
 import { admit, converse } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey, requireCreditForFile } from "./idempotency.js";
+import { jsonInTurns } from "./json-in-turns.js";
+import { endWithBody } from "./long-body.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
 import type { Route, RouteDeps } from "./routes.js";
 import {
@@ -38,7 +40,10 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
     { exchange, deps, caller, key, upload, wanted, hotWords },
     async (transcript, departure) => {
       const transcription = toTranscription(transcript, wantsTimes);
-      await exchange.json(200, transcription, usageHeaders(transcription), departure);
+      const body = await jsonInTurns(transcription);
+      const type = { "content-type": "application/json", "content-length": String(body.bytes) };
+      exchange.start(200, { ...type, ...usageHeaders(transcription) });
+      await endWithBody(exchange, body, departure);
     },
   );
 }

@@ -7,6 +7,8 @@ import type { Transcription } from "../protocol/transcription-schemas.js";
 import { admit } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { idempotencyKey, requireCreditForFile } from "./idempotency.js";
+import { jsonInTurns } from "./json-in-turns.js";
+import { endWithBody, type LongBody, textBody } from "./long-body.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
 import type { Route, RouteDeps } from "./routes.js";
 import { checkLength, transcribeUpload } from "./transcribe-routes.js";
@@ -36,31 +38,32 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
     async (transcript, departure) => {
       const format = parseTranscriptionForm(form.fields, names);
       const transcription = toTranscription(transcript, true);
-      const { contentType, body } = render(transcription, format);
-      exchange.start(200, { "content-type": contentType, ...usageHeaders(transcription) });
-      await exchange.end(Buffer.from(body), departure);
+      const { contentType, body } = await render(transcription, format);
+      const type = { "content-type": contentType, "content-length": String(body.bytes) };
+      exchange.start(200, { ...type, ...usageHeaders(transcription) });
+      await endWithBody(exchange, body, departure);
     },
   );
 }
 
-function render(
+async function render(
   transcription: Transcription,
   format: TranscriptFormat,
-): { readonly contentType: string; readonly body: string } {
+): Promise<{ readonly contentType: string; readonly body: LongBody }> {
   const { text, words = [], segments = [] } = transcription;
   switch (format) {
     case "json":
-      return { contentType: "application/json", body: JSON.stringify({ text }) };
+      return { contentType: "application/json", body: textBody(JSON.stringify({ text })) };
     case "text":
-      return { contentType: "text/plain; charset=utf-8", body: text };
+      return { contentType: "text/plain; charset=utf-8", body: textBody(text) };
     case "srt":
-      return { contentType: "application/x-subrip; charset=utf-8", body: formatSrt(toCues(words)) };
+      return { contentType: "application/x-subrip; charset=utf-8", body: textBody(formatSrt(toCues(words))) };
     case "vtt":
-      return { contentType: "text/vtt; charset=utf-8", body: formatVtt(toCues(words)) };
+      return { contentType: "text/vtt; charset=utf-8", body: textBody(formatVtt(toCues(words))) };
     case "verbose_json": {
       const language = majorityLanguage(words.map(({ word }) => word));
       const duration = transcription.audio_seconds;
-      const body = JSON.stringify({
+      const body = await jsonInTurns({
         task: "transcribe",
         language,
         duration,

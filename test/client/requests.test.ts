@@ -5,7 +5,7 @@ import { DauysClient as BrowserClient } from "../../src/client/browser.js";
 import { ApiError, ConnectionError, DauysError, RequestTimeoutError } from "../../src/client/errors.js";
 import { DauysClient } from "../../src/client/node.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
-import { encodeWavFrame } from "../../src/protocol/wav-frames.js";
+import { encodeWavFrame } from "../support/wav-frames.js";
 import { answerOf, type RawServer, startRawServer } from "./support.js";
 
 const KEY = `sk-svc-${"0123456789ab".repeat(4)}`;

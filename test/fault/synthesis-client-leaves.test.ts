@@ -39,8 +39,8 @@ interface Left {
 async function transportOver(front: "node" | "uws") {
   const conversations = new FakeConversations();
   let left = deferred<Left>();
-  conversations.synthesis = (_caller, wanted, delivery: Delivery) => {
-    const plan = planSynthesis(wanted, MODELS);
+  conversations.synthesis = async (_caller, wanted, delivery: Delivery) => {
+    const plan = await planSynthesis(wanted, MODELS);
     const session = new SynthesisSession(plan, { synthesizer: engine, delivery, clock: systemClock });
     return {
       billedCharacters: session.billedCharacters,

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { concatenatePcm } from "../../src/domain/audio/pcm.js";
 import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
-import { encodeWavFrame, takeWords, WavFrameReader, wavWithWords } from "../../src/protocol/wav-frames.js";
+import { takeWords, WavFrameReader, wavFrame } from "../../src/protocol/wav-frames.js";
 import * as fc from "../support/properties.js";
+import { encodeWavFrame, wavWithWords } from "../support/wav-frames.js";
 
 test("frames come out as they went in, however the stream was cut", () => {
   const files = fc.array(fc.uint8Array({ maxLength: 50 }), { maxLength: 6 });
@@ -47,4 +49,29 @@ test("words travel behind the samples of a WAV, and the WAV comes out as it was"
   assert.equal(takeWords(plain), null);
   assert.equal(takeWords(plain.subarray(0, 20)), null);
   assert.equal(takeWords(wavWithWords(plain, []).subarray(0, 60)), null, "a chunk that was cut is none");
+});
+
+test("a frame in parts has the bytes that it has as a whole", () => {
+  const samples = fc.array(fc.int16Array({ maxLength: 20 }), { maxLength: 5 });
+  const spoken = fc.option(fc.array(fc.string({ maxLength: 6 }), { maxLength: 3 }), { nil: undefined });
+  fc.assert(
+    fc.property(samples, spoken, (pieces, texts) => {
+      const words = texts?.map((word) => ({ word, start: 0, end: 0.1, from: 0, to: 3 }));
+      const wav = writeWav(concatenatePcm(pieces), 24_000);
+      const whole = encodeWavFrame(words === undefined ? wav : wavWithWords(wav, words));
+      const { bytes, parts } = wavFrame([...pieces], 24_000, words);
+      assert.equal(bytes, whole.length);
+      assert.deepEqual(Buffer.concat([...parts]), Buffer.from(whole));
+    }),
+  );
+});
+
+test("a frame that comes in many small chunks is joined once", () => {
+  const frame = encodeWavFrame(new Uint8Array(100_000).fill(5));
+  const reader = new WavFrameReader();
+  for (let at = 0; at < frame.length - 1; at++) {
+    assert.deepEqual(reader.push(frame.subarray(at, at + 1)), []);
+  }
+  assert.deepEqual(reader.push(frame.subarray(-1)), [new Uint8Array(100_000).fill(5)]);
+  assert.ok(reader.isAtBoundary);
 });

@@ -86,7 +86,7 @@ export class FakeConversations implements Conversations {
     return echoLive(sink);
   };
 
-  synthesis: Conversations["synthesis"] = (caller, request) => {
+  synthesis: Conversations["synthesis"] = async (caller, request) => {
     caller.onModelWait?.(this.modelWaitMs);
     if (request.model !== "svc-kk-v1") throw new SpeechError("UNKNOWN_MODEL", `no model ${request.model}`);
     if (request.voice !== null && request.voice !== "aigul")

@@ -5,6 +5,7 @@ import { WebSocket } from "ws";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { WorkKind } from "../../src/domain/usage/concurrency.js";
 import { OrganizationSlots } from "../../src/transport/organization-slots.js";
+import { deferred } from "../support/deferred.js";
 import * as fc from "../support/properties.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
@@ -57,6 +58,8 @@ for (const front of FRONTS) {
       fetch(`${running.base}/v1/transcribe`, { method: "POST", headers: HEADERS, body: "x" });
 
     test("one request too many is refused at once, and taken when another has ended", async () => {
+      const pause = deferred<void>();
+      running.conversations.pause = pause.promise;
       const first = await Promise.all([speak("one.slow"), speak("one.slow")]);
       const refused = await speak("a");
       assert.equal(refused.status, 429);
@@ -65,6 +68,8 @@ for (const front of FRONTS) {
       assert.equal(refused.headers.get("x-should-retry"), null);
       assert.match(((await refused.json()) as { detail: string }).detail, /at most 2 synthesis requests/);
       assert.equal((await transcribe()).status, 200, "kinds are counted apart");
+      pause.resolve();
+      running.conversations.pause = null;
       await Promise.all(first.map((answer) => answer.arrayBuffer()));
       const again = await speak("a");
       assert.equal(again.status, 200);

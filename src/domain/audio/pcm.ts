@@ -24,3 +24,14 @@ export function toFloat(pcm: Int16Array): Float32Array {
   for (let i = 0; i < pcm.length; i++) samples[i] = pcm[i]! / 32_768;
   return samples;
 }
+
+/** Whether samples lie in memory as they do in a file. */
+const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
+
+/** The bytes of samples, little-endian. On a little-endian machine they are the same memory, not a copy. */
+export function littleEndianBytes(pcm: Int16Array): Uint8Array {
+  if (IS_LITTLE_ENDIAN) return new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+  const view = new DataView(new ArrayBuffer(pcm.byteLength));
+  for (let i = 0; i < pcm.length; i++) view.setInt16(i * 2, pcm[i]!, true);
+  return new Uint8Array(view.buffer);
+}

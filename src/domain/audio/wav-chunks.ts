@@ -2,25 +2,20 @@ const FORM_BYTES = 12;
 const HEAD_BYTES = 8;
 
 /**
- * The file with one more chunk at its end, behind the samples, where no reader looks who takes the first 44 bytes for the
- * header.
- * @param wav as `writeWav` makes it
+ * One chunk of a RIFF file, padded to an even length. Behind the samples no reader looks for it who takes the first 44 bytes
+ * for the header.
  * @param id four ASCII characters
  */
-export function withChunk(wav: Uint8Array, id: string, body: Uint8Array): Uint8Array {
-  // Chunks are padded to an even length.
-  const file = new Uint8Array(wav.length + HEAD_BYTES + body.length + (body.length & 1));
-  file.set(wav);
-  file.set(new TextEncoder().encode(id), wav.length);
-  const view = new DataView(file.buffer);
-  view.setUint32(wav.length + 4, body.length, true);
-  file.set(body, wav.length + HEAD_BYTES);
-  view.setUint32(4, file.length - HEAD_BYTES, true);
-  return file;
+export function riffChunk(id: string, body: Uint8Array): Uint8Array {
+  const chunk = new Uint8Array(HEAD_BYTES + body.length + (body.length & 1));
+  chunk.set(new TextEncoder().encode(id));
+  new DataView(chunk.buffer).setUint32(4, body.length, true);
+  chunk.set(body, HEAD_BYTES);
+  return chunk;
 }
 
 /**
- * The file as it was before `withChunk`, and the chunk's body; null where the file does not end with such a chunk. What
+ * The file without the chunk at its end, behind the samples, and the chunk's body; null where the file does not end with such a chunk. What
  * lies beyond the end of the file is no chunk.
  */
 export function withoutLastChunk(
@@ -42,6 +37,7 @@ export function withoutLastChunk(
   }
   return null;
 }
+
 function idAt(wav: Uint8Array, offset: number): string {
   return String.fromCharCode(...wav.subarray(offset, offset + 4));
 }

@@ -1,4 +1,5 @@
 import { SpeechError } from "../errors.js";
+import { littleEndianBytes } from "./pcm.js";
 
 /** How one sample is stored; the bits are in `bitsPerSample`. */
 export type WavFormat = "pcm" | "float" | "alaw" | "mulaw";
@@ -19,6 +20,9 @@ export interface WavHeader {
 /** Longest run of bytes before the samples (tags, cover art) that is read. */
 export const LONGEST_WAV_HEADER_BYTES = 1 << 20;
 
+/** Bytes before the samples of a file that we write. */
+const HEAD_BYTES = 44;
+const NO_SAMPLES = new Int16Array(0);
 const RATE_HZ = { min: 4_000, max: 384_000 };
 const MAX_CHANNELS = 32;
 const FORMATS = new Map<number, { readonly format: WavFormat; readonly bits: readonly number[] }>([
@@ -73,12 +77,24 @@ export function parseWavHeader(prefix: Uint8Array, totalBytes?: number): WavHead
 
 /** A whole WAVE file: 16-bit mono PCM. */
 export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
-  const file = new Uint8Array(44 + pcm.length * 2);
-  const view = new DataView(file.buffer);
-  putTag(file, 0, "RIFF");
-  view.setUint32(4, 36 + pcm.length * 2, true);
-  putTag(file, 8, "WAVE");
-  putTag(file, 12, "fmt ");
+  const file = new Uint8Array(HEAD_BYTES + pcm.byteLength);
+  file.set(wavHead(pcm.length, sampleRateHz));
+  file.set(littleEndianBytes(pcm), HEAD_BYTES);
+  return file;
+}
+
+/**
+ * What stands before the samples of a WAVE file of 16-bit mono PCM.
+ * @param moreBytes of chunks behind the samples
+ */
+export function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint8Array {
+  const dataBytes = sampleCount * 2;
+  const head = new Uint8Array(HEAD_BYTES);
+  const view = new DataView(head.buffer);
+  putTag(head, 0, "RIFF");
+  view.setUint32(4, HEAD_BYTES - 8 + dataBytes + moreBytes, true);
+  putTag(head, 8, "WAVE");
+  putTag(head, 12, "fmt ");
   view.setUint32(16, 16, true);
   view.setUint16(20, 1, true);
   view.setUint16(22, 1, true);
@@ -86,10 +102,41 @@ export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
   view.setUint32(28, sampleRateHz * 2, true);
   view.setUint16(32, 2, true);
   view.setUint16(34, 16, true);
-  putTag(file, 36, "data");
-  view.setUint32(40, pcm.length * 2, true);
-  for (let i = 0; i < pcm.length; i++) view.setInt16(44 + i * 2, pcm[i]!, true);
-  return file;
+  putTag(head, 36, "data");
+  view.setUint32(40, dataBytes, true);
+  return head;
+}
+
+/**
+ * A whole WAVE file in parts, the samples in the memory where they are. A piece is let go of as soon as its part is taken.
+ * @param pieces samples one behind the other; emptied
+ * @param more chunks behind the samples
+ */
+export function wavInParts(
+  pieces: Int16Array[],
+  sampleRateHz: number,
+  more?: Uint8Array,
+): { readonly bytes: number; readonly parts: Iterable<Uint8Array> } {
+  const sampleCount = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const head = wavHead(sampleCount, sampleRateHz, more?.length);
+  return {
+    bytes: head.length + sampleCount * 2 + (more?.length ?? 0),
+    parts: partsOf(head, pieces, more),
+  };
+}
+
+function* partsOf(
+  head: Uint8Array,
+  pieces: Int16Array[],
+  more: Uint8Array | undefined,
+): Generator<Uint8Array, void, undefined> {
+  yield head;
+  for (const [index, piece] of pieces.entries()) {
+    pieces[index] = NO_SAMPLES;
+    yield littleEndianBytes(piece);
+  }
+  pieces.length = 0;
+  if (more !== undefined) yield more;
 }
 
 function checkForm(view: DataView): void {

@@ -25,36 +25,46 @@ export interface SpokenSentence {
 
 /** A written text as sentences of spoken pieces, with the place in the text of every word. */
 export function spokenSentences(text: string, options: NormalizeOptions): SpokenSentence[] {
-  const sentences: SpokenSentence[] = [];
-  let start = 0;
-  for (const mark of pauseMarks(text)) {
-    const before = sentencesBetween(text, { start, end: mark.start }, options);
-    const last = before.pop() ?? { start, pieces: [], dropped: [] };
-    sentences.push(...before, { ...last, end: mark.end, pauseMs: mark.milliseconds });
-    start = mark.end;
-  }
-  sentences.push(...sentencesBetween(text, { start, end: text.length }, options));
-  return sentences;
+  return [...eachSpokenSentence(text, options)];
 }
 
-function sentencesBetween(
+/** The same sentence by sentence, each read when it is asked for: a long text takes milliseconds. */
+export function* eachSpokenSentence(
+  text: string,
+  options: NormalizeOptions,
+): Generator<SpokenSentence, void, undefined> {
+  let start = 0;
+  for (const mark of pauseMarks(text)) {
+    let last: SpokenSentence | null = null;
+    for (const sentence of sentencesBetween(text, { start, end: mark.start }, options)) {
+      if (last !== null) yield last;
+      last = sentence;
+    }
+    const marked = last ?? { start, pieces: [], dropped: [] };
+    yield { ...marked, end: mark.end, pauseMs: mark.milliseconds };
+    start = mark.end;
+  }
+  yield* sentencesBetween(text, { start, end: text.length }, options);
+}
+
+function* sentencesBetween(
   text: string,
   range: { readonly start: number; readonly end: number },
   options: NormalizeOptions,
-): SpokenSentence[] {
+): Generator<SpokenSentence, void, undefined> {
   let { start } = range;
-  return splitIntoSentences(text.slice(start, range.end)).map((written) => {
+  for (const written of splitIntoSentences(text.slice(start, range.end))) {
     const offset = start;
     start += written.length;
     const { spoken, words, dropped } = normalizeKazakh(written, options);
-    return {
+    yield {
       start: offset,
       end: start,
       pieces: piecesOf(spoken, words, offset),
       dropped: dropped.map((at) => at + offset),
       pauseMs: null,
     };
-  });
+  }
 }
 
 /** Pieces with their words; a word longer than a piece is in each piece that says a part of it. */

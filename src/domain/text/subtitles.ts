@@ -21,18 +21,18 @@ const PAUSE_SECONDS = 1;
  * @param words in order of time, in seconds
  */
 export function toCues(words: readonly TimedWord[]): readonly Cue[] {
-  const groups: TimedWord[][] = [];
-  for (const word of words.flatMap(fitToLine)) {
-    const group = groups.at(-1);
-    if (group !== undefined && belongs(word, group)) group.push(word);
-    else groups.push([word]);
+  const groups: Group[] = [];
+  for (const word of words) {
+    for (const piece of fitToLine(word)) {
+      const group = groups.at(-1);
+      if (group === undefined || !group.take(piece)) groups.push(new Group(piece));
+    }
   }
-  return groups.map((group, index) => {
-    const startSeconds = group[0]!.start;
-    const nextSeconds = groups[index + 1]?.[0]?.start ?? Number.POSITIVE_INFINITY;
-    const spokenUntil = Math.min(group.at(-1)!.end, startSeconds + LONGEST_SECONDS);
+  return groups.map(({ start: startSeconds, end, lines }, index) => {
+    const nextSeconds = groups[index + 1]?.start ?? Number.POSITIVE_INFINITY;
+    const spokenUntil = Math.min(end, startSeconds + LONGEST_SECONDS);
     const endSeconds = Math.min(Math.max(spokenUntil, startSeconds + SHORTEST_SECONDS), nextSeconds);
-    return { startSeconds, endSeconds, lines: wrap(group) };
+    return { startSeconds, endSeconds, lines };
   });
 }
 
@@ -56,6 +56,7 @@ export function formatVtt(cues: readonly Cue[]): string {
 
 /** A word that is longer than a line is cut into pieces, which share its time. */
 function fitToLine(word: TimedWord): readonly TimedWord[] {
+  if (word.word.length <= LINE_CHARACTERS) return [word];
   const characters = [...word.word];
   if (characters.length <= LINE_CHARACTERS) return [word];
   const pieces: TimedWord[] = [];
@@ -68,21 +69,46 @@ function fitToLine(word: TimedWord): readonly TimedWord[] {
   return pieces;
 }
 
-function belongs(word: TimedWord, group: readonly TimedWord[]): boolean {
-  if (word.start - group.at(-1)!.end >= PAUSE_SECONDS) return false;
-  if (word.end - group[0]!.start > LONGEST_SECONDS) return false;
-  return wrap([...group, word]).length <= MOST_LINES;
+/** Words of one cue, in lines as they come. Each word is looked at once: two hours of speech have many. */
+class Group {
+  readonly start: number;
+  readonly lines: string[];
+  #end: number;
+  /** Code points of the last line. */
+  #lineLength: number;
+
+  constructor({ word, start, end }: TimedWord) {
+    this.start = start;
+    this.#end = end;
+    this.lines = [word];
+    this.#lineLength = countCodePoints(word);
+  }
+
+  get end(): number {
+    return this.#end;
+  }
+
+  /** False, and nothing is taken, when the word begins another cue. */
+  take({ word, start, end }: TimedWord): boolean {
+    if (start - this.#end >= PAUSE_SECONDS || end - this.start > LONGEST_SECONDS) return false;
+    const length = countCodePoints(word);
+    if (this.#lineLength + 1 + length <= LINE_CHARACTERS) {
+      this.lines[this.lines.length - 1] += ` ${word}`;
+      this.#lineLength += 1 + length;
+    } else {
+      if (this.lines.length === MOST_LINES) return false;
+      this.lines.push(word);
+      this.#lineLength = length;
+    }
+    this.#end = end;
+    return true;
+  }
 }
 
-function wrap(words: readonly TimedWord[]): string[] {
-  const lines: string[] = [];
-  for (const { word } of words) {
-    const line = lines.at(-1);
-    if (line !== undefined && [...line].length + 1 + [...word].length <= LINE_CHARACTERS) {
-      lines[lines.length - 1] = `${line} ${word}`;
-    } else lines.push(word);
-  }
-  return lines;
+function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
 }
 
 /** `HH:MM:SS`, the separator, and milliseconds; hours grow beyond two digits when they must. */

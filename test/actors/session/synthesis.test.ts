@@ -292,3 +292,20 @@ test("whoever hears whole sentences waits for all pieces of the first, whoever w
   await readAll(sessionOf(planOf("a|b", "c"), synthesizer));
   assert.deepEqual(synthesizer.awaited, [true, false, false]);
 });
+
+test("speech that turns out longer than an hour ends there, whatever the plan has guessed", async () => {
+  const synthesizer = new FakeSynthesizer({ isPatient: false });
+  // A sample takes ten seconds, and so does a letter.
+  const slowly = (...texts: readonly string[]) => ({ ...planOf(...texts), sampleRateHz: 0.1 });
+  const session = sessionOf(slowly("a".repeat(300), "b".repeat(50), "c".repeat(9)), synthesizer, "whole");
+  let samples = 0;
+  await assert.rejects(async () => {
+    for await (const { pcm } of session.chunks()) samples += pcm.length;
+  }, hasCode("TEXT_TOO_LONG"));
+  assert.ok(samples <= 360, `${samples} samples`);
+  assert.equal(synthesizer.spoken.at(-1)?.signal.aborted, true, "nothing more is made");
+  const hour = sessionOf(slowly("a".repeat(300), "b".repeat(57)), synthesizer, "whole");
+  let heard = 0;
+  for await (const { pcm } of hour.chunks()) heard += pcm.length;
+  assert.equal(heard, 360);
+});

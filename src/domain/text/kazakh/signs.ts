@@ -33,6 +33,9 @@ const NAMES: Readonly<Record<string, string>> = {
 /** Signs that are mark-up more often than speech: said only next to a digit. */
 const NEXT_TO_DIGIT: Readonly<Record<string, string>> = { "#": "тор", "*": "жұлдызша" };
 
+/** So many equal signs one behind the other are not read one by one. */
+const SHORTEST_ROW = 3;
+
 /** "-5" is "минус бес"; a dash after a word or number is a pause. */
 export const minusRule: Rule = patternRule(
   "(?<![\\p{L}\\p{M}\\d.,]|\\d )[-−](?=[$€₽₸£¥]? ?\\d)",
@@ -67,8 +70,19 @@ export const slashRule: Rule = patternRule("(?<=\\p{L})/(?=\\p{L})|(?<=\\d)/(?=\
 export const signRule: Rule = (text, at) => {
   const sign = text[at]!;
   const name = NAMES[sign] ?? CURRENCIES[sign]?.name ?? nextToDigit(sign, text, at);
-  return name === null ? null : readNumberEnding({ spoken: name, digits: null }, text, at + 1);
+  if (name === null) return null;
+  const end = endOfRow(text, at);
+  // A row is a rule or an ornament ("====="), or a sign that was leant on beside a figure ("++++100"): that one is said once.
+  const isSaid = end === at + 1 || /\d/.test(text[at - 1] ?? "") || /\d/.test(text[end] ?? "");
+  return isSaid ? readNumberEnding({ spoken: name, digits: null }, text, end) : { spoken: "", next: end };
 };
+
+/** One past the last of at least three equal signs that begin here; one past the sign where there are fewer. */
+function endOfRow(text: string, at: number): number {
+  let end = at + 1;
+  while (text[end] === text[at]) end++;
+  return end - at >= SHORTEST_ROW ? end : at + 1;
+}
 
 function nextToDigit(sign: string, text: string, at: number): string | null {
   const name = NEXT_TO_DIGIT[sign];

@@ -1,0 +1,93 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { Departure } from "../ports/front.js";
+import type { Exchange } from "./exchange.js";
+
+/** Bytes in parts, one behind the other. They are made and handed over one by one, and never all in one piece. */
+export interface LongBody {
+  /** Of all parts together. */
+  readonly bytes: number;
+  readonly parts: Iterable<Uint8Array>;
+}
+
+/**
+ * What one turn of the event loop hands over, about: some tenths of a millisecond, after which others have their turn. A body
+ * up to this length goes in one piece.
+ */
+export const SLICE_BYTES = 192 * 1024;
+
+/** Sends a body that belongs to an answer whose length is not known. @param departure goes with its last bytes */
+export function writeBody(exchange: Exchange, body: LongBody, departure?: Departure): Promise<void> {
+  return inTurns(body, (slice, isLast) => exchange.write(slice, isLast ? departure : undefined));
+}
+
+/** Sends a body that is the answer, or its end. @param departure goes with its last bytes */
+export function endWithBody(exchange: Exchange, body: LongBody, departure?: Departure): Promise<void> {
+  return inTurns(body, (slice, isLast) => (isLast ? exchange.end(slice, departure) : exchange.write(slice)));
+}
+
+/** The same bytes in base64. */
+export function base64Body(body: LongBody): LongBody {
+  return { bytes: Math.ceil(body.bytes / 3) * 4, parts: base64Of(body) };
+}
+
+/** One body behind the other. */
+export function joinedBody(...bodies: readonly LongBody[]): LongBody {
+  return { bytes: bodies.reduce((sum, { bytes }) => sum + bytes, 0), parts: joinedParts(bodies) };
+}
+
+export function textBody(text: string): LongBody {
+  const bytes = Buffer.from(text);
+  return { bytes: bytes.length, parts: [bytes] };
+}
+
+async function inTurns(
+  body: LongBody,
+  send: (slice: Uint8Array, isLast: boolean) => Promise<void>,
+): Promise<void> {
+  if (body.bytes <= SLICE_BYTES) return send(Buffer.concat([...body.parts], body.bytes), true);
+  let left = body.bytes;
+  let turnBytes = 0;
+  for (const slice of slicesOf(body.parts)) {
+    left -= slice.length;
+    turnBytes += slice.length;
+    await send(slice, left === 0);
+    // A reader on the same machine takes whatever comes: without this, all of it would leave in one turn.
+    if (left === 0 || turnBytes < SLICE_BYTES) continue;
+    turnBytes = 0;
+    await nextTurn();
+  }
+}
+
+/** The parts, those that are longer than a slice in several; nothing is copied, for what is copied must be collected. */
+function* slicesOf(parts: Iterable<Uint8Array>): Generator<Uint8Array, void, undefined> {
+  for (const part of parts) {
+    for (let start = 0; start < part.length; start += SLICE_BYTES) {
+      yield part.subarray(start, start + SLICE_BYTES);
+    }
+  }
+}
+
+function* base64Of({ parts }: LongBody): Generator<Uint8Array, void, undefined> {
+  let carried: Uint8Array = new Uint8Array(0);
+  for (const slice of slicesOf(parts)) {
+    // Base64 takes three bytes at a time: what is left of a slice goes with the next one.
+    const borrowed = Math.min(slice.length, (3 - carried.length) % 3);
+    const first = Buffer.concat([carried, slice.subarray(0, borrowed)]);
+    const whole = borrowed + Math.floor((slice.length - borrowed) / 3) * 3;
+    if (first.length % 3 !== 0) {
+      carried = first;
+      continue;
+    }
+    carried = slice.slice(whole);
+    yield Buffer.from(base64(first) + base64(slice.subarray(borrowed, whole)), "latin1");
+  }
+  if (carried.length > 0) yield Buffer.from(base64(carried), "latin1");
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("base64");
+}
+
+function* joinedParts(bodies: readonly LongBody[]): Generator<Uint8Array, void, undefined> {
+  for (const { parts } of bodies) yield* parts;
+}

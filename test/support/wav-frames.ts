@@ -1,0 +1,21 @@
+import { riffChunk } from "../../src/domain/audio/wav-chunks.js";
+import type { WordTime } from "../../src/domain/synthesis/word-time.js";
+import { WORDS_CHUNK } from "../../src/protocol/wav-frames.js";
+
+/** One frame of `/v1/tts/stream`: the length of `wav` as 4 bytes, big-endian, and `wav`. */
+export function encodeWavFrame(wav: Uint8Array): Uint8Array {
+  const frame = new Uint8Array(4 + wav.length);
+  new DataView(frame.buffer).setUint32(0, wav.length);
+  frame.set(wav, 4);
+  return frame;
+}
+
+/** The WAV of a sentence with its words in it, times from the begin of that WAV. */
+export function wavWithWords(wav: Uint8Array, words: readonly WordTime[]): Uint8Array {
+  const chunk = riffChunk(WORDS_CHUNK, new TextEncoder().encode(JSON.stringify({ words })));
+  const file = new Uint8Array(wav.length + chunk.length);
+  file.set(wav);
+  file.set(chunk, wav.length);
+  new DataView(file.buffer).setUint32(4, file.length - 8, true);
+  return file;
+}
