@@ -48,6 +48,7 @@ import type { FrontHandlers } from "./ports/front.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "./ports/usage-meter.js";
 import { openStore, type Store } from "./store/store.js";
 import { AnswerFiles } from "./transport/answer-files.js";
+import { TrustedProxies } from "./transport/client-address.js";
 import { startOperatorServer } from "./transport/operator-server.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
@@ -128,6 +129,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       store: store.console,
       topUps: store.vouchers,
       temporaryKeys,
+      proxies: new TrustedProxies(config.trustedProxies),
       clock: systemClock,
       log,
     };

@@ -13,6 +13,8 @@ import { requireOwnPage } from "./same-site.js";
 import { sessionOf } from "./session-cookie.js";
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
+/** The largest body has an address, a password and a name: even all of it in escapes fits. */
+const LONGEST_BODY_BYTES = 8 * 1024;
 const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Every row of the console's interface. */
@@ -74,7 +76,7 @@ function openCall(
     exchange,
     deps,
     param: (name) => segments[pattern.indexOf(`:${name}`)] ?? "",
-    body: () => readJson(exchange.request),
+    body: () => readJson(exchange.request, LONGEST_BODY_BYTES),
   };
 }
 

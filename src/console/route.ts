@@ -2,6 +2,7 @@ import type { Log } from "../observe/log.js";
 import type { Clock } from "../ports/clock.js";
 import type { ConsoleStore, Role, User } from "../ports/console-store.js";
 import type { TopUps } from "../ports/top-ups.js";
+import { countedAddress, type TrustedProxies } from "../transport/client-address.js";
 import type { Exchange } from "../transport/exchange.js";
 import type { Route } from "../transport/routes.js";
 import type { TemporaryKeys } from "./temporary-keys.js";
@@ -11,6 +12,7 @@ export interface ConsoleDeps {
   readonly store: ConsoleStore;
   readonly topUps: TopUps;
   readonly temporaryKeys: TemporaryKeys;
+  readonly proxies: TrustedProxies;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -56,3 +58,8 @@ export type ConsoleRoute = { readonly method: Route["method"]; readonly path: st
 
 export const API = "/console/api";
 export const ORGANIZATION = `${API}/organizations/:organization`;
+
+/** By what name tries of whoever sent a request are counted. */
+export function addressOf({ exchange, deps }: OpenCall): string {
+  return countedAddress(deps.proxies.clientOf(exchange.request));
+}

@@ -3,6 +3,7 @@ import { pageRoutes } from "../../src/console/pages-routes.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/route.js";
 import { TemporaryKeys } from "../../src/console/temporary-keys.js";
 import { openStore, type Store } from "../../src/store/store.js";
+import { TrustedProxies } from "../../src/transport/client-address.js";
 import { ManualClock, privateStore, SILENT, temporaryFolder } from "../store/support.js";
 import { startTransport } from "../transport/running-transport.js";
 
@@ -72,7 +73,7 @@ export interface RunningConsole {
 }
 
 /** The console over a real database; the work behind keys is not there. */
-export async function startConsole(): Promise<RunningConsole> {
+export async function startConsole(trustedProxies: readonly string[] = []): Promise<RunningConsole> {
   const clock = new ManualClock();
   const store = await openStore(privateStore(await temporaryFolder()), SILENT, { clock });
   const temporaryKeys = new TemporaryKeys(store.keys, clock);
@@ -80,6 +81,7 @@ export async function startConsole(): Promise<RunningConsole> {
     store: store.console,
     topUps: store.vouchers,
     temporaryKeys,
+    proxies: new TrustedProxies(trustedProxies),
     clock,
     log: SILENT,
   };

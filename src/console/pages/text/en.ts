@@ -193,6 +193,7 @@ export const en = {
   e_password_long: "Use at most 200 characters.",
   e_name_required: "Enter a name.",
   e_name_long: "Use at most 80 characters.",
+  e_name_invalid: "Use letters, digits and signs only.",
   e_not_signed_in: "Your session has ended. Sign in again.",
   e_wrong_credentials: "E-mail or password is wrong.",
   e_wrong_password: "The current password is wrong.",

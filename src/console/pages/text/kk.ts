@@ -193,6 +193,7 @@ export const kk: Texts = {
   e_password_long: "200 таңбадан аспасын.",
   e_name_required: "Атауын енгізіңіз.",
   e_name_long: "80 таңбадан аспасын.",
+  e_name_invalid: "Тек әріптер, сандар және белгілер болсын.",
   e_not_signed_in: "Сеанс аяқталды. Қайта кіріңіз.",
   e_wrong_credentials: "Пошта немесе құпиясөз қате.",
   e_wrong_password: "Қазіргі құпиясөз қате.",

@@ -193,6 +193,7 @@ export const ru: Texts = {
   e_password_long: "Не больше 200 символов.",
   e_name_required: "Введите название.",
   e_name_long: "Не больше 80 символов.",
+  e_name_invalid: "Только буквы, цифры и знаки.",
   e_not_signed_in: "Сеанс закончился. Войдите снова.",
   e_wrong_credentials: "Почта или пароль не подходят.",
   e_wrong_password: "Текущий пароль не подходит.",
