@@ -48,6 +48,13 @@ export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
 export const INVITATION = z.object({ token: SECRET });
 export const NEW_INVITATION = z.object({ role: ROLE });
 export const NEW_ROLE = z.object({ role: ROLE });
+export const REMOVAL = z.object({
+  /** Whether the keys that the member made go too. */
+  revoke_keys: z
+    .enum(["true", "false"], code("invalid_request"))
+    .default("false")
+    .transform((value) => value === "true"),
+});
 export const NEW_KEY = z.object({ name: NAME });
 export const REDEMPTION = z.object({
   code: z

@@ -4,6 +4,7 @@ import type { ConsoleDeps, ConsoleRoute } from "../../src/console/route.js";
 import { TemporaryKeys } from "../../src/console/temporary-keys.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { TrustedProxies } from "../../src/transport/client-address.js";
+import { KeyEndings } from "../../src/transport/key-endings.js";
 import { ManualClock, privateStore, SILENT, temporaryFolder } from "../store/support.js";
 import { startTransport } from "../transport/running-transport.js";
 
@@ -76,17 +77,20 @@ export interface RunningConsole {
 export async function startConsole(trustedProxies: readonly string[] = []): Promise<RunningConsole> {
   const clock = new ManualClock();
   const store = await openStore(privateStore(await temporaryFolder()), SILENT, { clock });
-  const temporaryKeys = new TemporaryKeys(store.keys, clock);
+  const endings = new KeyEndings();
+  const temporaryKeys = new TemporaryKeys(store.keys, clock, endings);
   const deps: ConsoleDeps = {
     store: store.console,
     topUps: store.vouchers,
     temporaryKeys,
+    endings,
     proxies: new TrustedProxies(trustedProxies),
     clock,
     log: SILENT,
   };
   const running = await startTransport("node", {
     keys: temporaryKeys,
+    endings,
     extraRoutes: [...consoleApi(deps), ...pageRoutes()],
   });
   const { base, logLines } = running;
