@@ -82,7 +82,8 @@ export const en = {
   revoke: "Revoke",
   revoked: "Revoked",
   revokeTitle: "Revoke “{name}”?",
-  revokeLead: "Whoever uses it is refused within 30 seconds. This cannot be undone.",
+  revokeLead:
+    "Requests with it will be refused, and its live sessions end, within 30 seconds. This cannot be undone.",
   creditsLead:
     "2 credits for 5 spoken characters, 2.5 for a second of a file, 6 for a second of live speech.",
   redeem: "Redeem",
