@@ -59,6 +59,8 @@ export interface Config {
   readonly tariffs: Tariffs;
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
   readonly urlFetchAllow: readonly string[];
+  /** Networks of proxies whose `X-Forwarded-For` is believed, in CIDR notation. */
+  readonly trustedProxies: readonly string[];
 }
 
 /** A setting that breaks its rule; the message names the variable, the rule and the value. */
@@ -132,6 +134,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
       live: tariff("TARIFF_LIVE", read("TARIFF_LIVE"), DEFAULT_TARIFFS.live),
     }),
     urlFetchAllow: Object.freeze(networks("URL_FETCH_ALLOW", read("URL_FETCH_ALLOW"))),
+    trustedProxies: Object.freeze(networks("TRUSTED_PROXIES", read("TRUSTED_PROXIES"))),
   });
 }
 

@@ -49,11 +49,16 @@ import type { FrontHandlers } from "./ports/front.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "./ports/usage-meter.js";
 import { openStore, type Store } from "./store/store.js";
 import { AnswerFiles } from "./transport/answer-files.js";
+import { TrustedProxies } from "./transport/client-address.js";
+import { KeyEndings } from "./transport/key-endings.js";
 import { startOperatorServer } from "./transport/operator-server.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
 /** The longest file, in decoded audio. */
 const MAX_FILE_SECONDS = 2 * 3_600;
+
+/** As long as look-ups of keys are remembered. */
+const ENDINGS_EVERY_MS = 30_000;
 
 /** A running service. */
 export interface Service {
@@ -125,11 +130,15 @@ export async function startService({ config, log, allowFaults = false }: Service
       threads = new ThreadedFront({ threadCount: config.frontThreads, handlers, log, allowFaults });
       return threads;
     };
-    const temporaryKeys = new TemporaryKeys(store.keys, systemClock);
+    const endings = new KeyEndings();
+    const temporaryKeys = new TemporaryKeys(store.keys, systemClock, endings);
+    owned.push(watchEndings({ store, endings, temporaryKeys, log }));
     const consoleDeps = {
       store: store.console,
       topUps: store.vouchers,
       temporaryKeys,
+      endings,
+      proxies: new TrustedProxies(config.trustedProxies),
       clock: systemClock,
       log,
     };
@@ -138,6 +147,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       ...(config.frontThreads > 1 && { makeFront }),
       conversations,
       keys: temporaryKeys,
+      endings,
       extraRoutes: [...consoleApi(consoleDeps), ...pageRoutes()],
       isReady: () => store.isReachable(),
       spoolDir: spoolFolder,
@@ -159,6 +169,33 @@ export async function startService({ config, log, allowFaults = false }: Service
     await stopOwned();
     throw error;
   }
+}
+
+/**
+ * Asks every half minute whether keys at work on live sockets, and sessions behind playground keys, were ended elsewhere:
+ * by a command, or by another service on the same database. What ends here is told at once.
+ */
+function watchEndings(parts: { store: Store; endings: KeyEndings; temporaryKeys: TemporaryKeys; log: Log }): {
+  readonly name: string;
+  stop(): Promise<void>;
+} {
+  const { store, endings, temporaryKeys, log } = parts;
+  const look = async () => {
+    for (const id of await store.apiKeys.revokedAmong(endings.watched)) endings.end(id);
+    await temporaryKeys.endLost(store.console.users);
+  };
+  let isLooking = false;
+  const timer = setInterval(() => {
+    if (isLooking) return;
+    isLooking = true;
+    // A database that is away ends nobody: it is asked again.
+    look()
+      .catch((error: unknown) => log.warn({ err: error }, "ended keys not looked up"))
+      .finally(() => {
+        isLooking = false;
+      });
+  }, ENDINGS_EVERY_MS);
+  return { name: "watch of ended keys", stop: async () => clearInterval(timer) };
 }
 
 interface Serving {

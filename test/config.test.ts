@@ -55,6 +55,14 @@ test("settings are read from their variables", () => {
   assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
 });
 
+test("proxies are trusted by network", () => {
+  assert.deepEqual(readConfig({}).trustedProxies, []);
+  const { trustedProxies } = readConfig({ TRUSTED_PROXIES: "127.0.0.1/32, fd00::/8" });
+  assert.deepEqual(trustedProxies, ["127.0.0.1/32", "fd00::/8"]);
+  for (const value of ["127.0.0.1", "127.0.0.0/33", "proxy.test/8", "fd00::/129", "127.0.0.1/"])
+    assert.throws(() => readConfig({ TRUSTED_PROXIES: value }), /TRUSTED_PROXIES must be a comma-separated/);
+});
+
 test("several front threads need a front that can share its port", () => {
   assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
   assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);

@@ -95,6 +95,8 @@ export interface LiveConversation {
   disconnected(): void;
   /** The service stops: `going_away`, finish within the deadline, 1012. */
   goingAway(deadlineSeconds: number): void;
+  /** The key has ended: `error unauthorized`, 4401; what was accepted is settled. */
+  unauthorized(detail: string): void;
 }
 
 export interface CatalogVoice {

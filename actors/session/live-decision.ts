@@ -18,6 +18,7 @@ export const CLOSE = {
   internal: 1011,
   noCapacity: 1013,
   badRequest: 4400,
+  unauthorized: 4401,
   idle: 4408,
   tooLong: 4413,
   outOfCredits: 4429,
@@ -63,6 +64,7 @@ export type LiveMessage =
   | { readonly type: "close" }
   | { readonly type: "going-away"; readonly deadlineSeconds: number }
   | { readonly type: "bad-message"; readonly detail: string }
+  | { readonly type: "unauthorized"; readonly detail: string }
   | { readonly type: "idle" }
   | { readonly type: "disconnected" };
 
@@ -103,6 +105,10 @@ export function decideLive(
     }
     case "bad-message":
       return { state, effects: [errorMessage("bad_message", message.detail, false)] };
+    case "unauthorized":
+      // A session that only waits for its charge has nothing left to give away.
+      if (state.phase === "settling") return { state, effects: NO_EFFECTS };
+      return stopWith(state, CLOSE.unauthorized, "unauthorized", message.detail);
     case "idle":
       return stopWith(state, CLOSE.idle, "idle", "no audio and no keepalive for 60 s");
     case "disconnected":

@@ -126,6 +126,10 @@ export class LiveSession implements LiveConversation {
     this.#actor.tell({ type: "going-away", deadlineSeconds });
   }
 
+  unauthorized(detail: string): void {
+    this.#actor.tell({ type: "unauthorized", detail });
+  }
+
   #onFunds(funds: LiveFunds): void {
     this.#funds = funds;
     for (const act of this.#early.splice(0)) act();

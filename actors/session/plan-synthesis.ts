@@ -139,7 +139,7 @@ interface SaidSentence {
 function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean): number {
   if (markedMs !== null) return markedMs - TRAILING_MS - (isLast ? 0 : LEADING_MS);
   if (isLast) return 0;
-  return /\n\s*$/.test(written) ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
+  return written.slice(written.trimEnd().length).includes("\n") ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
 }
 
 /**

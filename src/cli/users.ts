@@ -45,7 +45,7 @@ async function resetPassword(
   const made = await store.passwordResets.create(email, hours);
   if (made === null) throw new CommandError(`nobody has signed up as ${email}`);
   // Behind the mark: browsers send it nowhere, so it comes into no log.
-  const link = `${base.replace(/\/+$/, "")}/console/reset#${made.secret}`;
+  const link = `${base.replace(/(?<!\/)\/+$/, "")}/console/reset#${made.secret}`;
   if (options.isSet("json")) {
     return printLine(JSON.stringify({ email: made.user.email, link, expires_at: made.expiresAt }));
   }

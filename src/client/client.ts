@@ -208,6 +208,7 @@ function serviceUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new TypeError(`the service's address must begin with http:// or https://, received "${text}"`);
   }
-  url.pathname = url.pathname.replace(/\/*$/, "/");
+  // Tried from the first of them only: from each it would take time by the square of their number.
+  url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
 }

@@ -3,22 +3,29 @@ import { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
 import { passwordRoutes } from "./password-routes.js";
 import { hashPassword, isPassword } from "./passwords.js";
-import { API, type ConsoleAnswer, type ConsoleDeps, type ConsoleRoute, type OpenCall } from "./route.js";
+import {
+  API,
+  addressOf,
+  type ConsoleAnswer,
+  type ConsoleDeps,
+  type ConsoleRoute,
+  type OpenCall,
+} from "./route.js";
 import { INVITATION, parse, SIGN_IN, SIGN_UP } from "./schemas.js";
 import { endedCookie, secretHash, sessionOf } from "./session-cookie.js";
 import { endSession, openSession, sessionBody } from "./sessions.js";
 
 const MINUTE_MS = 60_000;
 const SIGN_INS_OF_EMAIL = { attempts: 10, windowMs: 15 * MINUTE_MS };
-/** A whole office may stand behind one address. */
-const SIGN_INS_OF_ADDRESS = { attempts: 100, windowMs: 15 * MINUTE_MS };
+/** Of passwords, links and sign-ups. A whole office may stand behind one address. */
+const TRIES_OF_ADDRESS = { attempts: 100, windowMs: 15 * MINUTE_MS };
 /** Each brings free credits. */
 const SIGN_UPS_OF_ADDRESS = { attempts: 30, windowMs: 60 * MINUTE_MS };
 
 /** Sign-up, sign-in, sign-out, passwords, and what an invitation says to whoever follows it. */
 export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
   const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, clock);
-  const byAddress = new AttemptLimiter(SIGN_INS_OF_ADDRESS, clock);
+  const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, clock);
   const signUps = new AttemptLimiter(SIGN_UPS_OF_ADDRESS, clock);
   return [
     { method: "GET", path: `${API}/session`, access: "open", handle: currentSession },
@@ -27,8 +34,11 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${API}/sign-up`,
       access: "open",
       handle: async (call) => {
+        // Addresses take their turn before anything of the body is read, here and below.
+        const address = addressOf(call);
+        byAddress.take(address);
         const wanted = parse(SIGN_UP, await call.body());
-        signUps.take(call.exchange.request.remoteAddress);
+        signUps.take(address);
         return openSession(call, await signUp(call, wanted), 201);
       },
     },
@@ -37,9 +47,8 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${API}/sign-in`,
       access: "open",
       handle: async (call) => {
+        byAddress.take(addressOf(call));
         const { email, password } = parse(SIGN_IN, await call.body());
-        const { remoteAddress } = call.exchange.request;
-        byAddress.take(remoteAddress);
         byEmail.take(email);
         const known = await call.deps.store.users.findByEmail(email);
         if (!(await isPassword(password, known?.passwordHash ?? null)) || known === null) {
@@ -56,9 +65,12 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${API}/invitations/look-up`,
       access: "open",
       handle: async (call) => {
+        const address = addressOf(call);
+        byAddress.take(address);
         const { token } = parse(INVITATION, await call.body());
         const found = await call.deps.store.members.findInvitation(secretHash(token));
         if (found === null) throw invalidInvitation();
+        byAddress.giveBack(address);
         return { body: { organization: found.organizationName, role: found.role } };
       },
     },
@@ -67,9 +79,12 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${API}/invitations/accept`,
       access: "user",
       handle: async (call) => {
+        const address = addressOf(call);
+        byAddress.take(address);
         const { token } = parse(INVITATION, await call.body());
         const organizationId = await call.deps.store.members.accept(secretHash(token), call.user.id);
         if (organizationId === null) throw invalidInvitation();
+        byAddress.giveBack(address);
         return { body: await sessionBody(call.deps, call.user) };
       },
     },

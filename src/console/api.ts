@@ -8,11 +8,21 @@ import { CONSOLE_ERRORS, ConsoleError } from "./console-error.js";
 import { creditRoutes } from "./credit-routes.js";
 import { keyRoutes } from "./key-routes.js";
 import { memberRoutes } from "./member-routes.js";
-import { API, type ConsoleAnswer, type ConsoleDeps, type ConsoleRoute, type OpenCall } from "./route.js";
+import {
+  API,
+  type ConsoleAnswer,
+  type ConsoleDeps,
+  type ConsoleRoute,
+  noOrganization,
+  type OpenCall,
+  ownersOnly,
+} from "./route.js";
 import { requireOwnPage } from "./same-site.js";
 import { sessionOf } from "./session-cookie.js";
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
+/** The largest body has an address, a password and a name: even all of it in escapes fits. */
+const LONGEST_BODY_BYTES = 8 * 1024;
 const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Every row of the console's interface. */
@@ -56,11 +66,8 @@ async function run(row: ConsoleRoute, call: OpenCall): Promise<ConsoleAnswer | n
   if (row.access === "user") return row.handle(userCall);
   const organizationId = call.param("organization");
   const role = await members.roleOf(organizationId, user.id);
-  // Whoever does not belong to it is not told whether it exists.
-  if (role === null) throw new ConsoleError("not_found", "there is no such organization");
-  if (row.access === "owner" && role !== "owner") {
-    throw new ConsoleError("owner_only", "only owners of the organization may do this");
-  }
+  if (role === null) throw noOrganization();
+  if (row.access === "owner" && role !== "owner") throw ownersOnly();
   return row.handle({ ...userCall, organizationId, role });
 }
 
@@ -74,7 +81,7 @@ function openCall(
     exchange,
     deps,
     param: (name) => segments[pattern.indexOf(`:${name}`)] ?? "",
-    body: () => readJson(exchange.request),
+    body: () => readJson(exchange.request, LONGEST_BODY_BYTES),
   };
 }
 

@@ -36,6 +36,12 @@ export class AttemptLimiter {
     this.#counts.set(name, { count: (current?.count ?? 0) + 1, untilMs });
   }
 
+  /** One attempt was no guess: it does not count. Others stay as they are. */
+  giveBack(name: string): void {
+    const known = this.#counts.get(name);
+    if (known !== undefined && known.count > 0) this.#counts.set(name, { ...known, count: known.count - 1 });
+  }
+
   /** The attempt was a good one: none before it counts any more. */
   clear(name: string): void {
     this.#counts.delete(name);

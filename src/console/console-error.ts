@@ -6,6 +6,7 @@ export const CONSOLE_ERRORS = {
   password_long: 400,
   name_required: 400,
   name_long: 400,
+  name_invalid: 400,
   not_signed_in: 401,
   wrong_credentials: 401,
   wrong_password: 403,

@@ -29,8 +29,8 @@ export function creditRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${ORGANIZATION}/vouchers`,
       access: "member",
       handle: async ({ deps, organizationId, user, body }) => {
-        const { code } = parse(REDEMPTION, await body());
         redemptions.take(organizationId);
+        const { code } = parse(REDEMPTION, await body());
         const order = { organizationId, userId: user.id, proof: code };
         const credits = await deps.topUps.redeem(order);
         if (credits === null) {

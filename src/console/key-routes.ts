@@ -1,6 +1,6 @@
 import type { ConsoleKey } from "../ports/console-store.js";
 import { ConsoleError } from "./console-error.js";
-import { type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
+import { type ConsoleRoute, type MemberCall, noOrganization, ORGANIZATION } from "./route.js";
 import { NEW_KEY, parse } from "./schemas.js";
 import { TEMPORARY_KEY_LIFETIME_S } from "./temporary-keys.js";
 
@@ -27,6 +27,7 @@ export function keyRoutes(): readonly ConsoleRoute[] {
       handle: async ({ deps, organizationId, param }) => {
         const key = await deps.store.keys.revoke(organizationId, param("key"));
         if (key === null) throw new ConsoleError("not_found", "there is no such key");
+        deps.endings.end(key.id);
         return { body: toJson(key) };
       },
     },
@@ -37,19 +38,24 @@ export function keyRoutes(): readonly ConsoleRoute[] {
       handle: async ({ deps, organizationId, session, user }) => {
         const { tier } = await deps.store.reports.credits(organizationId);
         const key = deps.temporaryKeys.issue(session, user.id, { organizationId, tier });
+        // The session or the membership may have ended while this was asked for, before the key was there to end with it.
+        await deps.temporaryKeys.endLost(deps.store.users);
+        if ((await deps.temporaryKeys.find(key)) === null) throw noOrganization();
         return { status: 201, body: { key, expires_in: TEMPORARY_KEY_LIFETIME_S } };
       },
     },
   ];
 }
 
-async function createKey({ deps, organizationId, body }: MemberCall) {
+async function createKey({ deps, organizationId, user, body }: MemberCall) {
   const { name } = parse(NEW_KEY, await body());
   const active = (await deps.store.keys.list(organizationId)).filter(({ revokedAt }) => revokedAt === null);
   if (active.length >= MOST_KEYS) {
     throw new ConsoleError("too_many_keys", `an organization may have ${MOST_KEYS} active keys`);
   }
-  const { rawKey, ...key } = await deps.store.keys.create(organizationId, name);
+  const created = await deps.store.keys.create({ organizationId, name, makerId: user.id });
+  if (created === null) throw noOrganization();
+  const { rawKey, ...key } = created;
   return { status: 201, body: { ...toJson(key), key: rawKey } };
 }
 
@@ -62,5 +68,6 @@ function toJson(key: ConsoleKey) {
     created_at: key.createdAt,
     last_used_at: key.lastUsedAt,
     revoked_at: key.revokedAt,
+    created_by: key.maker === null ? null : { user_id: key.maker.id, email: key.maker.email },
   };
 }

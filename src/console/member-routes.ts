@@ -1,7 +1,7 @@
-import type { Invitation, Member } from "../ports/console-store.js";
+import type { Invitation, Member, MemberRefusal } from "../ports/console-store.js";
 import { ConsoleError } from "./console-error.js";
-import { type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
-import { NEW_INVITATION, NEW_ROLE, parse } from "./schemas.js";
+import { type ConsoleRoute, type MemberCall, ORGANIZATION, ownersOnly } from "./route.js";
+import { NEW_INVITATION, NEW_ROLE, parse, REMOVAL } from "./schemas.js";
 import { newSecret, secretHash } from "./session-cookie.js";
 
 const INVITATION_LIFETIME_S = 7 * 86_400;
@@ -42,16 +42,22 @@ export function memberRoutes(): readonly ConsoleRoute[] {
   ];
 }
 
-async function changeRole({ deps, organizationId, param, body }: MemberCall) {
+async function changeRole({ deps, organizationId, user, param, body }: MemberCall) {
   const { role } = parse(NEW_ROLE, await body());
-  settle(await deps.store.members.setRole(organizationId, param("user"), role));
-  return { body: { user_id: param("user"), role } };
+  const userId = param("user");
+  settled(await deps.store.members.setRole({ organizationId, userId, byUserId: user.id, role }));
+  return { body: { user_id: userId, role } };
 }
 
-async function removeMember({ deps, organizationId, param }: MemberCall) {
-  settle(await deps.store.members.remove(organizationId, param("user")));
-  deps.temporaryKeys.endMembership(organizationId, param("user"));
-  return { body: {} };
+async function removeMember({ exchange, deps, organizationId, user, param }: MemberCall) {
+  const { revoke_keys: revokesKeys } = parse(REMOVAL, Object.fromEntries(exchange.request.query));
+  const userId = param("user");
+  const { revokedKeyIds } = settled(
+    await deps.store.members.remove({ organizationId, userId, byUserId: user.id, revokesKeys }),
+  );
+  deps.temporaryKeys.endMembership(organizationId, userId);
+  for (const id of revokedKeyIds) deps.endings.end(id);
+  return { body: { revoked_keys: revokedKeyIds.length } };
 }
 
 async function invite({ deps, organizationId, user, body }: MemberCall) {
@@ -64,13 +70,16 @@ async function invite({ deps, organizationId, user, body }: MemberCall) {
     hash: secretHash(token),
     lifetimeSeconds: INVITATION_LIFETIME_S,
   });
+  if (invitation === null) throw ownersOnly();
   // Behind the mark: browsers do not send it, so that it comes into no log.
   return { status: 201, body: { ...invitationJson(invitation), path: `/console/join#${token}` } };
 }
 
-function settle(outcome: "done" | "last-owner" | null): void {
-  if (outcome === null) throw new ConsoleError("not_found", "there is no such member");
+function settled<T>(outcome: T | MemberRefusal): T {
+  if (outcome === "no-member") throw new ConsoleError("not_found", "there is no such member");
   if (outcome === "last-owner") throw new ConsoleError("last_owner", "an organization needs an owner");
+  if (outcome === "not-owner") throw ownersOnly();
+  return outcome as T;
 }
 
 function memberJson({ userId, email, role, createdAt }: Member) {

@@ -1,7 +1,7 @@
 import type { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
 import { hashPassword, isPassword } from "./passwords.js";
-import { API, type ConsoleRoute, type OpenCall } from "./route.js";
+import { API, addressOf, type ConsoleRoute, type OpenCall } from "./route.js";
 import { NEW_PASSWORD, parse, RESET, RESET_USE } from "./schemas.js";
 import { openSession } from "./sessions.js";
 
@@ -36,10 +36,13 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
       method: "POST",
       path: `${API}/password-resets/look-up`,
       access: "open",
-      handle: async ({ deps, body }) => {
-        const { token } = parse(RESET, await body());
-        const user = await deps.store.resets.find(token);
+      handle: async (call) => {
+        const address = addressOf(call);
+        byAddress.take(address);
+        const { token } = parse(RESET, await call.body());
+        const user = await call.deps.store.resets.find(token);
         if (user === null) throw invalidReset();
+        byAddress.giveBack(address);
         return { body: { email: user.email } };
       },
     },
@@ -48,9 +51,9 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
       path: `${API}/password-resets/use`,
       access: "open",
       handle: async (call: OpenCall) => {
+        const { deps } = call;
+        byAddress.take(addressOf(call));
         const { token, password } = parse(RESET_USE, await call.body());
-        const { deps, exchange } = call;
-        byAddress.take(exchange.request.remoteAddress);
         // Nobody makes the service hash passwords without a link.
         if ((await deps.store.resets.find(token)) === null) throw invalidReset();
         const user = await deps.store.resets.use(token, await hashPassword(password));

@@ -2,8 +2,11 @@ import type { Log } from "../observe/log.js";
 import type { Clock } from "../ports/clock.js";
 import type { ConsoleStore, Role, User } from "../ports/console-store.js";
 import type { TopUps } from "../ports/top-ups.js";
+import { countedAddress, type TrustedProxies } from "../transport/client-address.js";
 import type { Exchange } from "../transport/exchange.js";
+import type { KeyEndings } from "../transport/key-endings.js";
 import type { Route } from "../transport/routes.js";
+import { ConsoleError } from "./console-error.js";
 import type { TemporaryKeys } from "./temporary-keys.js";
 
 /** What the console is made of. */
@@ -11,6 +14,8 @@ export interface ConsoleDeps {
   readonly store: ConsoleStore;
   readonly topUps: TopUps;
   readonly temporaryKeys: TemporaryKeys;
+  readonly endings: KeyEndings;
+  readonly proxies: TrustedProxies;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -56,3 +61,17 @@ export type ConsoleRoute = { readonly method: Route["method"]; readonly path: st
 
 export const API = "/console/api";
 export const ORGANIZATION = `${API}/organizations/:organization`;
+
+/** By what name tries of whoever sent a request are counted. */
+export function addressOf({ exchange, deps }: OpenCall): string {
+  return countedAddress(deps.proxies.clientOf(exchange.request));
+}
+
+/** Whoever does not belong to an organization is not told whether it exists. */
+export function noOrganization(): ConsoleError {
+  return new ConsoleError("not_found", "there is no such organization");
+}
+
+export function ownersOnly(): ConsoleError {
+  return new ConsoleError("owner_only", "only owners of the organization may do this");
+}

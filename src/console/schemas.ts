@@ -1,20 +1,29 @@
 import { z } from "zod";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
+import { toEmail } from "./email.js";
 
 // The message of each rule is the code that is answered with.
 const code = (name: ConsoleErrorCode) => ({ error: name });
 
-const EMAIL = z
-  .string(code("email_invalid"))
-  .trim()
-  .toLowerCase()
-  .max(254, code("email_invalid"))
-  .regex(/^[^\s@]+@[^\s@]+\.[^\s@]+$/, code("email_invalid"));
+/** What PostgreSQL cannot keep (NUL, halves of characters), and what no list can show. */
+const UNFIT = /[\p{Cc}\p{Cs}]/u;
+
+const EMAIL = z.string(code("email_invalid")).transform((value, context) => {
+  const email = toEmail(value);
+  if (email !== null) return email;
+  context.issues.push({ code: "custom", message: "email_invalid", input: undefined });
+  return z.NEVER;
+});
 const PASSWORD = z
   .string(code("password_short"))
   .min(10, code("password_short"))
   .max(200, code("password_long"));
-const NAME = z.string(code("name_required")).trim().min(1, code("name_required")).max(80, code("name_long"));
+const NAME = z
+  .string(code("name_required"))
+  .trim()
+  .min(1, code("name_required"))
+  .max(80, { ...code("name_long"), abort: true })
+  .refine((name) => !UNFIT.test(name), code("name_invalid"));
 const SECRET = z.string(code("invitation_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("invitation_invalid"));
 const ROLE = z.enum(["owner", "member"], code("invalid_request"));
 
@@ -39,6 +48,13 @@ export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
 export const INVITATION = z.object({ token: SECRET });
 export const NEW_INVITATION = z.object({ role: ROLE });
 export const NEW_ROLE = z.object({ role: ROLE });
+export const REMOVAL = z.object({
+  /** Whether the keys that the member made go too. */
+  revoke_keys: z
+    .enum(["true", "false"], code("invalid_request"))
+    .default("false")
+    .transform((value) => value === "true"),
+});
 export const NEW_KEY = z.object({ name: NAME });
 export const REDEMPTION = z.object({
   code: z

@@ -20,8 +20,8 @@ export async function openSession(
 }
 
 export async function endSession(deps: ConsoleDeps, session: Buffer): Promise<void> {
-  deps.temporaryKeys.endSession(session);
   await deps.store.users.closeSession(session);
+  deps.temporaryKeys.endSession(session);
 }
 
 /** Who is signed in, and where they belong. */

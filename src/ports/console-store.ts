@@ -16,6 +16,12 @@ export interface Membership {
   readonly role: Role;
 }
 
+/** A session's work in an organization. */
+export interface SessionPlace {
+  readonly session: Buffer;
+  readonly organizationId: string;
+}
+
 /** People, their passwords' hashes and their sessions. Passwords and cookies themselves never come here. */
 export interface Users {
   /** Makes a person with an organization of their own and its free credits, in one step. Null when the address is taken. */
@@ -34,6 +40,8 @@ export interface Users {
   /** Ends all of this person's sessions, and links to another password. */
   setPassword(userId: string, passwordHash: string): Promise<void>;
   closeSession(hash: Buffer): Promise<void>;
+  /** Those of `places` whose session is open and whose user still belongs to the organization. */
+  goodPlaces(places: readonly SessionPlace[]): Promise<readonly SessionPlace[]>;
 }
 
 /** Links that an operator makes for people who have lost their password. */
@@ -58,20 +66,34 @@ export interface Invitation {
   readonly expiresAt: Date;
 }
 
+export interface MemberChange {
+  readonly organizationId: string;
+  readonly userId: string;
+  /** The owner who wants it. */
+  readonly byUserId: string;
+}
+
+/** `last-owner`: an organization keeps at least one. `not-owner`: who wants it is none any more. */
+export type MemberRefusal = "last-owner" | "not-owner" | "no-member";
+
 /** Who belongs to an organization, and who may join. */
 export interface Members {
   roleOf(organizationId: string, userId: string): Promise<Role | null>;
   list(organizationId: string): Promise<Member[]>;
-  /** `last-owner`: an organization keeps at least one owner. Null when there is no such member. */
-  setRole(organizationId: string, userId: string, role: Role): Promise<"done" | "last-owner" | null>;
-  remove(organizationId: string, userId: string): Promise<"done" | "last-owner" | null>;
+  /** Who is an owner no more leaves no open invitation behind: it would let them back in. */
+  setRole(change: MemberChange & { readonly role: Role }): Promise<MemberRefusal | "done">;
+  /** The same; and revokes the keys that the member made, if wanted. */
+  remove(
+    change: MemberChange & { readonly revokesKeys: boolean },
+  ): Promise<MemberRefusal | { readonly revokedKeyIds: readonly string[] }>;
+  /** Null when the inviter is no owner any more. */
   invite(invitation: {
     organizationId: string;
     role: Role;
     createdBy: string;
     hash: Buffer;
     lifetimeSeconds: number;
-  }): Promise<Invitation>;
+  }): Promise<Invitation | null>;
   /** Invitations that still can be accepted. */
   invitations(organizationId: string): Promise<Invitation[]>;
   /** False when there is no such invitation to withdraw. */
@@ -90,12 +112,18 @@ export interface ConsoleKey {
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
+  /** Null for keys of an operator, and from before this was kept. */
+  readonly maker: User | null;
 }
 
 export interface ConsoleKeys {
   list(organizationId: string): Promise<ConsoleKey[]>;
-  /** `rawKey` is known at this moment only. */
-  create(organizationId: string, name: string): Promise<ConsoleKey & { readonly rawKey: string }>;
+  /** `rawKey` is known at this moment only. Null when the maker belongs to the organization no more. */
+  create(key: {
+    organizationId: string;
+    name: string;
+    makerId: string;
+  }): Promise<(ConsoleKey & { readonly rawKey: string }) | null>;
   /** Null when the organization has no such key. */
   revoke(organizationId: string, keyId: string): Promise<ConsoleKey | null>;
 }

@@ -6,6 +6,8 @@ export interface KeyIdentity {
   readonly organizationId: string;
   /** As it was when the key was looked up. */
   readonly tier: OrganizationTier;
+  /** Which of the keys that share a `keyId`: temporary ones all count as one in usage. They are never remembered. */
+  readonly grantId?: string;
 }
 
 /** Look-up of API keys. Implementations never see or keep the raw key beyond the call. */

@@ -137,15 +137,20 @@ function viewOf(bytes: Uint8Array): Buffer {
 
 function partEvent(head: string): MultipartEvent {
   const disposition = /^content-disposition:(.*)$/im.exec(head)?.[1] ?? "";
-  const name = parameter(disposition, "name");
+  const name = parameter(disposition, NAME);
   if (name === undefined) throw invalid("every multipart part must have a name");
-  return { type: "part", name, fileName: parameter(disposition, "filename") };
+  return { type: "part", name, fileName: parameter(disposition, FILE_NAME) };
 }
 
-function parameter(disposition: string, name: string): string | undefined {
-  const match = new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;]+))`, "i").exec(
-    disposition,
-  );
+const NAME = parameterPattern("name");
+const FILE_NAME = parameterPattern("filename");
+
+function parameterPattern(name: string): RegExp {
+  return new RegExp(`;\\s*${name}\\s*=\\s*(?:"((?:[^"\\\\]|\\\\.)*)"|([^\\s;]+))`, "i");
+}
+
+function parameter(disposition: string, pattern: RegExp): string | undefined {
+  const match = pattern.exec(disposition);
   return match?.[1]?.replace(/\\(["\\])/g, "$1") ?? match?.[2];
 }
 

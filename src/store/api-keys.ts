@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Sql } from "postgres";
+import type { User } from "../ports/console-store.js";
 import type { KeyIdentity } from "../ports/key-store.js";
 import { type KeyTraces, newRawKey, tracesOf } from "./key-secret.js";
 
@@ -13,6 +14,8 @@ export interface ApiKey {
   readonly createdAt: Date;
   readonly lastUsedAt: Date | null;
   readonly revokedAt: Date | null;
+  /** Who made it in the console; null for keys of an operator, and from before this was kept. */
+  readonly maker: User | null;
 }
 
 /** A key at the only moment when its raw form is known. */
@@ -41,6 +44,23 @@ export class ApiKeys {
     return { ...key!, rawKey };
   }
 
+  /** The same for a member of the organization; null when the maker is none any more. */
+  async createBy(makerId: string, { organizationId, name }: NewApiKey): Promise<CreatedApiKey | null> {
+    const rawKey = newRawKey();
+    const { hash, prefix, lastFour } = tracesOf(rawKey, this.#pepper);
+    // The maker's row is locked: either their removal sees this key, or this sees their removal.
+    const [made] = await this.#sql<{ id: string }[]>`
+      with maker as (
+        select user_id from memberships
+        where organization_id = ${organizationId} and user_id = ${makerId} for share)
+      insert into api_keys (id, organization_id, hash, prefix, last_four, name, created_by)
+      select ${newKeyId()}, ${organizationId}, ${hash}, ${prefix}, ${lastFour}, ${name}, user_id from maker
+      returning id`;
+    if (made === undefined) return null;
+    const key = (await this.list(organizationId)).find(({ id }) => id === made.id);
+    return { ...key!, rawKey };
+  }
+
   /** Makes a key with a raw form that was chosen elsewhere, unless a key with that raw form is there. */
   async ensure(wanted: NewApiKey, rawKey: string): Promise<void> {
     await this.#insert(wanted, tracesOf(rawKey, this.#pepper));
@@ -48,17 +68,30 @@ export class ApiKeys {
 
   /** Keys of one organization or of all, oldest first; revoked ones too. */
   async list(organizationId: string | null = null): Promise<ApiKey[]> {
-    return await this.#sql<ApiKey[]>`
-      select ${this.#columns()} from api_keys
+    const rows = await this.#sql<KeyRow[]>`
+      select ${this.#columns()}, created_by as "makerId", email as "makerEmail"
+      from api_keys left join users on users.id = created_by
       where ${organizationId}::text is null or organization_id = ${organizationId}
-      order by created_at, id`;
+      order by api_keys.created_at, api_keys.id`;
+    return rows.map(toKey);
   }
 
   /** Revokes a key for good; a key that is revoked keeps its first date. Null when there is no such key. */
   async revoke(id: string): Promise<ApiKey | null> {
-    const [row] = await this.#sql<ApiKey[]>`
-      update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning ${this.#columns()}`;
-    return row ?? null;
+    const [row] = await this.#sql<KeyRow[]>`
+      with changed as (
+        update api_keys set revoked_at = coalesce(revoked_at, now()) where id = ${id} returning *)
+      select ${this.#columns("changed")}, created_by as "makerId", email as "makerEmail"
+      from changed left join users on users.id = created_by`;
+    return row === undefined ? null : toKey(row);
+  }
+
+  /** Those of `ids` that are keys and revoked. */
+  async revokedAmong(ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return [];
+    const rows = await this.#sql<{ id: string }[]>`
+      select id from api_keys where id in ${this.#sql(ids)} and revoked_at is not null`;
+    return rows.map(({ id }) => id);
   }
 
   /**
@@ -83,18 +116,33 @@ export class ApiKeys {
   }
 
   async #insert(wanted: NewApiKey, traces: KeyTraces): Promise<ApiKey | undefined> {
-    const id = `key_${randomBytes(12).toString("hex")}`;
-    const [row] = await this.#sql<ApiKey[]>`
+    const [row] = await this.#sql<Omit<ApiKey, "maker">[]>`
       insert into api_keys (id, organization_id, hash, prefix, last_four, name)
-      values (${id}, ${wanted.organizationId}, ${traces.hash}, ${traces.prefix}, ${traces.lastFour}, ${wanted.name})
+      values (${newKeyId()}, ${wanted.organizationId}, ${traces.hash}, ${traces.prefix}, ${traces.lastFour},
+        ${wanted.name})
       on conflict (hash) do nothing
       returning ${this.#columns()}`;
-    return row;
+    return row === undefined ? undefined : { ...row, maker: null };
   }
 
-  #columns() {
+  #columns(table = "api_keys") {
+    const column = (name: string) => this.#sql(`${table}.${name}`);
     return this.#sql`
-      id, organization_id as "organizationId", prefix, last_four as "lastFour", name,
-      created_at as "createdAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"`;
+      ${column("id")}, organization_id as "organizationId", prefix, last_four as "lastFour", name,
+      ${column("created_at")} as "createdAt", last_used_at as "lastUsedAt", revoked_at as "revokedAt"`;
   }
+}
+
+interface KeyRow extends Omit<ApiKey, "maker"> {
+  readonly makerId: string | null;
+  readonly makerEmail: string | null;
+}
+
+function toKey({ makerId, makerEmail, ...key }: KeyRow): ApiKey {
+  const maker = makerId === null || makerEmail === null ? null : { id: makerId, email: makerEmail };
+  return { ...key, maker };
+}
+
+function newKeyId(): string {
+  return `key_${randomBytes(12).toString("hex")}`;
 }

@@ -20,7 +20,7 @@ export function makeConsoleStore(sql: Sql, apiKeys: ApiKeys): ConsoleStore {
 function keysOf(apiKeys: ApiKeys): ConsoleKeys {
   return {
     list: (organizationId) => apiKeys.list(organizationId),
-    create: (organizationId, name) => apiKeys.create({ organizationId, name }),
+    create: ({ makerId, ...wanted }) => apiKeys.createBy(makerId, wanted),
     revoke: async (organizationId, keyId) => {
       const owned = (await apiKeys.list(organizationId)).some(({ id }) => id === keyId);
       return owned ? apiKeys.revoke(keyId) : null;

@@ -43,7 +43,7 @@ export class HoldJournal {
     const left = new Map<string, number>();
     const bytes = readIfPresent(path);
     for (let start = 0; start + CELL_BYTES <= bytes.length; start += CELL_BYTES) {
-      const id = bytes.toString("utf8", start, start + ID_BYTES).replace(/\0+$/, "");
+      const [id = ""] = bytes.toString("utf8", start, start + ID_BYTES).split("\0", 1);
       if (id !== "") left.set(id, Number(bytes.readBigUInt64LE(start + ID_BYTES)));
     }
     const file = openSync(path, bytes.length === 0 ? "w" : "r+", 0o600);

@@ -1,6 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { ISql, Sql } from "postgres";
-import type { Invitation, Member, Members, Role } from "../ports/console-store.js";
+import type {
+  Invitation,
+  Member,
+  MemberChange,
+  MemberRefusal,
+  Members,
+  Role,
+} from "../ports/console-store.js";
 
 /** The tables `memberships` and `invitations`. */
 export class PostgresMembers implements Members {
@@ -23,18 +30,29 @@ export class PostgresMembers implements Members {
       where organization_id = ${organizationId} order by memberships.created_at, user_id`;
   }
 
-  async setRole(organizationId: string, userId: string, role: Role): Promise<"done" | "last-owner" | null> {
-    return await this.#change(organizationId, userId, role === "owner", async (transaction) => {
+  async setRole(change: MemberChange & { readonly role: Role }): Promise<MemberRefusal | "done"> {
+    const { organizationId, userId, role } = change;
+    return await this.#change(change, role === "owner", async (transaction) => {
       await transaction`
         update memberships set role = ${role}
         where organization_id = ${organizationId} and user_id = ${userId}`;
+      return "done" as const;
     });
   }
 
-  async remove(organizationId: string, userId: string): Promise<"done" | "last-owner" | null> {
-    return await this.#change(organizationId, userId, false, async (transaction) => {
+  async remove(
+    change: MemberChange & { readonly revokesKeys: boolean },
+  ): Promise<MemberRefusal | { readonly revokedKeyIds: readonly string[] }> {
+    const { organizationId, userId, revokesKeys } = change;
+    return await this.#change(change, false, async (transaction) => {
       await transaction`
         delete from memberships where organization_id = ${organizationId} and user_id = ${userId}`;
+      if (!revokesKeys) return { revokedKeyIds: [] };
+      const rows = await transaction<{ id: string }[]>`
+        update api_keys set revoked_at = now()
+        where organization_id = ${organizationId} and created_by = ${userId} and revoked_at is null
+        returning id`;
+      return { revokedKeyIds: rows.map(({ id }) => id) };
     });
   }
 
@@ -44,14 +62,19 @@ export class PostgresMembers implements Members {
     createdBy: string;
     hash: Buffer;
     lifetimeSeconds: number;
-  }): Promise<Invitation> {
+  }): Promise<Invitation | null> {
     const { organizationId, role, createdBy, hash, lifetimeSeconds } = invitation;
     const id = `inv_${randomBytes(12).toString("hex")}`;
-    const [row] = await this.#sql<[Invitation]>`
+    // The inviter's row is locked: either their removal sees this invitation, or this sees their removal.
+    const [row] = await this.#sql<Invitation[]>`
+      with inviter as (
+        select user_id from memberships
+        where organization_id = ${organizationId} and user_id = ${createdBy} and role = 'owner' for share)
       insert into invitations (id, organization_id, hash, role, created_by, expires_at)
-      values (${id}, ${organizationId}, ${hash}, ${role}, ${createdBy}, now() + make_interval(secs => ${lifetimeSeconds}))
+      select ${id}, ${organizationId}, ${hash}, ${role}, user_id, now() + make_interval(secs => ${lifetimeSeconds})
+      from inviter
       returning id, role, created_at as "createdAt", expires_at as "expiresAt"`;
-    return row;
+    return row ?? null;
   }
 
   async invitations(organizationId: string): Promise<Invitation[]> {
@@ -82,26 +105,36 @@ export class PostgresMembers implements Members {
   }
 
   /** Changes a membership unless the organization would be left without an owner. */
-  async #change(
-    organizationId: string,
-    userId: string,
+  async #change<T>(
+    { organizationId, userId, byUserId }: MemberChange,
     staysOwner: boolean,
-    change: (transaction: ISql) => Promise<void>,
-  ): Promise<"done" | "last-owner" | null> {
-    return await this.#sql.begin(async (transaction) => {
-      // Two owners who remove each other at once must take turns: all owners' rows are locked, in one order.
-      const owners = await transaction<{ user_id: string }[]>`
-        select user_id from memberships where organization_id = ${organizationId} and role = 'owner'
+    change: (transaction: ISql) => Promise<T>,
+  ): Promise<T | MemberRefusal> {
+    const outcome = await this.#sql.begin(async (transaction) => {
+      // Owners who remove each other at once must take turns: their rows and the member's are locked, in one order.
+      const locked = await transaction<{ userId: string; role: Role }[]>`
+        select user_id as "userId", role from memberships
+        where organization_id = ${organizationId} and (role = 'owner' or user_id = ${userId})
         order by user_id for update`;
-      const found = await transaction`
-        select 1 from memberships where organization_id = ${organizationId} and user_id = ${userId}`;
-      if (found.length === 0) return null;
-      const isOnlyOwner = owners.length === 1 && owners[0]?.user_id === userId;
+      const owners = locked.filter(({ role }) => role === "owner");
+      // Whoever came second may have been an owner when the request was let in.
+      if (!owners.some((owner) => owner.userId === byUserId)) return "not-owner";
+      if (!locked.some((member) => member.userId === userId)) return "no-member";
+      const isOnlyOwner = owners.length === 1 && owners[0]?.userId === userId;
       if (isOnlyOwner && !staysOwner) return "last-owner";
-      await change(transaction);
-      return "done";
+      // Before the membership goes: somebody who accepts one right now holds its row and needs the membership's.
+      if (!staysOwner) await withdrawAll(transaction, organizationId, userId);
+      return await change(transaction);
     });
+    return outcome as T | MemberRefusal;
   }
+}
+
+/** Withdraws what a member has invited others by, or may use himself. */
+async function withdrawAll(sql: ISql, organizationId: string, userId: string): Promise<void> {
+  await sql`
+    update invitations set revoked_at = now()
+    where organization_id = ${organizationId} and created_by = ${userId} and ${isOpen(sql)}`;
 }
 
 /** Uses an invitation up. Returns the organization, or null when the invitation is not good any more. */

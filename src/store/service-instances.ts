@@ -1,4 +1,5 @@
 import type { ISql } from "postgres";
+import type { LastSign } from "./signs-of-life.js";
 
 /** The table `service_instances`: running services, each with the time of its last sign of life. */
 export class ServiceInstances {
@@ -19,9 +20,13 @@ export class ServiceInstances {
     await this.#sql`delete from service_instances where id = ${id}`;
   }
 
-  /** Forgets services without a sign of life for `silentMs`. */
-  async removeSilent(silentMs: number): Promise<void> {
-    await this.#sql`
-      delete from service_instances where seen_at < now() - ${silentMs}::float8 * interval '1 millisecond'`;
+  /** Every service with its last sign of life. */
+  async signs(): Promise<LastSign[]> {
+    return await this.#sql<LastSign[]>`select id, seen_at::text as sign from service_instances`;
+  }
+
+  /** Forgets a service that is silent, unless it has given a sign since. */
+  async removeSilent({ id, sign }: LastSign): Promise<void> {
+    await this.#sql`delete from service_instances where id = ${id} and seen_at::text = ${sign}`;
   }
 }

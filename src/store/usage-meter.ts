@@ -10,6 +10,7 @@ import { LiveHolds, leastLiveCredits } from "./live-holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
 import type { ServiceInstances } from "./service-instances.js";
 import { Settlements } from "./settlements.js";
+import { SignsOfLife } from "./signs-of-life.js";
 import { sweep } from "./sweep.js";
 import { within } from "./within.js";
 
@@ -58,14 +59,14 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #settlements: Settlements;
   readonly #liveHolds: LiveHolds;
   #heartbeat: NodeJS.Timeout | null = null;
-  /** Since when every sign of life has reached the database. */
-  #heardSinceMs: number | null = null;
+  readonly #signs: SignsOfLife;
   #beating: Promise<void> = Promise.resolve();
 
   constructor(parts: MeterParts, serviceId: string) {
     this.#parts = parts;
     this.serviceId = serviceId;
     this.#rules = { ...DEFAULT_METER_RULES, ...parts.rules };
+    this.#signs = new SignsOfLife(this.#rules.silentMs);
     this.#settlements = new Settlements(parts.log);
     this.#liveHolds = new LiveHolds({
       holds: parts.holds,
@@ -84,8 +85,8 @@ export class PostgresUsageMeter implements UsageMeter {
   async start(predecessorId: string | null, journaled?: ReadonlyMap<string, number>): Promise<void> {
     const { instances, holds, journal, log } = this.#parts;
     await instances.beat(this.serviceId);
-    this.#heardSinceMs = performance.now();
     if (predecessorId !== null) await instances.remove(predecessorId);
+    this.#signs.silentAmong(await instances.signs(), performance.now());
     const settled = await sweep(holds, journaled);
     if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
     journal.clear();
@@ -183,16 +184,15 @@ export class PostgresUsageMeter implements UsageMeter {
     const { instances, holds, idempotencyKeys, log } = this.#parts;
     try {
       await instances.beat(this.serviceId);
-      const nowMs = performance.now();
-      this.#heardSinceMs ??= nowMs;
-      // While the database was away nobody's signs of life arrived: all get the time to give one.
-      if (nowMs - this.#heardSinceMs >= this.#rules.silentMs)
-        await instances.removeSilent(this.#rules.silentMs);
+      const signs = await instances.signs();
+      for (const silent of this.#signs.silentAmong(signs, performance.now()))
+        await instances.removeSilent(silent);
       const settled = await sweep(holds);
       if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
       await idempotencyKeys.removeExpired();
     } catch (error) {
-      this.#heardSinceMs = null;
+      // While the database was away nobody's signs of life arrived: all get the time to give one.
+      this.#signs.forget();
       log.warn({ err: error }, "sign of life not written");
     }
   }

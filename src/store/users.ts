@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ISql, Sql } from "postgres";
-import type { Membership, User, Users } from "../ports/console-store.js";
+import type { Membership, SessionPlace, User, Users } from "../ports/console-store.js";
 import { acceptInvitation } from "./members.js";
 import { insertOrganization } from "./organizations.js";
 
@@ -80,9 +80,23 @@ export class PostgresUsers implements Users {
     });
   }
 
+  async goodPlaces(places: readonly SessionPlace[]): Promise<readonly SessionPlace[]> {
+    if (places.length === 0) return [];
+    const rows = await this.#sql<SessionPlace[]>`
+      select hash as session, organization_id as "organizationId"
+      from sessions join memberships using (user_id)
+      where hash in ${this.#sql(places.map(({ session }) => session))} and expires_at > now()`;
+    const good = new Set(rows.map(placeName));
+    return places.filter((place) => good.has(placeName(place)));
+  }
+
   async closeSession(hash: Buffer): Promise<void> {
     await this.#sql`delete from sessions where hash = ${hash}`;
   }
+}
+
+function placeName({ session, organizationId }: SessionPlace): string {
+  return `${session.toString("hex")} ${organizationId}`;
 }
 
 /** From here on no session goes on and no link works that was there before: whoever has the old password is out. */

@@ -109,5 +109,6 @@ function measureLive(conversation: LiveConversation, metrics: Metrics): LiveConv
       conversation.disconnected();
     },
     goingAway: (deadlineSeconds) => conversation.goingAway(deadlineSeconds),
+    unauthorized: (detail) => conversation.unauthorized(detail),
   };
 }

@@ -4,19 +4,19 @@ import { parseJsonBody } from "../protocol/json-body.js";
 
 export const LONGEST_JSON_BYTES = 64 * 1024;
 
-/** Reads and parses a JSON body. @throws {SpeechError} `BODY_TOO_LARGE`, `INVALID_REQUEST`, `CANCELLED` */
-export async function readJson(request: FrontRequest): Promise<unknown> {
-  if ((request.contentLength ?? 0) > LONGEST_JSON_BYTES) throw tooLarge();
+/** Reads and parses a JSON body of at most `longestBytes`. @throws {SpeechError} `BODY_TOO_LARGE`, `INVALID_REQUEST`, `CANCELLED` */
+export async function readJson(request: FrontRequest, longestBytes = LONGEST_JSON_BYTES): Promise<unknown> {
+  if ((request.contentLength ?? 0) > longestBytes) throw tooLarge(longestBytes);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of request.body) {
     bytes += chunk.length;
-    if (bytes > LONGEST_JSON_BYTES) throw tooLarge();
+    if (bytes > longestBytes) throw tooLarge(longestBytes);
     chunks.push(chunk);
   }
   return parseJsonBody(Buffer.concat(chunks));
 }
 
-function tooLarge(): SpeechError {
-  return new SpeechError("BODY_TOO_LARGE", `a JSON body must be at most ${LONGEST_JSON_BYTES} bytes`);
+function tooLarge(longestBytes: number): SpeechError {
+  return new SpeechError("BODY_TOO_LARGE", `a JSON body must be at most ${longestBytes} bytes`);
 }

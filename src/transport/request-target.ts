@@ -12,7 +12,8 @@ export function parseTarget(rawTarget: string): RequestTarget {
   const rawPath = mark < 0 ? target : target.slice(0, mark);
   const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
   try {
-    return { path: decodeURIComponent(rawPath || "/"), query, problem: null };
+    const path = decodeURIComponent(rawPath || "/");
+    return { path, query, problem: hasNul(path, query) ? "the path and the query must not hold NUL" : null };
   } catch {
     // decodeURIComponent throws only for escapes that are not UTF-8.
     return { path: "/", query, problem: "the path must be percent-encoded UTF-8" };
@@ -26,4 +27,11 @@ export function parseContentLength(values: readonly string[], isChunked: boolean
   const value = values[0]!.trim();
   if (!/^\d{1,15}$/.test(value)) return "Content-Length must be a whole number of bytes";
   return isChunked ? "Content-Length and Transfer-Encoding exclude each other" : Number(value);
+}
+
+/** Neither the database nor the file system takes it, and nothing that we serve is named by it. */
+function hasNul(path: string, query: URLSearchParams): boolean {
+  if (path.includes("\0")) return true;
+  for (const [name, value] of query) if (name.includes("\0") || value.includes("\0")) return true;
+  return false;
 }

@@ -7,6 +7,7 @@ import type { UrlSource } from "../ports/url-source.js";
 import type { AnswerFiles } from "./answer-files.js";
 import { catalogRoutes } from "./catalog-routes.js";
 import type { Exchange } from "./exchange.js";
+import type { KeyEndings } from "./key-endings.js";
 import type { OrganizationSlots } from "./organization-slots.js";
 import { referenceRoutes } from "./reference-routes.js";
 import type { RunningWork } from "./running-work.js";
@@ -31,6 +32,7 @@ export interface Route {
 export interface RouteDeps {
   readonly conversations: Conversations;
   readonly keys: KeyStore;
+  readonly endings: KeyEndings;
   readonly log: Log;
   readonly clock: Clock;
   readonly running: RunningWork;

@@ -19,15 +19,16 @@ import type { ErrorMessage, LiveDialect, LiveTranslation, WireMessage } from "./
 import { newRequestId } from "./request-id.js";
 import type { RouteDeps } from "./routes.js";
 import { STREAM_DIALECT } from "./stream-dialect.js";
-import { isToken, type StreamTokens } from "./stream-tokens.js";
+import { isToken } from "./stream-tokens.js";
 
 export const DIALECTS: readonly LiveDialect[] = [STREAM_DIALECT, LISTEN_DIALECT];
 /** A client that leaves this much unread is cut off: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
+const KEY_ENDED = "the API key has ended";
 
 /** Decides about WebSockets: who may open one, in which language, and what is said to those who may not. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
-  const keys = new LiveAuthorization(deps.keys, deps.clock);
+  const keys = new LiveAuthorization(deps.keys, deps.clock, deps.endings);
   return async (request) => {
     const requestId = newRequestId();
     const log = deps.log.child({ requestId });
@@ -40,7 +41,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
       if (known === undefined) throw new SpeechError("NOT_FOUND", "nothing lives at this path");
       if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
-      const identity = await identify(credential, deps.tokens, keys);
+      const identity = await identify(credential, deps, keys);
       const translation = dialect.begin(request.query, requestId, deps.conversations.alphabet);
       deps.slots.check(identity, "live");
       const caller = { requestId, identity, endpoint: dialect.path };
@@ -64,7 +65,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
 /** @throws {SpeechError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
 async function identify(
   credential: StreamCredential,
-  tokens: StreamTokens,
+  { tokens, endings }: RouteDeps,
   keys: KeyStore,
 ): Promise<KeyIdentity> {
   if (credential.type === "key-in-query") {
@@ -76,8 +77,11 @@ async function identify(
   const token = credential.type === "token" ? credential.token : credential.key;
   if (credential.type !== "token" && (token === null || !isToken(token))) return authenticate(token, keys);
   const identity = tokens.redeem(token ?? "");
-  if (identity === null) {
-    throw new SpeechError("KEY_INVALID", "the stream token is unknown, was used, or is older than 60 s");
+  if (identity === null || endings.hasEnded(identity)) {
+    throw new SpeechError(
+      "KEY_INVALID",
+      "the stream token is unknown, was used, or is older than 60 s, or its key has ended",
+    );
   }
   return identity;
 }
@@ -125,6 +129,7 @@ class LiveSocket {
     let conversation: LiveConversation;
     let release = () => {};
     try {
+      if (deps.endings.hasEnded(caller.identity)) throw new SpeechError("KEY_INVALID", KEY_ENDED);
       // Taken only now: a client that leaves during the upgrade is never heard of again.
       release = deps.slots.take(caller.identity, "live");
       conversation = deps.conversations.live(caller, translation.options, {
@@ -141,11 +146,16 @@ class LiveSocket {
       goingAway: (deadlineSeconds) => conversation.goingAway(deadlineSeconds),
       stop: () => this.#socket.close(CLOSE_CODE.SHUTTING_DOWN, "going away"),
     });
+    const unwatch = deps.endings.watch(caller.identity, () => {
+      this.#log.info("live session ends with its key");
+      conversation.unauthorized(KEY_ENDED);
+    });
     return {
       text: (text) => translation.text(conversation, text),
       binary: (bytes) => this.#send(translation.binary(conversation, bytes)),
       closed: (code) => {
         over();
+        unwatch();
         release();
         conversation.disconnected();
         this.#log.info({ closeCode: code }, "live socket closed");

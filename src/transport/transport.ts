@@ -6,6 +6,7 @@ import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } f
 import type { KeyIdentity } from "../ports/key-store.js";
 import { preflightHeaders } from "./cors.js";
 import { Exchange } from "./exchange.js";
+import { KeyEndings } from "./key-endings.js";
 import { measureConversations } from "./measure-conversations.js";
 import { OrganizationSlots } from "./organization-slots.js";
 import { newRequestId } from "./request-id.js";
@@ -16,7 +17,9 @@ import { type FrontKind, selectFront } from "./select-front.js";
 import { StreamTokens } from "./stream-tokens.js";
 import { createStreamUpgrade, DIALECTS } from "./stream-upgrade.js";
 
-export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock"> {
+export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock" | "endings"> {
+  /** Where it is told which keys have ended. */
+  readonly endings?: KeyEndings;
   readonly front: FrontKind;
   /** Makes a front of another kind. */
   readonly makeFront?: (handlers: FrontHandlers) => Front;
@@ -53,7 +56,8 @@ export function createTransport(deps: TransportDeps): Transport {
   const slots = new OrganizationSlots(deps.limitsOf ?? (() => CONCURRENCY_LIMITS.paid));
   const metrics = deps.metrics ?? new Metrics({ withProcess: false });
   const conversations = measureConversations(deps.conversations, metrics, clock);
-  const routeDeps: RouteDeps = { ...deps, conversations, running, clock, tokens, slots };
+  const endings = deps.endings ?? new KeyEndings();
+  const routeDeps: RouteDeps = { ...deps, conversations, running, clock, tokens, slots, endings };
   const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), ...upgradeHints()]);
   const handlers: FrontHandlers = {
     request: (request, response) => serve(request, response, { router, deps: routeDeps, metrics }),

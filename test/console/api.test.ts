@@ -121,6 +121,24 @@ describe("accounts", () => {
     running.clock.advance(15 * 60_000);
   });
 
+  test("a body of the console is small, and links that lead nowhere are counted like passwords", async () => {
+    const visitor = running.visitor();
+    const long = await visitor.ask("POST", "/sign-in", { email: "a@b.example", password: "x".repeat(8_200) });
+    assert.deepEqual([long.status, long.json.detail], [413, "a JSON body must be at most 8192 bytes"]);
+    const token = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.path.split("#")[1];
+    // Those that lead somewhere cost nothing.
+    for (let look = 0; look < 120; look++)
+      assert.equal((await visitor.ask("POST", "/invitations/look-up", { token })).status, 200);
+    const [{ id }] = (await owner.ask("GET", `${at}/invitations`)).json.data;
+    await owner.ask("DELETE", `${at}/invitations/${id}`);
+    let [found, last] = [0, 404];
+    for (; last === 404 && found < 200; found++)
+      last = (await visitor.ask("POST", "/password-resets/look-up", { token: "a".repeat(43) })).status;
+    assert.equal(last, 429);
+    assert.ok(found <= 101, `${found} tries`);
+    running.clock.advance(15 * 60_000);
+  });
+
   test("an operator's link sets a password once, and only the last link works", async () => {
     const visitor = running.visitor();
     await visitor.signUp("forgetful@example.org");
@@ -161,7 +179,13 @@ describe("accounts", () => {
   for (const [what, change, code] of [
     ["an address without @", { email: "owner" }, "email_invalid"],
     ["a password of nine letters", { password: "123456789" }, "password_short"],
+    ["an address with NUL", { email: "a\0b@example.org" }, "email_invalid"],
+    ["half a character in an address", { email: "\ud800@example.org" }, "email_invalid"],
+    ["an address of dots", { email: `a@${".".repeat(5_000)}@` }, "email_invalid"],
+    ["an address that is too long", { email: `${"a".repeat(251)}@b.c` }, "email_invalid"],
     ["no organization", { organization: " " }, "name_required"],
+    ["NUL in the organization", { organization: "a\0b" }, "name_invalid"],
+    ["half a character in the organization", { organization: "a\udc00" }, "name_invalid"],
     ["an invitation that was never made", { invitation: "a".repeat(43) }, "invitation_invalid"],
   ] as const) {
     test(`sign-up refuses ${what} and keeps nothing`, async () => {

@@ -3,6 +3,8 @@ import { pageRoutes } from "../../src/console/pages-routes.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/route.js";
 import { TemporaryKeys } from "../../src/console/temporary-keys.js";
 import { openStore, type Store } from "../../src/store/store.js";
+import { TrustedProxies } from "../../src/transport/client-address.js";
+import { KeyEndings } from "../../src/transport/key-endings.js";
 import { ManualClock, privateStore, SILENT, temporaryFolder } from "../store/support.js";
 import { startTransport } from "../transport/running-transport.js";
 
@@ -72,19 +74,23 @@ export interface RunningConsole {
 }
 
 /** The console over a real database; the work behind keys is not there. */
-export async function startConsole(): Promise<RunningConsole> {
+export async function startConsole(trustedProxies: readonly string[] = []): Promise<RunningConsole> {
   const clock = new ManualClock();
   const store = await openStore(privateStore(await temporaryFolder()), SILENT, { clock });
-  const temporaryKeys = new TemporaryKeys(store.keys, clock);
+  const endings = new KeyEndings();
+  const temporaryKeys = new TemporaryKeys(store.keys, clock, endings);
   const deps: ConsoleDeps = {
     store: store.console,
     topUps: store.vouchers,
     temporaryKeys,
+    endings,
+    proxies: new TrustedProxies(trustedProxies),
     clock,
     log: SILENT,
   };
   const running = await startTransport("node", {
     keys: temporaryKeys,
+    endings,
     extraRoutes: [...consoleApi(deps), ...pageRoutes()],
   });
   const { base, logLines } = running;

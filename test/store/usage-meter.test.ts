@@ -225,6 +225,42 @@ test("what a service left behind is settled by another one, once, when it has be
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
+// Issue 12: the clock of the database's machine is set forwards or back by hours.
+test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is gone", async (t) => {
+  const organizationId = await newOrganization();
+  const [working, gone] = [await startMeter(t), await startMeter(t, { heartbeatMs: 60_000 })];
+  const observer = await startMeter(t);
+  const open = async (meter: PostgresUsageMeter, what: string) => {
+    const id = `${organizationId}:${what}`;
+    await meter.hold({ id, organizationId }, "synthesis", { units: 1_000, unitsPerSecond: 1 });
+    return id;
+  };
+  const [kept, left] = [await open(working, "kept"), await open(gone, "left")];
+  const stateOf = async (id: string) =>
+    (await ledger.sql<{ state: string }[]>`select state from holds where id = ${id}`)[0]?.state;
+  const signOf = async (meter: PostgresUsageMeter) =>
+    (
+      await ledger.sql<{ sign: string }[]>`
+        select seen_at::text as sign from service_instances where id = ${meter.serviceId}`
+    )[0]?.sign;
+  // What others have written is hours in the past now, as after a jump forwards, until each gives its next sign.
+  const untilHeardAgain = async (meter: PostgresUsageMeter) => {
+    const before = await signOf(meter);
+    await eventually("another sign of life", async () => (await signOf(meter)) !== before);
+  };
+  for (let round = 0; round < 20; round++) {
+    await ledger.sql`
+      update service_instances set seen_at = seen_at - interval '2 hours' where id = ${working.serviceId}`;
+    await untilHeardAgain(observer);
+    assert.equal(await stateOf(kept), "open");
+  }
+  // And hours in the future, as after a jump back: the service that is gone counts as gone all the same.
+  await ledger.sql`
+    update service_instances set seen_at = now() + interval '2 hours' where id = ${gone.serviceId}`;
+  await eventually("what is left is settled", async () => (await stateOf(left)) === "voided");
+  assert.equal(await stateOf(kept), "open");
+});
+
 test("two sweeps at once settle everything once", async () => {
   const organizationId = await newOrganization();
   for (let index = 0; index < 20; index++) {

@@ -182,6 +182,10 @@ function echoLive(sink: LiveSink): LiveConversation {
     keepalive: () => say("keepalive"),
     badMessage: (detail) => say(`bad ${detail}`),
     disconnected() {},
+    unauthorized(detail) {
+      sink.send({ type: "error", code: "unauthorized", detail, retryable: false });
+      sink.close(4401, "unauthorized");
+    },
     goingAway(deadlineSeconds) {
       sink.send({ type: "going_away", deadline_s: deadlineSeconds });
       sink.close(1012, "going away");

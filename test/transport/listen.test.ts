@@ -234,5 +234,6 @@ function recording({ heard, audio, sink }: Session): LiveConversation {
     badMessage: (detail) => void heard.push(detail),
     disconnected() {},
     goingAway() {},
+    unauthorized() {},
   };
 }

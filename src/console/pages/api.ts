@@ -29,6 +29,7 @@ export interface ApiKey {
   readonly created_at: string;
   readonly last_used_at: string | null;
   readonly revoked_at: string | null;
+  readonly created_by: { readonly user_id: string; readonly email: string } | null;
 }
 export interface Credits {
   readonly balance: number;

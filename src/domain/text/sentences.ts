@@ -10,7 +10,8 @@ const LEADING_ABBREVIATION =
 /** Abbreviations that may stand last: a capital after them begins a sentence. */
 const TRAILING_ABBREVIATION =
   /(?:^|[^\p{L}])(?:т\.\s?б|т\.\s?с\.\s?с|т\.\s?т|б\.\s?з(?:\.\s?[бд])?|жж?|ғғ?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
-const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,}\p{L}$/u;
+const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,20}\p{L}$/u;
+const LAST_WORD = new RegExp(`(?<![${LETTER}\\d№])[${LETTER}\\d№]+$`, "u");
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
 /**
@@ -23,14 +24,20 @@ export function splitIntoSentences(text: string): string[] {
   const sentences: string[] = [];
   const hasCapitals = /\p{Lu}/u.test(text);
   let start = 0;
+  let blankUntil = 0;
   for (const candidate of text.matchAll(CANDIDATE)) {
     const end = candidate.index + candidate[0].length;
     // A run of line ends is looked at once, at its first.
     if (candidate.index < start || !isBoundary(text, candidate.index, end, hasCapitals)) continue;
-    const next = end + /^\s*/u.exec(text.slice(end))![0].length;
-    if (text.slice(start, end).trim() === "") continue;
+    // White space is looked at once, however many line ends it has.
+    if (text.slice(blankUntil, end).trim() === "") {
+      blankUntil = end;
+      continue;
+    }
+    const next = end + gapAt(text, end);
     sentences.push(text.slice(start, next));
     start = next;
+    blankUntil = next;
   }
   if (start < text.length) appendRest(sentences, text.slice(start));
   return sentences;
@@ -105,7 +112,7 @@ function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }
   if (TRAILING_ABBREVIATION.test(`${before}.`)) return !startsLow && !goesOnWithNumber;
   // Letters with dots: "т.ғ.д.", "ф.-м.ғ.к."
   if (DOTTED_LETTERS.test(before)) return false;
-  const word = new RegExp(`[${LETTER}\\d№]+$`, "u").exec(before)?.[0] ?? "";
+  const word = LAST_WORD.exec(before)?.[0] ?? "";
   if (LEADING_ABBREVIATION.test(word)) return false;
   // An initial: one capital.
   if (/^\p{Lu}$/u.test(word)) return false;

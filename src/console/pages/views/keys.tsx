@@ -44,6 +44,7 @@ export function Keys({ organization }: ViewProps) {
                     <th scope="col">{t("keyName")}</th>
                     <th scope="col">{t("key")}</th>
                     <th scope="col">{t("created")}</th>
+                    <th scope="col">{t("madeBy")}</th>
                     <th scope="col">{t("lastUsed")}</th>
                     <th scope="col">
                       <span class="hidden">{t("revoke")}</span>
@@ -58,6 +59,7 @@ export function Keys({ organization }: ViewProps) {
                         {key.prefix}…{key.last_four}
                       </td>
                       <td>{date(key.created_at)}</td>
+                      <td>{key.created_by?.email ?? "–"}</td>
                       <td>{key.last_used_at === null ? t("never") : time(key.last_used_at)}</td>
                       <td class="end">
                         {key.revoked_at === null ? (

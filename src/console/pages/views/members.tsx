@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { ask, type Invitation, type Member, type Organization } from "../api.js";
+import { type ApiKey, ask, type Invitation, type Member, type Organization } from "../api.js";
 import { useLoaded, useWork } from "../hooks.js";
 import { useWords } from "../text/language.js";
 import type { ViewProps } from "../ui/frame.js";
@@ -18,10 +18,10 @@ export function Members({ organization, session }: ViewProps) {
     run(async () => {
       await ask("PATCH", `${at}/members/${member.user_id}`, { role }).finally(() => reload());
     });
-  const remove = (member: Member) =>
+  const remove = (member: Member, revokesKeys: boolean) =>
     run(async () => {
       setLeaving(null);
-      await ask("DELETE", `${at}/members/${member.user_id}`);
+      await ask("DELETE", `${at}/members/${member.user_id}?revoke_keys=${revokesKeys}`);
       await reload();
     });
   return (
@@ -100,17 +100,55 @@ export function Members({ organization, session }: ViewProps) {
         />
       )}
       {leaving !== null && (
-        <Dialog title={t("removeTitle", { name: leaving.email })} onClose={() => setLeaving(null)}>
-          <p>{t("removeLead")}</p>
-          <div class="actions">
-            <Button onClick={() => setLeaving(null)}>{t("cancel")}</Button>
-            <Button look="danger" isBusy={isBusy} onClick={() => void remove(leaving)}>
-              {t("remove")}
-            </Button>
-          </div>
-        </Dialog>
+        <RemoveDialog
+          at={at}
+          member={leaving}
+          onClose={() => setLeaving(null)}
+          onRemove={(revokesKeys) => void remove(leaving, revokesKeys)}
+        />
       )}
     </>
+  );
+}
+
+interface RemoveProps {
+  readonly at: string;
+  readonly member: Member;
+  readonly onClose: () => void;
+  readonly onRemove: (revokesKeys: boolean) => void;
+}
+
+function RemoveDialog({ at, member, onClose, onRemove }: RemoveProps) {
+  const { t } = useWords();
+  const [keys] = useLoaded<{ readonly data: readonly ApiKey[] }>(`${at}/keys`);
+  const [revokesKeys, setRevokesKeys] = useState(false);
+  const made =
+    keys.state === "ready"
+      ? keys.value.data.filter((key) => key.revoked_at === null && key.created_by?.user_id === member.user_id)
+      : [];
+  return (
+    <Dialog title={t("removeTitle", { name: member.email })} onClose={onClose}>
+      <p>{t("removeLead")}</p>
+      {made.length > 0 && (
+        <fieldset class="choices">
+          <legend>{t("keys")}</legend>
+          <label>
+            <input
+              type="checkbox"
+              checked={revokesKeys}
+              onChange={(event) => setRevokesKeys(event.currentTarget.checked)}
+            />
+            {t("revokeKeysToo", { names: made.map(({ name }) => name).join(", ") })}
+          </label>
+        </fieldset>
+      )}
+      <div class="actions">
+        <Button onClick={onClose}>{t("cancel")}</Button>
+        <Button look="danger" onClick={() => onRemove(revokesKeys)}>
+          {t("remove")}
+        </Button>
+      </div>
+    </Dialog>
   );
 }
 

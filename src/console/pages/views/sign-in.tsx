@@ -14,6 +14,7 @@ const FIELD_OF: Readonly<Record<string, string>> = {
   password_long: "password",
   name_required: "organization",
   name_long: "organization",
+  name_invalid: "organization",
 };
 
 interface SignInProps {

@@ -5,7 +5,7 @@ import { prepare } from "./prepare.js";
 /** A word of a dictionary as it is looked up; empty when it has nothing that could be found in a text. */
 export function soughtWord(word: string): string {
   const { text } = prepare(word).mapped;
-  const sought = text.replace(/\s+/g, " ").replace(/^[ ,]+|[ ,]+$/g, "");
+  const sought = text.replace(/\s+/g, " ").replace(/^[ ,]+|(?<![ ,])[ ,]+$/g, "");
   return /[^ ,.!?:;—-]/.test(sought) ? sought : "";
 }
 

@@ -27,7 +27,7 @@ const VULGAR_READINGS: Readonly<Record<string, string>> = {
   "⅔": "үштен екі",
 };
 const ABBREVIATION_DOT = /\.(?= [\p{Ll},]| \d+ ?(?:мин|сек)|[,;:)])/uy;
-const SENTENCE_END = /\s*(?:$|\n|\p{Lu})/uy;
+const SENTENCE_END = /\s{0,8}(?:$|\n|\p{Lu})/uy;
 
 /** A number with all that belongs to it: scale, unit or money, and an ending on the last of them. */
 export function quantityRule(text: string, at: number): Reading | null {
@@ -78,7 +78,7 @@ export const numberSignRule: Rule = patternRule(
 );
 
 /** Versions and addresses: "2.0.1". */
-const dottedRule = patternRule(`\\d+(?:\\.\\d+){2,}(?!\\d)`, (match) =>
+const dottedRule = patternRule(`\\d{1,40}(?:\\.\\d{1,40}){2,}(?!\\d)`, (match) =>
   // "1.234.567" is one number.
   /^[1-9]\d{0,2}(?:\.\d{3}){2,}$/.test(match[0]) ? null : match[0].split(".").map(codeGroup).join(" нүкте "),
 );
@@ -95,10 +95,10 @@ const ratioRule = patternRule(
     return `${inCase(spokenFirst, "genitive")} ${inCase(spokenSecond, "dative")} қатынасы`;
   },
 );
-const RESULT_BEFORE = /есе[пб]\p{Ll}* *[—,:]? *$/u;
+const RESULT_BEFORE = /есе[пб]\p{Ll}{0,12} {0,8}[—,:]? {0,8}$/u;
 
 /** "10^6", from "10⁶": "он алтыншы дәрежеде". */
-const powerRule: Rule = patternRule(`(\\d+)\\^([-−]?)(\\d+)`, (match) => {
+const powerRule: Rule = patternRule(`(\\d{1,40})\\^([-−]?)(\\d+)`, (match) => {
   const [, base = "", minus, exponent = ""] = match;
   return `${cardinal(base)} ${minus === "" ? "" : "минус "}${ordinal(cardinal(exponent))} дәрежеде`;
 });

@@ -6,7 +6,7 @@ import { matchAt, type Reading } from "./reading.js";
 const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1_000 };
 /** Cyrillic letters that are typed for Roman ones. */
 const STAND_INS: Readonly<Record<string, string>> = { І: "I", Х: "X", Ү: "V", С: "C", М: "M", Д: "D" };
-const NUMERAL = /[IVXLCDMІХҮСМ]+(?![\p{L}\p{M}\d])/uy;
+const NUMERAL = /[IVXLCDMІХҮСМ]{1,16}(?![\p{L}\p{M}\d])/uy;
 const ORDINAL_ENDING = /-(?:[ыі]н|сын|н)?ш[ыі]/uy;
 const CANONICAL = /^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$/;
 /** Nouns that are numbered with Roman numerals, so that even a single letter is one. */

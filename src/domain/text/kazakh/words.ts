@@ -41,7 +41,7 @@ export const RUSSIAN_WORDS: ReadonlyMap<string, string> = new Map([
   ["солнце", "сонце"],
 ]);
 /** Adjectives in the genitive: at least a vowelled stem before -ого; adverbs in -ого are said as written. */
-const GENITIVE = /[аеиоуыэюя].*[бвгджзклмнпрстфхцчшщ](?:ого|его)$/;
+const GENITIVE = /[аеиоуыэюя].{0,40}[бвгджзклмнпрстфхцчшщ](?:ого|его)$/;
 const SAID_AS_WRITTEN = new Set(
   "много немного дорого недорого строго убого полого отлого лего лого итого".split(" "),
 );

@@ -1,0 +1,88 @@
+import { BlockList, isIP } from "node:net";
+import type { FrontRequest } from "../ports/front.js";
+
+/** What an IPv4 address is written as where only IPv6 is known; the last two groups hold it. */
+const MAPPED = "::ffff:";
+/** Somebody who has one IPv6 address has usually the whole network of this many bits. */
+const CLIENT_GROUPS = 4;
+const GROUPS = 8;
+
+/** Where requests really come from: connections of these proxies carry other people's requests. */
+export class TrustedProxies {
+  readonly #networks = new BlockList();
+
+  /** @param networks in CIDR notation */
+  constructor(networks: readonly string[]) {
+    for (const network of networks) {
+      const [name = "", bits = ""] = network.split("/");
+      const address = canonicalAddress(name);
+      if (address === null) throw new Error(`Cannot trust proxies in ${network}: it must be a network`);
+      // A network of mapped addresses is one of IPv4.
+      const isMapped = isIP(name) === 6 && isIP(address) === 4;
+      this.#networks.addSubnet(address, Number(bits) - (isMapped ? 96 : 0), familyOf(address));
+    }
+  }
+
+  /**
+   * The address that a request was sent from: the connection's own, unless that is a trusted proxy. Then
+   * `X-Forwarded-For` is read from its right end, where each proxy adds who spoke to it, and the first address that is
+   * no trusted proxy counts: whatever stands before it is the client's own word. An entry that is no address ends the
+   * search at the proxy that wrote it.
+   */
+  clientOf(request: Pick<FrontRequest, "remoteAddress" | "header">): string {
+    let client = canonicalAddress(request.remoteAddress) ?? request.remoteAddress;
+    const forwarded = request.header("x-forwarded-for") ?? "";
+    let end = forwarded.length;
+    while (end > 0 && this.#trusts(client)) {
+      const comma = forwarded.lastIndexOf(",", end - 1);
+      const before = canonicalAddress(withoutPort(forwarded.slice(comma + 1, end).trim()));
+      if (before === null) return client;
+      client = before;
+      end = comma;
+    }
+    return client;
+  }
+
+  #trusts(address: string): boolean {
+    return isIP(address) !== 0 && this.#networks.check(address, familyOf(address));
+  }
+}
+
+/** By what name tries of an address are counted: an IPv6 client could use another of its 2^64 addresses for each. */
+export function countedAddress(address: string): string {
+  if (isIP(address) !== 6) return address;
+  return `${groupsOf(address).slice(0, CLIENT_GROUPS).join(":")}::/64`;
+}
+
+/** One spelling for each address: IPv4 in dots, also when it came as IPv6, and IPv6 short and in lower case. Null for none. */
+export function canonicalAddress(text: string): string | null {
+  const [address = ""] = text.split("%", 1);
+  const version = isIP(address);
+  if (version !== 6) return version === 4 ? address : null;
+  const canonical = new URL(`http://[${address}]/`).hostname.slice(1, -1);
+  if (!canonical.startsWith(MAPPED)) return canonical;
+  const [high = 0, low = 0] = groupsOf(canonical)
+    .slice(-2)
+    .map((group) => Number.parseInt(group, 16));
+  return [high >> 8, high & 255, low >> 8, low & 255].join(".");
+}
+
+/** The eight groups of a canonical IPv6 address. */
+function groupsOf(address: string): readonly string[] {
+  const [front = "", back] = address.split("::");
+  const before = front === "" ? [] : front.split(":");
+  if (back === undefined) return before;
+  const after = back === "" ? [] : back.split(":");
+  return [...before, ...Array<string>(GROUPS - before.length - after.length).fill("0"), ...after];
+}
+
+/** Some proxies add the port: `127.0.0.1:4711`, `[::1]:4711`. */
+function withoutPort(entry: string): string {
+  if (entry.startsWith("[")) return entry.slice(1, Math.max(1, entry.indexOf("]")));
+  const colon = entry.indexOf(":");
+  return colon > 0 && colon === entry.lastIndexOf(":") ? entry.slice(0, colon) : entry;
+}
+
+function familyOf(address: string): "ipv4" | "ipv6" {
+  return isIP(address) === 6 ? "ipv6" : "ipv4";
+}

@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { parseAst } from "vite";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** Folders whose code sees what comes from outside. */
+const ROOMS = ["src", "actors", "native", "scripts", "bin"];
+
+export interface FoundPattern {
+  readonly source: string;
+  readonly flags: string;
+  /** File and line of the sources. */
+  readonly where: string;
+}
+
+/** A place where a pattern is made of strings, which the sources alone do not tell. */
+export interface MadePattern {
+  readonly file: string;
+  readonly line: number;
+}
+
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly [member: string]: unknown;
+}
+
+/** Every pattern that is written as one, and every place where one is made. */
+export function writtenPatterns(): { readonly written: FoundPattern[]; readonly made: MadePattern[] } {
+  const written: FoundPattern[] = [];
+  const made: MadePattern[] = [];
+  for (const file of sourceFiles()) {
+    const text = readFileSync(join(ROOT, file), "utf8");
+    const ending = file.split(".").at(-1);
+    const lang = ending === "tsx" || ending === "ts" ? ending : "js";
+    walk(parseAst(text, { lang, sourceType: "module" }) as unknown as Node, (node) => {
+      const line = text.slice(0, node.start).split("\n").length;
+      const regex = node["regex"] as { pattern: string; flags: string } | undefined;
+      if (node.type === "Literal" && regex !== undefined)
+        written.push({ source: regex.pattern, flags: regex.flags, where: `${file}:${line}` });
+      if (isMade(node)) made.push({ file, line });
+    });
+  }
+  return { written, made };
+}
+
+/** `RegExp(…)`, and methods that make a pattern of a string. */
+function isMade(node: Node): boolean {
+  if (node.type !== "NewExpression" && node.type !== "CallExpression") return false;
+  const callee = node["callee"] as Node;
+  if (callee.type === "Identifier") return callee["name"] === "RegExp";
+  if (callee.type !== "MemberExpression") return false;
+  const name = (callee["property"] as Node)["name"];
+  if (name === "RegExp") return true;
+  if (name !== "match" && name !== "matchAll" && name !== "search") return false;
+  const [argument] = node["arguments"] as readonly Node[];
+  return argument?.type === "TemplateLiteral" || typeof argument?.["value"] === "string";
+}
+
+/**
+ * Patterns that modules make while they are loaded, by the file that makes them. A pattern that is made later would be
+ * missed: then its file has fewer places than `made` says.
+ */
+export async function loadedPatterns(
+  files: readonly string[],
+): Promise<{ readonly patterns: FoundPattern[]; readonly places: ReadonlyMap<string, ReadonlySet<string>> }> {
+  const patterns: FoundPattern[] = [];
+  const places = new Map<string, Set<string>>();
+  const See = (pattern: RegExp) => {
+    const line = new Error().stack
+      ?.split("\n")
+      .find((frame) => frame.includes("/dist/") && !frame.includes("/test/"));
+    const [, file, position = ""] = /\/dist\/(.*)\.js:(\d+:\d+)/.exec(line ?? "") ?? [];
+    if (file === undefined) return pattern;
+    places.set(file, (places.get(file) ?? new Set()).add(position));
+    patterns.push({ source: pattern.source, flags: pattern.flags, where: `${file}.js:${position}` });
+    return pattern;
+  };
+  const Own = globalThis.RegExp;
+  globalThis.RegExp = new Proxy(Own, {
+    construct: (target, args) => See(Reflect.construct(target, args) as RegExp),
+    apply: (target, self, args) => See(Reflect.apply(target, self, args) as RegExp),
+  });
+  try {
+    for (const file of files) {
+      await import(pathToFileURL(join(ROOT, "dist", file.replace(/\.tsx?$/, ".js"))).href);
+    }
+  } finally {
+    globalThis.RegExp = Own;
+  }
+  return { patterns, places };
+}
+
+function sourceFiles(): string[] {
+  return ROOMS.flatMap((room) =>
+    readdirSync(join(ROOT, room), { recursive: true })
+      .map((name) => join(room, String(name)))
+      .filter((name) => /\.(?:tsx?|m?js)$/.test(name) && !/\.d\.ts$|(?:^|\/)build\//.test(name)),
+  );
+}
+
+function walk(node: unknown, see: (node: Node) => void): void {
+  if (typeof node !== "object" || node === null) return;
+  if (Array.isArray(node)) {
+    for (const child of node) walk(child, see);
+    return;
+  }
+  if (typeof (node as Node).type === "string") see(node as Node);
+  for (const child of Object.values(node)) walk(child, see);
+}

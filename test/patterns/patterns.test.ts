@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { type FoundPattern, loadedPatterns, writtenPatterns } from "./find-patterns.js";
+import { type HostileInput, hostileInputs, textOf } from "./hostile-inputs.js";
+import { StepCounter, TooManySteps } from "./step-counter.js";
+
+/** Characters of the texts that patterns are tried with. */
+const SHORT = 300;
+const LONG = 1_200;
+/** Steps for each character, at most: a bounded repetition may be tried from each place to its bound. */
+const MOST_STEPS_OF_CHARACTER = 2_000;
+/** So few are no square of the length, which would be hundreds. */
+const FEW_STEPS_OF_CHARACTER = 40;
+/** A text of four times the length may take so many times the steps a character. */
+const MOST_GROWTH = 1.5;
+
+/** What makes a pattern slow; null when nothing was found. */
+function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): string | null {
+  const counter = new StepCounter(source, flags);
+  const stepsOfCharacter = (text: string) =>
+    counter.count(text, text.length * MOST_STEPS_OF_CHARACTER) / text.length;
+  const stepsOfLong = (input: HostileInput) => {
+    try {
+      return stepsOfCharacter(textOf(input, LONG));
+    } catch (error) {
+      // Groups are repeated by recursion: where the stack ends, the short text has to do.
+      if (error instanceof RangeError) return stepsOfCharacter(textOf(input, SHORT));
+      throw error;
+    }
+  };
+  for (const input of hostileInputs(counter)) {
+    try {
+      const many = stepsOfLong(input);
+      if (many <= FEW_STEPS_OF_CHARACTER) continue;
+      const few = stepsOfCharacter(textOf(input, SHORT));
+      if (many > MOST_GROWTH * few) return `${JSON.stringify(input)}: ${few} to ${many} steps a character`;
+    } catch (error) {
+      if (error instanceof TooManySteps) return `${JSON.stringify(input)}: ${error.message}`;
+      throw error;
+    }
+  }
+  return null;
+}
+
+describe("the search for slow patterns", () => {
+  for (const pattern of [
+    /^[^\s@]+@[^\s@]+\.[^\s@]+$/,
+    /\s+$/,
+    /^ +| +$/g,
+    /(a+)+b/,
+    /(?:a|a)*b/,
+    /^(?:\w+\s?)*$/,
+    /\d+(?:\.\d+){2,}(?!\d)/y,
+    /x*y*x*$/,
+    /(?<=a.*)b/,
+    /a(?=.*b)/g,
+    /a(?:.*b)?/g,
+    /"(?:\\.|[^\\])*x/,
+    /(\w+) \1$/,
+    { source: "[\\p{L}--[а-я]]+ь", flags: "v" },
+    /^(([a-z])+.)+[A-Z]([a-z])+$/,
+  ]) {
+    test(`finds /${pattern.source}/${pattern.flags}`, () => assert.notEqual(slownessOf(pattern), null));
+  }
+  for (const pattern of [
+    /^[a-z]{43}$/,
+    /\s+/g,
+    /(?<!\s)\s+$/,
+    /^[^@]*@/,
+    /"[^"]*"/,
+    /^(?:ab|cd)*$/,
+    /[A-Z]{2,60}(?!\d)/y,
+    /^\s*$/,
+  ]) {
+    test(`lets ${pattern} pass`, () => assert.equal(slownessOf(pattern), null));
+  }
+
+  test("steps find what the engine finds", () => {
+    const counter = new StepCounter("(?<=[сс])(а|б)+?\\1{0,2}(?!в)$", "u");
+    assert.ok(counter.count("саабб", 10_000) < 200);
+  });
+});
+
+// Issue 12: one pattern of quadratic time, run before any limit, stopped the service for 11 to 18 s.
+describe("patterns of the project take time by the length of what they see", async () => {
+  const { written, made } = writtenPatterns();
+  const files = [...new Set(made.map(({ file }) => file))];
+  const { patterns: loaded, places } = await loadedPatterns(files);
+
+  test("every pattern is seen", () => {
+    assert.ok(written.length > 150, `${written.length} patterns were found`);
+    for (const file of files) {
+      const expected = made.filter((place) => place.file === file).map(({ line }) => line);
+      const seen = places.get(file.replace(/\.\w+$/, ""))?.size ?? 0;
+      assert.equal(
+        seen,
+        expected.length,
+        `${file} makes patterns of strings in lines ${expected}: only those that are made when the file is loaded are tested`,
+      );
+    }
+  });
+
+  const all = new Map([...written, ...loaded].map((found) => [`/${found.source}/${found.flags}`, found]));
+  for (const [name, found] of all) {
+    test(`${found.where} ${name.length > 80 ? `${name.slice(0, 80)}…` : name}`, () => {
+      assert.equal(slownessOf(found), null);
+    });
+  }
+});
