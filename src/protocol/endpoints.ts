@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import {
   AUDIO_MODELS,
   AUDIO_VOICES,
@@ -12,8 +12,6 @@ import {
   VOICES,
   VOICES_QUERY,
 } from "./catalog-schemas.js";
-import { flag } from "./fields.js";
-import { hotWords } from "./hot-words.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import { LISTEN_QUERY } from "./listen-query.js";
 import { SPEECH_REQUEST } from "./speech-request.js";
@@ -21,6 +19,7 @@ import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.
 import { STREAM_QUERY } from "./stream-query.js";
 import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
 import { SPEECH_QUERY, TIMED_SPEECH, WORD_TIME } from "./timed-speech.js";
+import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
 import { TRANSCRIPTION_FIELDS } from "./transcription-form.js";
 import {
   PLAIN_TRANSCRIPT,
@@ -123,15 +122,6 @@ export interface Endpoint {
   readonly answerHeaders?: readonly AnswerHeader[];
   readonly errors: readonly number[];
 }
-
-const TRANSCRIBE_QUERY = z.object({
-  hotwords: hotWords("hotwords"),
-  timestamps: flag("timestamps", false).meta({ description: "Adds `words` and `segments`" }),
-  url: z
-    .string()
-    .optional()
-    .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
-});
 
 const AUDIO_HEADERS = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model", "X-Svc-Cold-Start-Ms"] as const;
 

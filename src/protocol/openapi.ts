@@ -14,7 +14,9 @@ const FILE = { ...BYTES, description: "The audio" };
 
 /** What each status means; the message is free text, the name in `X-Svc-Error` is stable. */
 const ERRORS: Readonly<Record<number, string>> = {
-  400: "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio",
+  400:
+    "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio. " +
+    "`unknown_parameter`: a name that is not known, the nearest known one is in the message",
   401: "Missing or invalid API key",
   404: "Unknown model or voice",
   409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`",
@@ -135,7 +137,7 @@ function contentSchema(mediaType: string, what: Content[string]): Json {
   if (Array.isArray(what)) return { anyOf: what.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
   if (what !== "bytes") return { $ref: `#/components/schemas/${what}` };
   return mediaType === "multipart/form-data"
-    ? { type: "object", properties: { file: FILE }, required: ["file"] }
+    ? { type: "object", properties: { file: FILE }, required: ["file"], additionalProperties: false }
     : BYTES;
 }
 

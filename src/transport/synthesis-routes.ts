@@ -9,7 +9,7 @@ import { writeWav } from "../domain/audio/wav.js";
 import { SpeechError } from "../domain/errors.js";
 import type { WordTime } from "../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../domain/synthesis/word-times.js";
-import { parseQuery } from "../protocol/fields.js";
+import { parseStrictQuery } from "../protocol/fields.js";
 import { countCodePoints, parseSynthesisRequest } from "../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../protocol/timed-speech.js";
 import { encodeWavFrame, WAV_FRAMES, wavWithWords } from "../protocol/wav-frames.js";
@@ -58,7 +58,7 @@ async function speak(
 ): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
-  const { timestamps } = parseQuery(SPEECH_QUERY, exchange.request.query);
+  const { timestamps } = parseStrictQuery(SPEECH_QUERY, exchange.request.query);
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.models);
   // A request without times has the fingerprint it had before there were any.
