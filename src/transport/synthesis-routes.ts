@@ -104,9 +104,10 @@ export async function answerWithWav(exchange: Exchange, conversation: SynthesisC
   conversation.complete();
 }
 
-/** Billed characters of a synthesis. */
+/** What a synthesis is billed for, and what it cost. */
 export function charsHeader(conversation: SynthesisConversation): Record<string, string> {
-  return { "x-svc-chars": String(conversation.billedCharacters) };
+  const { billedCharacters, creditsCharged } = conversation;
+  return { "x-svc-chars": String(billedCharacters), "x-svc-credits": String(creditsCharged) };
 }
 
 /** The same WAV inside of JSON, with its words. */
