@@ -7,8 +7,10 @@ import {
   type Endpoint,
   IDEMPOTENCY,
 } from "./endpoints.js";
+import { SERVICE_VERSION } from "./service-version.js";
 
-const VERSION = "1.0.0";
+/** Of the interface; the service that speaks it has a version of its own. */
+const INTERFACE_VERSION = "1.0.0";
 const BYTES = { type: "string", format: "binary" };
 const FILE = { ...BYTES, description: "The audio" };
 
@@ -40,10 +42,13 @@ export function openApiDocument(): Json {
     openapi: "3.1.0",
     info: {
       title: "Dauys",
-      version: VERSION,
+      version: INTERFACE_VERSION,
+      "x-service-version": SERVICE_VERSION,
       description:
         "Kazakh speech synthesis, Kazakh and Russian transcription of files and of live speech. Every error body is " +
-        "`{detail}`; every answer carries `x-request-id`, every error `X-Svc-Error`.",
+        "`{detail}`; every answer carries `x-request-id`, every error `X-Svc-Error`. Parameters and fields that are not known " +
+        `are refused. This is version ${INTERFACE_VERSION} of the interface, whose paths begin with \`/v1\`; it is served by ` +
+        `version ${SERVICE_VERSION} of the package \`dauys\`, which has its own count (\`x-service-version\`).`,
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],
