@@ -211,7 +211,7 @@ describe("standard streams that are closed or full", () => {
 
 test("a pipe is transcribed to its end", async () => {
   execFileSync("mkfifo", [at("pipe")]);
-  const { code } = await inShell(`cat "${at("text.txt")}" > "${at("pipe")}" & "$@" > /dev/null`, [
+  const { code } = await inShell(`timeout 60 cat "${at("text.txt")}" > "${at("pipe")}" & "$@" > /dev/null`, [
     "transcribe",
     at("pipe"),
   ]);

@@ -1,19 +1,13 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { copyFile, mkdir, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
-import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { DauysClient as BrowserClient } from "../../src/client/browser.js";
 import { ApiError } from "../../src/client/errors.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { UploadProgress } from "../../src/client/transport.js";
 import type { LiveResult, SpeechWord } from "../../src/client/types.js";
-import { temporaryFolder } from "../support/folders.js";
-import { readmeProgram } from "../support/readme-commands.js";
 import { DIALOGUE, listen, readFixture } from "./support.js";
 
 const SPOKEN = "asterisk-ru-core/conf-getconfno.wav";
@@ -100,30 +94,6 @@ test("words come with their times, and the sound is the same", async () => {
     // Both are rounded to milliseconds, from other origins.
     assert.ok(Math.abs(start - ms(wholeStart)) <= 1 && Math.abs(end - ms(wholeEnd)) <= 1);
   }
-});
-
-test("the program in README runs to its end, and hears what it is told", async () => {
-  const folder = await temporaryFolder();
-  await mkdir(join(folder, "node_modules"));
-  await symlink(fileURLToPath(new URL("../../../", import.meta.url)), join(folder, "node_modules/dauys"));
-  await copyFile(PATH, join(folder, "tan.wav"));
-  await writeFile(join(folder, "example.mjs"), readmeProgram(service.url));
-  const child = spawn(process.execPath, ["example.mjs"], {
-    cwd: folder,
-    env: { PATH: process.env["PATH"] ?? "", DAUYS_API_KEY: service.key },
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  let written = "";
-  child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    written += text;
-  });
-  child.stdin.end(Buffer.from(DIALOGUE.buffer, DIALOGUE.byteOffset, DIALOGUE.byteLength));
-  // A loop that never ends fails this test by the runner's own limit, and must not outlive it.
-  const kill = setTimeout(() => child.kill("SIGKILL"), 120_000);
-  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
-  clearTimeout(kill);
-  assert.deepEqual([code, signal], [0, null]);
-  assert.ok((written.match(/^final /gm) ?? []).length >= 3, written);
 });
 
 test("hot words are asked for, of a file and of live speech", async () => {

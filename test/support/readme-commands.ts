@@ -13,11 +13,3 @@ export function readmeCurlBlocks(serviceUrl: string): string[] {
     .map((block) => block.replaceAll("ws://127.0.0.1:8080", serviceUrl.replace("http", "ws")))
     .map((block) => block.replace(/^export DAUYS_API_KEY=.*$/m, ""));
 }
-
-/** The program in README.md that uses the client library, for a service at another address. */
-export function readmeProgram(serviceUrl: string): string {
-  const blocks = [...readFileSync(README, "utf8").matchAll(/^```ts\n(.*?)^```$/gms)];
-  const found = blocks.map((match) => match[1]!).find((block) => block.includes('"dauys/client"'));
-  if (found === undefined) throw new Error("README.md shows the client library");
-  return found.replaceAll("http://127.0.0.1:8080", serviceUrl);
-}
