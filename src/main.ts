@@ -1,6 +1,7 @@
 import { readConfig } from "./config.js";
 import { createLog } from "./observe/log.js";
 import { type Service, startService } from "./service.js";
+import { reachableUrl } from "./service-address.js";
 
 /** Composition root: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT. */
 async function main(): Promise<void> {
@@ -46,8 +47,7 @@ async function main(): Promise<void> {
 }
 
 function banner(host: string, { port, developmentKey }: Service): string {
-  const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
-  const address = `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+  const address = reachableUrl(host, port);
   const key = `Authorization: Bearer ${developmentKey}`;
   return `
 Dauys listens on ${address}

@@ -47,6 +47,7 @@ import type { AudioDecoder } from "./ports/audio-decoder.js";
 import { systemClock } from "./ports/clock.js";
 import type { FrontHandlers } from "./ports/front.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "./ports/usage-meter.js";
+import { leaveAddress, reachableUrl, withdrawAddress } from "./service-address.js";
 import { openStore, type Store } from "./store/store.js";
 import { AnswerFiles } from "./transport/answer-files.js";
 import { TrustedProxies } from "./transport/client-address.js";
@@ -164,7 +165,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       const operator = await startOperatorServer({ host, port, metrics, log });
       owned.push({ name: "operator port", stop: () => operator.close() });
     }
-    return await serve({ config, store, transport, threads, engines, isFirstStart, stopOwned });
+    return await serve({ config, log, store, transport, threads, engines, isFirstStart, stopOwned });
   } catch (error) {
     await stopOwned();
     throw error;
@@ -200,6 +201,7 @@ function watchEndings(parts: { store: Store; endings: KeyEndings; temporaryKeys:
 
 interface Serving {
   readonly config: Config;
+  readonly log: Log;
   readonly store: Store;
   readonly transport: Transport;
   /** Null while the main thread is the front. */
@@ -211,6 +213,7 @@ interface Serving {
 
 async function serve({
   config,
+  log,
   store,
   transport,
   threads,
@@ -220,8 +223,12 @@ async function serve({
 }: Serving): Promise<Service> {
   const developmentKey = await store.developmentKey();
   const port = await transport.listen(config.host, config.port);
+  const url = reachableUrl(config.host, port);
+  // Commands of the operator look for it; a service without it serves as well.
+  await leaveAddress(config.dataDir, url).catch((error) => log.warn({ err: error }, "no address was left"));
   let stopping: Promise<void> | null = null;
   const stop = async () => {
+    await withdrawAddress(config.dataDir, url).catch(() => {});
     await transport.drain(config.drainMs);
     await stopOwned();
   };

@@ -5,7 +5,7 @@ import type { SpeechChunk, StopReason, SynthesisConversation } from "./conversat
 
 /** A synthesis that does not know of money. */
 export interface UnbilledSynthesis
-  extends Omit<SynthesisConversation, "charge" | "sentence" | "answer" | "complete"> {
+  extends Omit<SynthesisConversation, "charge" | "creditsCharged" | "sentence" | "answer" | "complete"> {
   /** Billed characters up to the end of each sentence. */
   readonly charactersThrough: readonly number[];
 }
@@ -39,6 +39,10 @@ export class BilledSynthesis implements SynthesisConversation {
 
   get billedCharacters(): number {
     return this.#session.billedCharacters;
+  }
+
+  get creditsCharged(): number {
+    return this.#phase === "charged" ? (this.#hold?.credits ?? 0) : 0;
   }
 
   get sampleRateHz(): number {

@@ -39,6 +39,8 @@ export interface SpeechChunk {
 export interface SynthesisConversation {
   /** Unicode code points of the submitted text. */
   readonly billedCharacters: number;
+  /** What the work costs, once it is charged. */
+  readonly creditsCharged: number;
   readonly sampleRateHz: number;
   /**
    * Audio in order, as it is made; at most two sentences are made ahead of the reader. Whoever asks for another chunk has

@@ -28,7 +28,7 @@ export class UsageError extends Error {
 
 /** The command was understood and did not succeed: exit code 1. */
 export class CommandError extends Error {
-  override readonly name = "CommandError";
+  override readonly name: string = "CommandError";
 }
 
 /** Values of options by name; each is read as what its table says it is. */

@@ -3,24 +3,31 @@ import type { LiveTranscription } from "../client/live-transcription.js";
 import type { DauysClient } from "../client/node.js";
 import type { LiveResult } from "../client/types.js";
 import { type Command, type CommandInput, onlyArgument, printLine, printNote } from "./command.js";
-import { atRealTime, liveAudio } from "./live-audio.js";
+import { atRealTime, openLiveAudio } from "./live-audio.js";
 import { LiveTerminal } from "./live-terminal.js";
-import { openService, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
+import { HOT_WORDS_HELP, openService, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
 
 export const listenCommand: Command = {
   usage: "listen FILE|-",
   summary: "Streams a WAV file, or raw 16-bit 16 kHz samples from standard input, and writes as it hears.",
-  options: { ...SERVICE_OPTIONS, "eou-ms": { type: "string" }, words: { type: "boolean" } },
+  options: {
+    ...SERVICE_OPTIONS,
+    "eou-ms": { type: "string" },
+    words: { type: "boolean" },
+    hotwords: { type: "string" },
+  },
   optionHelp: [
     ...SERVICE_OPTION_HELP,
     "--eou-ms MS  silence that ends an utterance, 100 to 2000",
     "--words  with --json: the times of each word",
+    HOT_WORDS_HELP,
   ],
   run: listen,
 };
 
 async function listen(input: CommandInput): Promise<void> {
-  const source = onlyArgument(input, "FILE");
+  // Before a session is opened, which is for somebody who speaks.
+  const audio = await openLiveAudio(onlyArgument(input, "FILE"));
   let onReady = () => {};
   const isReady = new Promise<void>((settle) => {
     onReady = settle;
@@ -38,7 +45,7 @@ async function listen(input: CommandInput): Promise<void> {
   try {
     // Real time begins when somebody hears it.
     await Promise.race([isReady, heard]);
-    await Promise.race([send(live, source, enough.signal), heard]);
+    await Promise.race([send(live, audio, enough.signal), heard]);
     await heard;
     const { audioSeconds, creditsCharged, sessionIds } = await live.done;
     if (input.options.isSet("json")) {
@@ -72,6 +79,7 @@ function openLive(
   return client.live({
     endOfUtteranceMs: options.number("eou-ms") ?? undefined,
     words: options.isSet("words") || undefined,
+    hotWords: options.text("hotwords")?.split(","),
     signal,
     onStatus: (status) => {
       show(status);
@@ -84,11 +92,15 @@ async function readAll(live: LiveTranscription, show: (result: LiveResult) => vo
   for await (const result of live) show(result);
 }
 
-async function send(live: LiveTranscription, source: string, enough: AbortSignal): Promise<void> {
+async function send(
+  live: LiveTranscription,
+  audio: AsyncIterable<Buffer>,
+  enough: AbortSignal,
+): Promise<void> {
   const interrupted = new Promise<"enough">((settle) => {
     enough.addEventListener("abort", () => settle("enough"));
   });
-  const parts = atRealTime(liveAudio(source));
+  const parts = atRealTime(audio);
   for (;;) {
     const next = await Promise.race([parts.next(), interrupted]);
     if (next === "enough" || next.done === true) break;

@@ -1,9 +1,11 @@
 import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Resampler } from "../domain/audio/resample.js";
 import { WavSampleReader } from "../domain/audio/wav-samples.js";
 import { CommandError } from "./command.js";
+import { reasonOf } from "./failures.js";
 
 export const LIVE_RATE_HZ = 16_000;
 
@@ -14,21 +16,37 @@ const RAW_ENDINGS = [".pcm", ".raw"];
 /**
  * 16-bit mono PCM at 16 kHz from a WAV of any rate and layout, or from raw samples that are that already.
  *
- * @param source a file, or "-" for standard input, which may be either
+ * @param source a file, which is looked into, or "-" for standard input, which may be either and is not waited for
+ * @throws {CommandError} when it cannot be read, or is neither
  */
-export async function* liveAudio(source: string): AsyncGenerator<Buffer> {
-  const stream: AsyncIterable<Buffer> = source === "-" ? process.stdin : createReadStream(source);
-  const bytes = stream[Symbol.asyncIterator]();
-  const head = await readHead(bytes);
-  if (head.subarray(0, 4).toString("latin1") === "RIFF") return yield* fromWav(head, bytes);
-  if (source !== "-" && !RAW_ENDINGS.includes(extname(source).toLowerCase())) {
+export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffer>> {
+  if (source === "-") return fromStandardInput();
+  if ((await stat(source).catch(() => null))?.isDirectory() === true)
+    throw new CommandError(`Cannot read ${source}: it is a folder`);
+  const bytes = (createReadStream(source) as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  const head = await readHead(bytes).catch((error: unknown) => {
+    throw new CommandError(`Cannot read ${source}: ${reasonOf(error)}`, { cause: error });
+  });
+  if (head.length === 0) throw new CommandError(`Cannot listen to ${source}: it is empty`);
+  if (isWav(head)) return fromWav(head, bytes);
+  if (!RAW_ENDINGS.includes(extname(source).toLowerCase())) {
     throw new CommandError(
       `Cannot listen to ${source}: it must be a WAV, or raw 16-bit mono samples at 16 kHz named .pcm or .raw. ` +
         `Others: ffmpeg -i ${JSON.stringify(source)} -f s16le -ac 1 -ar 16000 - | dauys listen -`,
     );
   }
-  if (head.length > 0) yield head;
-  for await (const part of remaining(bytes)) yield part;
+  return joined(head, bytes);
+}
+
+async function* fromStandardInput(): AsyncGenerator<Buffer> {
+  const bytes = (process.stdin as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
+  const head = await readHead(bytes);
+  if (isWav(head)) yield* fromWav(head, bytes);
+  else if (head.length > 0) yield* joined(head, bytes);
+}
+
+function isWav(head: Buffer): boolean {
+  return head.subarray(0, 4).toString("latin1") === "RIFF";
 }
 
 /** Hands audio on in pieces of a tenth of a second, none before its time; slower sources set their own pace. */

@@ -10,12 +10,14 @@ import {
   printNote,
   UsageError,
 } from "./command.js";
+import { Interrupted } from "./interruption.js";
 import { keysCommand } from "./keys.js";
 import { ledgerCommand } from "./ledger.js";
 import { listenCommand } from "./listen.js";
 import { organizationsCommand } from "./organizations.js";
 import { withAdvice } from "./service-client.js";
 import { speakCommand } from "./speak.js";
+import { guardStandardStreams } from "./standard-streams.js";
 import { transcribeCommand } from "./transcribe.js";
 import { usageCommand } from "./usage.js";
 import { usersCommand } from "./users.js";
@@ -40,9 +42,10 @@ const WRONG_USAGE = 2;
 /**
  * Runs one command line, without the program's name.
  *
- * @returns the exit code: 0 done, 1 failed, 2 not understood
+ * @returns the exit code: 0 done, 1 failed, 2 not understood, 128 and more for a signal
  */
 export async function runCommandLine(args: readonly string[], environment: Environment): Promise<number> {
+  guardStandardStreams();
   const [name, ...rest] = args;
   if (name === "--version") return print(version());
   if (name === "--help" || name === "-h" || name === "help") return print(overview());
@@ -58,7 +61,8 @@ export async function runCommandLine(args: readonly string[], environment: Envir
     return OK;
   } catch (thrown) {
     const error = withAdvice(thrown);
-    printNote(`dauys: ${error instanceof Error ? error.message : String(error)}`);
+    printNote(`dauys: ${oneLine(error instanceof Error ? error.message : String(error))}`);
+    if (error instanceof Interrupted) return error.exitCode;
     if (!(error instanceof UsageError) && !(error instanceof ConfigError)) return FAILED;
     if (error instanceof UsageError) printNote(`usage: dauys ${command.usage}`);
     return WRONG_USAGE;
@@ -78,6 +82,11 @@ function parse(command: Command, args: readonly string[], environment: Environme
     // Its own errors speak of options and values, which is what the user typed.
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
   }
+}
+
+/** Messages of others may have several. */
+function oneLine(message: string): string {
+  return message.replace(/\s*\n\s*/g, " ");
 }
 
 function overview(): string {

@@ -3,6 +3,8 @@ import { join, resolve } from "node:path";
 import { ConnectionError } from "../client/errors.js";
 import { DauysClient } from "../client/node.js";
 import { CommandError, type CommandInput, UsageError } from "./command.js";
+import { pathFailure } from "./failures.js";
+import { serviceUrl, URL_HELP } from "./service-url.js";
 
 /** Options of every command that speaks to the service. */
 export const SERVICE_OPTIONS = {
@@ -12,11 +14,12 @@ export const SERVICE_OPTIONS = {
 } as const;
 
 export const SERVICE_OPTION_HELP = [
-  "--url URL  address of the service (DAUYS_URL; http://127.0.0.1:8080)",
+  URL_HELP,
   "--key KEY  API key (DAUYS_API_KEY; the development key of DATA_DIR)",
 ];
 
-const DEFAULT_URL = "http://127.0.0.1:8080";
+export const HOT_WORDS_HELP = "--hotwords A,B  words or phrases to be preferred; A:2 prefers one more";
+
 /** A file of two hours takes as long as it takes; Ctrl-C ends what nobody wants to wait for. */
 const TIMEOUT_MS = 24 * 3_600_000;
 
@@ -26,7 +29,7 @@ const TIMEOUT_MS = 24 * 3_600_000;
  * @throws {UsageError} when the address is none, or no key is to be found
  */
 export async function openService(input: CommandInput): Promise<DauysClient> {
-  const baseUrl = input.options.text("url") ?? (input.environment["DAUYS_URL"] || DEFAULT_URL);
+  const { url: baseUrl } = await serviceUrl(input);
   const apiKey = await findKey(input);
   try {
     return new DauysClient({ baseUrl, apiKey, timeoutMs: TIMEOUT_MS });
@@ -36,8 +39,10 @@ export async function openService(input: CommandInput): Promise<DauysClient> {
   }
 }
 
-/** Adds to a failure what the person at the keyboard can do about it. */
+/** Adds to a failure what the person at the keyboard can do about it, and takes the system's words out of it. */
 export function withAdvice(error: unknown): unknown {
+  const failure = pathFailure(error);
+  if (failure !== null) return new CommandError(failure, { cause: error });
   if (!(error instanceof ConnectionError) || !error.message.includes("ECONNREFUSED")) return error;
   const advice = "; is it running? Start it with `npm start`, or name another with --url";
   return new CommandError(error.message + advice, { cause: error });
@@ -50,12 +55,18 @@ export async function readStandardInput(): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
+/** A header carries only this. @throws {UsageError} that does not repeat the key */
+function sendable(key: string): string {
+  if (/^[!-~]+$/.test(key)) return key;
+  throw new UsageError("the API key must be printable ASCII without spaces: sk-svc- and 48 hex digits");
+}
+
 async function findKey(input: CommandInput): Promise<string> {
   const given = input.options.text("key") ?? input.environment["DAUYS_API_KEY"];
-  if (given) return given.trim();
+  if (given) return sendable(given.trim());
   const path = join(resolve(input.environment["DATA_DIR"] || "data"), "dev-key");
   const remembered = await readFile(path, "utf8").catch(() => null);
-  if (remembered !== null) return remembered.trim();
+  if (remembered !== null && remembered.trim() !== "") return sendable(remembered.trim());
   throw new UsageError(
     `no API key: give --key, set DAUYS_API_KEY, or start the service once, which writes ${path}`,
   );

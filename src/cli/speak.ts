@@ -1,15 +1,17 @@
-import { open, rm, writeFile } from "node:fs/promises";
-import type { SpeechFrame, SpeechRequest, SpeechUsage } from "../client/types.js";
+import type { DauysClient } from "../client/node.js";
+import type { SpeechRequest, SpeechUsage } from "../client/types.js";
 import {
   type Command,
-  CommandError,
   type CommandInput,
   onlyArgument,
   printLine,
   printNote,
   UsageError,
 } from "./command.js";
+import { Interruption } from "./interruption.js";
 import { openService, readStandardInput, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
+import { SoundFile } from "./sound-file.js";
+import { StandardOutput } from "./standard-output.js";
 import { openWavHeader, pcmOf, wavHeader } from "./wav-frames.js";
 
 export const speakCommand: Command = {
@@ -22,16 +24,18 @@ export const speakCommand: Command = {
     voice: { type: "string" },
     speed: { type: "string" },
     nfe: { type: "string" },
+    seed: { type: "string" },
     "no-normalize": { type: "boolean" },
     stream: { type: "boolean" },
   },
   optionHelp: [
     ...SERVICE_OPTION_HELP,
-    "-o, --output FILE  where the WAV goes",
+    "-o, --output FILE.wav  where the WAV goes, tried before anything is charged",
     "--model MODEL  model id",
     "--voice VOICE  a voice of the model",
     "--speed FACTOR  0.5 to 2",
     "--nfe STEPS  4 to 64: fewer is faster, more is better",
+    "--seed N  another take of the same text, 0 to 4294967295",
     "--no-normalize  leave numbers, dates and currencies as they are",
     "--stream  take the sound sentence by sentence as it is made",
   ],
@@ -48,28 +52,71 @@ interface Spoken {
 
 async function speak(input: CommandInput): Promise<void> {
   const { options } = input;
-  const output = options.text("output");
-  if (output === null) throw new UsageError("-o FILE is missing");
+  const given = options.text("output");
+  if (given === null || given === "") throw new UsageError("-o FILE is missing");
+  const output = given === "/dev/stdout" ? "-" : given;
   if (output === "-" && options.isSet("json"))
     throw new UsageError("--json and -o - both want standard output");
   const argument = onlyArgument(input, "TEXT");
-  const request = speechRequest(input, argument === "-" ? await readText() : argument);
-  const client = await openService(input);
-  const askedAtMs = performance.now();
-  let firstAudioMs = Number.NaN;
-  let usage: SpeechUsage | null = null;
-  const firstHeard = (told: SpeechUsage) => {
-    if (usage === null) firstAudioMs = Math.round(performance.now() - askedAtMs);
-    usage = told;
-  };
-  if (options.isSet("stream")) {
-    await writeFrames(client.speakStream(request), output, firstHeard);
-  } else {
-    const speech = await client.speak(request);
-    firstHeard(speech.usage);
-    await writeWhole(speech.wav, output);
+  const target = output === "-" ? new StandardOutput() : await SoundFile.prepare(output);
+  const interruption = new Interruption();
+  try {
+    const request = speechRequest(input, argument === "-" ? await readText() : argument);
+    const client = await openService(input);
+    const { wav, firstAudioMs, usage } = await speech(client, request, {
+      isStreamed: options.isSet("stream"),
+      onPart: (part) => target.part(part),
+      signal: interruption.signal,
+    });
+    await target.write(wav);
+    report(input, output, firstAudioMs, usage);
+  } finally {
+    interruption.over();
+    await target.abandon();
   }
-  report(input, output, firstAudioMs, usage);
+}
+
+interface Wishes {
+  readonly isStreamed: boolean;
+  /** Each part as it comes: a header of unknown length, then samples. */
+  readonly onPart: (part: Uint8Array) => Promise<void>;
+  readonly signal: AbortSignal;
+}
+
+interface Heard {
+  /** One file, however it came. */
+  readonly wav: Uint8Array;
+  readonly firstAudioMs: number;
+  readonly usage: SpeechUsage | null;
+}
+
+async function speech(client: DauysClient, request: SpeechRequest, wishes: Wishes): Promise<Heard> {
+  const askedAtMs = performance.now();
+  const sinceAsked = () => Math.round(performance.now() - askedAtMs);
+  const { isStreamed, onPart, signal } = wishes;
+  if (!isStreamed) {
+    const { wav, usage } = await client.speak(request, { signal });
+    const firstAudioMs = sinceAsked();
+    await onPart(wav);
+    return { wav, firstAudioMs, usage };
+  }
+  const pcm: Uint8Array[] = [];
+  let firstAudioMs = Number.NaN;
+  let rateHz = 0;
+  let usage: SpeechUsage | null = null;
+  for await (const frame of client.speakStream(request, { signal })) {
+    usage = frame.usage;
+    const samples = pcmOf(frame.wav);
+    if (frame.sequence === 0) {
+      firstAudioMs = sinceAsked();
+      rateHz = frame.sampleRateHz;
+      await onPart(openWavHeader(rateHz));
+    }
+    pcm.push(samples);
+    await onPart(samples);
+  }
+  const bytes = pcm.reduce((sum, { length }) => sum + length, 0);
+  return { wav: Buffer.concat([wavHeader(rateHz, bytes), ...pcm]), firstAudioMs, usage };
 }
 
 function report(
@@ -98,76 +145,10 @@ function speechRequest({ options }: CommandInput, text: string): SpeechRequest {
     speed: options.number("speed") ?? undefined,
     nfe: options.number("nfe") ?? undefined,
     normalize: options.isSet("no-normalize") ? false : undefined,
+    seed: options.number("seed") ?? undefined,
   };
 }
 
 async function readText(): Promise<string> {
   return (await readStandardInput()).toString("utf8").trim();
-}
-
-async function writeWhole(wav: Uint8Array, output: string): Promise<void> {
-  if (output === "-") await writeOut(wav);
-  else await removedOnFailure(output, () => writeFile(output, wav));
-}
-
-/** Joins the sentences into one WAV as they come. */
-async function writeFrames(
-  frames: AsyncIterable<SpeechFrame>,
-  output: string,
-  onFrame: (usage: SpeechUsage) => void,
-): Promise<void> {
-  if (output === "-") {
-    for await (const part of joinedPcm(frames, openWavHeader, onFrame)) await writeOut(part);
-    return;
-  }
-  await removedOnFailure(output, async () => {
-    const file = await open(output, "w");
-    try {
-      let sampleRateHz = 0;
-      let bytes = 0;
-      const provisionalHeader = (rateHz: number) => {
-        sampleRateHz = rateHz;
-        return wavHeader(rateHz, 0);
-      };
-      for await (const part of joinedPcm(frames, provisionalHeader, onFrame)) {
-        await file.write(part, 0, part.length, bytes);
-        bytes += part.length;
-      }
-      const header = wavHeader(sampleRateHz, bytes - wavHeader(sampleRateHz, 0).length);
-      await file.write(header, 0, header.length, 0);
-    } finally {
-      await file.close();
-    }
-  });
-}
-
-/** One header, then the samples of every frame. */
-async function* joinedPcm(
-  frames: AsyncIterable<SpeechFrame>,
-  makeHeader: (sampleRateHz: number) => Uint8Array,
-  onFrame: (usage: SpeechUsage) => void,
-): AsyncGenerator<Uint8Array> {
-  for await (const { sequence, sampleRateHz, wav, usage } of frames) {
-    onFrame(usage);
-    if (sequence === 0) yield makeHeader(sampleRateHz);
-    yield pcmOf(wav);
-  }
-}
-
-async function writeOut(bytes: Uint8Array): Promise<void> {
-  await new Promise<void>((settle, fail) => {
-    process.stdout.write(bytes, (error) => (error == null ? settle() : fail(error)));
-  });
-}
-
-/** Half a file looks like a whole one: better none. */
-async function removedOnFailure(path: string, write: () => Promise<void>): Promise<void> {
-  try {
-    await write();
-  } catch (error) {
-    await rm(path, { force: true });
-    throw new CommandError(`Cannot write ${path}: ${error instanceof Error ? error.message : error}`, {
-      cause: error,
-    });
-  }
 }

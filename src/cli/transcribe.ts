@@ -1,13 +1,23 @@
 import type { NodeAudioSource } from "../client/node.js";
 import { type Command, type CommandInput, onlyArgument, printLine } from "./command.js";
-import { openService, readStandardInput, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
+import {
+  HOT_WORDS_HELP,
+  openService,
+  readStandardInput,
+  SERVICE_OPTION_HELP,
+  SERVICE_OPTIONS,
+} from "./service-client.js";
 
 export const transcribeCommand: Command = {
   usage: "transcribe FILE [--timestamps]",
   summary:
     "Writes down a recording; FILE may be an http(s) address that the service fetches, or - for standard input.",
-  options: { ...SERVICE_OPTIONS, timestamps: { type: "boolean" } },
-  optionHelp: [...SERVICE_OPTION_HELP, "--timestamps  one line for each run of speech, with its times"],
+  options: { ...SERVICE_OPTIONS, timestamps: { type: "boolean" }, hotwords: { type: "string" } },
+  optionHelp: [
+    ...SERVICE_OPTION_HELP,
+    "--timestamps  one line for each run of speech, with its times",
+    HOT_WORDS_HELP,
+  ],
   run: transcribe,
 };
 
@@ -15,7 +25,8 @@ async function transcribe(input: CommandInput): Promise<void> {
   const source = onlyArgument(input, "FILE");
   const client = await openService(input);
   const timestamps = input.options.isSet("timestamps");
-  const transcription = await client.transcribe(await audioSource(source), { timestamps });
+  const hotWords = input.options.text("hotwords")?.split(",");
+  const transcription = await client.transcribe(await audioSource(source), { timestamps, hotWords });
   if (input.options.isSet("json")) {
     printLine(JSON.stringify(transcription));
     return;

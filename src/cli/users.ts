@@ -8,8 +8,8 @@ import {
   UsageError,
 } from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { type ServiceUrl, serviceUrl, URL_HELP } from "./service-url.js";
 
-const DEFAULT_URL = "http://127.0.0.1:8080";
 const DEFAULT_HOURS = 24;
 const MOST_HOURS = 720;
 
@@ -19,7 +19,7 @@ export const usersCommand: Command = {
   options: { json: { type: "boolean" }, hours: { type: "string" }, url: { type: "string" } },
   optionHelp: [
     `--hours N  the link is good for so many hours, 1 to ${MOST_HOURS}; ${DEFAULT_HOURS} when absent`,
-    `--url URL  where people reach the service (DAUYS_URL; ${DEFAULT_URL})`,
+    URL_HELP,
   ],
   run: users,
 };
@@ -32,20 +32,19 @@ async function users(input: CommandInput): Promise<void> {
   if (!Number.isInteger(hours) || hours < 1 || hours > MOST_HOURS) {
     throw new UsageError(`--hours must be a whole number from 1 to ${MOST_HOURS}, received "${hours}"`);
   }
-  const given = input.options.text("url") ?? (input.environment["DAUYS_URL"] || DEFAULT_URL);
-  if (!URL.canParse(given)) throw new UsageError(`--url must be an address, received "${given}"`);
-  await withStore(input, (store) => resetPassword(store, { email, hours, base: given }, input));
+  const base = await serviceUrl(input);
+  await withStore(input, (store) => resetPassword(store, { email, hours, base }, input));
 }
 
 async function resetPassword(
   store: Store,
-  { email, hours, base }: { readonly email: string; readonly hours: number; readonly base: string },
+  { email, hours, base }: { readonly email: string; readonly hours: number; readonly base: ServiceUrl },
   { options }: CommandInput,
 ): Promise<void> {
   const made = await store.passwordResets.create(email, hours);
   if (made === null) throw new CommandError(`nobody has signed up as ${email}`);
   // Behind the mark: browsers send it nowhere, so it comes into no log.
-  const link = `${base.replace(/(?<!\/)\/+$/, "")}/console/reset#${made.secret}`;
+  const link = `${base.url}/console/reset#${made.secret}`;
   if (options.isSet("json")) {
     return printLine(JSON.stringify({ email: made.user.email, link, expires_at: made.expiresAt }));
   }
@@ -53,4 +52,6 @@ async function resetPassword(
   printNote(
     `Good once, until ${made.expiresAt.toISOString()}. Whoever has it can sign in as ${made.user.email}.`,
   );
+  if (!base.isGiven)
+    printNote(`It leads to ${base.url}, which others may not reach: --url or DAUYS_URL says what they do.`);
 }

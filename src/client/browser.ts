@@ -5,6 +5,7 @@ import type { SocketLike } from "./transport.js";
 export type { AudioSource } from "./audio-source.js";
 export type { ClientOptions, SpeakOptions, Transcribed, TranscribeOptions } from "./client.js";
 export * from "./errors.js";
+export type { HotWord } from "./hot-words.js";
 export type { LiveDone, LiveOptions, LiveStatus } from "./live-options.js";
 export type { LiveTranscription } from "./live-transcription.js";
 export type { CallOptions } from "./requester.js";

@@ -1,4 +1,5 @@
 import { type AudioSource, headerName, type OpenSource, openSource } from "./audio-source.js";
+import { type HotWord, writtenHotWords } from "./hot-words.js";
 import { LiveConnector } from "./live-connector.js";
 import type { LiveOptions } from "./live-options.js";
 import { LiveTranscription } from "./live-transcription.js";
@@ -46,6 +47,8 @@ export interface SpeakOptions extends CallOptions {
 export interface TranscribeOptions extends CallOptions {
   /** Adds `words` and `segments`, at no cost. */
   readonly timestamps?: boolean | undefined;
+  /** Words and phrases to be preferred, at most 100, in letters of the model. */
+  readonly hotWords?: readonly HotWord[] | undefined;
   /** Only its ending matters, which names the container; the source's own name, or `audio.wav`, when absent. */
   readonly fileName?: string | undefined;
   /** Told as the upload goes on. */
@@ -109,8 +112,7 @@ export class ServiceClient {
 
   /** Writes a recording of at most 2 hours down. Costs 2.5 credits per second of audio. */
   async transcribe(source: AudioSource, options: TranscribeOptions = {}): Promise<Transcribed> {
-    const query = new URLSearchParams();
-    if (options.timestamps === true) query.set("timestamps", "true");
+    const query = transcribeQuery(options);
     if (isAddress(source)) {
       query.set("url", source.url);
       return this.#transcribed({ method: "POST", url: this.#transcribeUrl(query) }, options);
@@ -152,7 +154,7 @@ export class ServiceClient {
   protected async transcribeOpen(
     { body, fileName }: OpenSource,
     options: TranscribeOptions,
-    query: URLSearchParams = new URLSearchParams(options.timestamps === true ? { timestamps: "true" } : {}),
+    query: URLSearchParams = transcribeQuery(options),
   ): Promise<Transcribed> {
     const headers = {
       "content-type": "application/octet-stream",
@@ -211,4 +213,12 @@ function serviceUrl(text: string): URL {
   // Tried from the first of them only: from each it would take time by the square of their number.
   url.pathname = `${url.pathname.replace(/(?<!\/)\/+$/, "")}/`;
   return url;
+}
+
+/** The wishes of a transcription as the service takes them. */
+function transcribeQuery({ timestamps, hotWords }: TranscribeOptions): URLSearchParams {
+  const query = new URLSearchParams();
+  if (timestamps === true) query.set("timestamps", "true");
+  if (hotWords !== undefined && hotWords.length > 0) query.set("hotwords", writtenHotWords(hotWords));
+  return query;
 }

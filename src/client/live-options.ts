@@ -1,4 +1,5 @@
 import type { DauysError } from "./errors.js";
+import { type HotWord, writtenHotWords } from "./hot-words.js";
 
 export interface LiveOptions {
   /** Milliseconds of silence that end an utterance, 100 to 2,000; 200 when absent. */
@@ -7,6 +8,8 @@ export interface LiveOptions {
   readonly partials?: boolean | undefined;
   /** Whether finals carry the times of their words; false when absent. */
   readonly words?: boolean | undefined;
+  /** Words and phrases to be preferred, at most 100, in letters of the model. */
+  readonly hotWords?: readonly HotWord[] | undefined;
   /** Ends the session at once: its loop, `send` and `done` reject with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
   /** Milliseconds during which a lost connection is tried again; 60,000 when absent, 0 for never. */
@@ -51,10 +54,11 @@ export interface LiveDone {
 }
 
 /** The session's wishes as the service takes them. */
-export function liveQuery({ endOfUtteranceMs, partials, words }: LiveOptions): URLSearchParams {
+export function liveQuery({ endOfUtteranceMs, partials, words, hotWords }: LiveOptions): URLSearchParams {
   const query = new URLSearchParams();
   if (endOfUtteranceMs !== undefined) query.set("eou_ms", String(endOfUtteranceMs));
   if (partials !== undefined) query.set("partials", String(partials));
   if (words !== undefined) query.set("words", String(words));
+  if (hotWords !== undefined && hotWords.length > 0) query.set("hotwords", writtenHotWords(hotWords));
   return query;
 }

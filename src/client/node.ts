@@ -1,5 +1,5 @@
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { constants, createReadStream } from "node:fs";
+import { access, stat } from "node:fs/promises";
 import { WebSocket } from "ws";
 import type { AudioSource } from "./audio-source.js";
 import { type ClientOptions, ServiceClient, type Transcribed, type TranscribeOptions } from "./client.js";
@@ -9,6 +9,7 @@ import { sendByHttp } from "./node-transport.js";
 export type { AudioSource } from "./audio-source.js";
 export type { ClientOptions, SpeakOptions, Transcribed, TranscribeOptions } from "./client.js";
 export * from "./errors.js";
+export type { HotWord } from "./hot-words.js";
 export type { LiveDone, LiveOptions, LiveStatus } from "./live-options.js";
 export type { LiveTranscription } from "./live-transcription.js";
 export type { CallOptions } from "./requester.js";
@@ -32,16 +33,18 @@ export class DauysClient extends ServiceClient {
   /**
    * Writes a recording of at most 2 hours down; a file is read as it is sent. Costs 2.5 credits per second of audio.
    *
-   * @throws {DauysError} `no_file` when there is none at the path
+   * @throws {DauysError} `no_file` when there is none at the path, or it cannot be read
    */
   override async transcribe(source: NodeAudioSource, options: TranscribeOptions = {}): Promise<Transcribed> {
     if (!isPath(source)) return super.transcribe(source, options);
     const { path } = source;
-    const found = await stat(path).catch(() => null);
-    if (found === null || !found.isFile()) {
-      throw new DauysError("no_file", `Cannot read ${path}: there is no such file`);
+    const { isFile, sizeBytes } = await look(path);
+    if (!isFile) {
+      // A pipe or a device is read once, to its end.
+      const once = () => createReadStream(path) as AsyncIterable<Buffer>;
+      const body = { type: "chunks", sizeBytes: null, isRepeatable: false, open: once } as const;
+      return this.transcribeOpen({ body, fileName: path }, options);
     }
-    const sizeBytes = found.size;
     // Read no further than the length that was announced, should the file grow meanwhile.
     const open = () =>
       sizeBytes === 0 ? nothing() : (createReadStream(path, { end: sizeBytes - 1 }) as AsyncIterable<Buffer>);
@@ -50,6 +53,25 @@ export class DauysClient extends ServiceClient {
       options,
     );
   }
+}
+
+/** Whether the path can be read at all, and as what. @throws {DauysError} `no_file` */
+async function look(path: string): Promise<{ readonly isFile: boolean; readonly sizeBytes: number }> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) throw new DauysError("no_file", `Cannot read ${path}: it is a folder`);
+    await access(path, constants.R_OK);
+    return { isFile: found.isFile(), sizeBytes: found.size };
+  } catch (error) {
+    if (error instanceof DauysError) throw error;
+    throw new DauysError("no_file", `Cannot read ${path}: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === "ENOENT" || code === "ENOTDIR") return "there is no such file";
+  return code === "EACCES" || code === "EPERM" ? "permission denied" : message;
 }
 
 function isPath(source: NodeAudioSource): source is { readonly path: string } {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { requireKnownNames } from "../protocol/known-names.js";
 import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
 import { toEmail } from "./email.js";
 
@@ -70,8 +71,11 @@ export const USAGE_DAYS = z.object({
   days: z.coerce.number(code("invalid_request")).int().min(1).max(366).default(30),
 });
 
-/** @throws {ConsoleError} with the code of the first rule that is broken */
+/** @throws {ConsoleError} with the code of the first rule that is broken, {SpeechError} for a name that is not known */
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  if (schema instanceof z.ZodObject && typeof value === "object" && value !== null) {
+    requireKnownNames("field", Object.keys(value), Object.keys(schema.shape));
+  }
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;

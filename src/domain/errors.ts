@@ -1,6 +1,7 @@
 /** Every expected failure has a code; each edge maps codes in one table and the compiler asks for a missing row. */
 export type ErrorCode =
   | "INVALID_REQUEST"
+  | "UNKNOWN_PARAMETER"
   | "TEXT_REQUIRED"
   | "TEXT_TOO_LONG"
   | "NOTHING_TO_SAY"

@@ -1,10 +1,10 @@
 // The process behind WasmDecoder: codec, source, target and seconds as arguments; anything that goes wrong is a failure.
 import { open } from "node:fs/promises";
-import { FLACDecoder } from "@wasm-audio-decoders/flac";
 import { MPEGDecoder } from "mpg123-decoder";
-import { OggOpusDecoder } from "ogg-opus-decoder";
 import { toInt16 } from "../domain/audio/pcm.js";
 import { writeWav } from "../domain/audio/wav.js";
+import { FlacStream } from "./flac-stream.js";
+import { OpusStream } from "./opus-stream.js";
 
 export type WasmCodec = "mp3" | "flac" | "opus";
 
@@ -16,8 +16,9 @@ interface Decoded {
 
 interface StreamDecoder {
   readonly ready: Promise<void>;
-  decode(bytes: Uint8Array): Decoded | Promise<Decoded>;
-  flush?(): Promise<Decoded>;
+  decode(bytes: Uint8Array): Promise<readonly Decoded[]>;
+  /** What only the end of the file makes known. */
+  flush(): Promise<readonly Decoded[]>;
 }
 
 const READ_BYTES = 1 << 16;
@@ -47,10 +48,10 @@ async function decodeFile(
     sampleCount += pcm.length;
   };
   for await (const bytes of input.createReadStream({ highWaterMark: READ_BYTES })) {
-    await keep(await decoder.decode(bytes as Uint8Array));
+    for (const decoded of await decoder.decode(bytes as Uint8Array)) await keep(decoded);
     if (rateHz > 0 && sampleCount > maxSeconds * rateHz) break;
   }
-  if (decoder.flush !== undefined) await keep(await decoder.flush());
+  for (const decoded of await decoder.flush()) await keep(decoded);
   if (rateHz === 0) throw new Error("no sample could be decoded");
   await output.write(wavHeader(sampleCount, rateHz), 0, WAV_HEADER_BYTES, 0);
   await output.close();
@@ -59,12 +60,39 @@ async function decodeFile(
 function decoderOf(name: WasmCodec): StreamDecoder {
   switch (name) {
     case "mp3":
-      return new MPEGDecoder();
+      return mp3Decoder();
     case "flac":
-      return new FLACDecoder();
+      return flacDecoder();
     case "opus":
-      return new OggOpusDecoder();
+      return opusDecoder();
   }
+}
+
+function flacDecoder(): StreamDecoder {
+  const stream = new FlacStream();
+  return {
+    ready: Promise.resolve(),
+    decode: async (bytes) => stream.push(bytes),
+    flush: async () => stream.end(),
+  };
+}
+
+function mp3Decoder(): StreamDecoder {
+  const decoder = new MPEGDecoder();
+  return {
+    ready: decoder.ready,
+    decode: async (bytes) => [decoder.decode(bytes)],
+    flush: async () => [],
+  };
+}
+
+function opusDecoder(): StreamDecoder {
+  const stream = new OpusStream();
+  return {
+    ready: Promise.resolve(),
+    decode: (bytes) => stream.push(bytes),
+    flush: async () => stream.end(),
+  };
 }
 
 function mixedDown({ channelData, samplesDecoded }: Decoded): Float32Array {

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import {
   AUDIO_MODELS,
   AUDIO_VOICES,
@@ -12,8 +12,6 @@ import {
   VOICES,
   VOICES_QUERY,
 } from "./catalog-schemas.js";
-import { flag } from "./fields.js";
-import { hotWords } from "./hot-words.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import { LISTEN_QUERY } from "./listen-query.js";
 import { SPEECH_REQUEST } from "./speech-request.js";
@@ -21,6 +19,7 @@ import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.
 import { STREAM_QUERY } from "./stream-query.js";
 import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
 import { SPEECH_QUERY, TIMED_SPEECH, WORD_TIME } from "./timed-speech.js";
+import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
 import { TRANSCRIPTION_FIELDS } from "./transcription-form.js";
 import {
   PLAIN_TRANSCRIPT,
@@ -124,15 +123,6 @@ export interface Endpoint {
   readonly errors: readonly number[];
 }
 
-const TRANSCRIBE_QUERY = z.object({
-  hotwords: hotWords("hotwords"),
-  timestamps: flag("timestamps", false).meta({ description: "Adds `words` and `segments`" }),
-  url: z
-    .string()
-    .optional()
-    .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
-});
-
 const AUDIO_HEADERS = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model", "X-Svc-Cold-Start-Ms"] as const;
 
 /** Every endpoint of the public interface. */
@@ -149,7 +139,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "audio/wav": "bytes", "application/json": "TimedSpeech" },
-    answerHeaders: ["X-Svc-Chars", "X-Svc-Cold-Start-Ms"],
+    answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Cold-Start-Ms"],
     isBilled: true,
     errors: [400, 401, 404, 413, 429, 503],
   },
@@ -167,7 +157,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "application/octet-stream": "bytes" },
-    answerHeaders: ["X-Svc-Chars", "X-Svc-Stream", "X-Svc-Cold-Start-Ms"],
+    answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Stream", "X-Svc-Cold-Start-Ms"],
     isBilled: true,
     errors: [400, 401, 404, 413, 429, 503],
   },
@@ -179,7 +169,14 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SpeechRequest" },
     status: 200,
     answer: { "audio/wav": "bytes", "audio/pcm": "bytes" },
-    answerHeaders: ["X-Svc-Chars", "X-Sample-Rate", "X-Channels", "X-Bit-Depth", "X-Svc-Cold-Start-Ms"],
+    answerHeaders: [
+      "X-Svc-Chars",
+      "X-Svc-Credits",
+      "X-Sample-Rate",
+      "X-Channels",
+      "X-Bit-Depth",
+      "X-Svc-Cold-Start-Ms",
+    ],
     isBilled: true,
     errors: [400, 401, 413, 429, 503],
   },

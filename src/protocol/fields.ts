@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type ErrorCode, SpeechError } from "../domain/errors.js";
+import { requireKnownNames, unknownNameRule } from "./known-names.js";
 
 /** A type as a parser gives it: nobody changes it any more. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
@@ -14,7 +15,7 @@ interface Broken {
 }
 
 /**
- * Reads `value` by its schema. Members that the schema does not name are dropped.
+ * Reads `value` by its schema. Members that the schema does not name are dropped, unless it is strict.
  *
  * @throws {SpeechError} for the first rule that is broken; its message names the field, the rule and the value
  */
@@ -33,8 +34,45 @@ export function parseQuery<T extends z.ZodType>(
   return parseWith(schema, Object.fromEntries(query));
 }
 
-/** An object in a JSON body. */
+/** Reads a query by its schema, which names everything that may be there. @throws {SpeechError} `UNKNOWN_PARAMETER`, as `parseWith` */
+export function parseStrictQuery<T extends z.ZodObject>(
+  schema: T,
+  query: URLSearchParams,
+): DeepReadonly<z.output<T>> {
+  requireKnownQuery(schema, query);
+  return parseQuery(schema, query);
+}
+
+/**
+ * Of a name that is given twice nobody knows which was meant.
+ *
+ * @throws {SpeechError} `UNKNOWN_PARAMETER`, `INVALID_REQUEST` for a name that is given twice
+ */
+export function requireKnownQuery(
+  schema: z.ZodObject,
+  query: URLSearchParams,
+  { repeatable = [] }: { readonly repeatable?: readonly string[] } = {},
+): void {
+  requireKnownNames("parameter", query.keys(), Object.keys(schema.shape));
+  for (const name of new Set(query.keys())) {
+    if (repeatable.includes(name) || query.getAll(name).length === 1) continue;
+    throw new SpeechError("INVALID_REQUEST", `${name} must be given once`);
+  }
+}
+
+/** An object in a JSON body, whose schema names all members that it may have. */
 export function body<T extends z.core.$ZodLooseShape>(shape: T) {
+  const notObject = typeRule("the body", "a JSON object");
+  return z.strictObject(shape, {
+    error: (issue) =>
+      issue.code === "unrecognized_keys"
+        ? unknownNameRule("field", (issue["keys"] as readonly string[])[0]!, Object.keys(shape))
+        : notObject(issue),
+  });
+}
+
+/** An object in a JSON body that may have other members too. */
+export function looseBody<T extends z.core.$ZodLooseShape>(shape: T) {
   return z.object(shape, { error: typeRule("the body", "a JSON object") });
 }
 
@@ -148,6 +186,7 @@ export function kindOf(value: unknown): string {
 }
 
 function codeOf(issue: z.core.$ZodIssue | undefined): ErrorCode {
+  if (issue?.code === "unrecognized_keys") return "UNKNOWN_PARAMETER";
   const code = issue?.code === "custom" ? issue.params?.["code"] : undefined;
   return (code as ErrorCode | undefined) ?? "INVALID_REQUEST";
 }

@@ -50,12 +50,7 @@ export function requireAlphabet(
   }
 }
 
-/** `hotwords` of a query. @throws {SpeechError} `INVALID_REQUEST` */
-export function parseHotWords(query: URLSearchParams, alphabet: ReadonlySet<string>): readonly HotWord[] {
-  return hotWordsIn("hotwords", query.get("hotwords") ?? "", alphabet);
-}
-
-/** Hot words that were sent under another name. @throws {SpeechError} `INVALID_REQUEST` */
+/** Hot words that were sent under a name. @throws {SpeechError} `INVALID_REQUEST` */
 export function hotWordsIn(name: string, value: string, alphabet: ReadonlySet<string>): readonly HotWord[] {
   const words = parseWith(hotWords(name), value);
   requireAlphabet(name, words, alphabet);

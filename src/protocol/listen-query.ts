@@ -3,6 +3,7 @@ import type { HotWord } from "../domain/decoding/hot-words.js";
 import { SpeechError } from "../domain/errors.js";
 import { flag, oneOf, parseQuery, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
+import { refuseNearMisses } from "./known-names.js";
 
 /** Sample formats that `/v1/listen` takes. */
 export const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
@@ -23,6 +24,13 @@ const MISSING = [
   "replace",
   "search",
 ] as const;
+
+/** What else that vendor's clients send: nothing of it changes what an answer means. */
+const IGNORED = [
+  ...["alternatives", "callback_method", "diarize_model", "diarize_version", "extra", "filler_words"],
+  ...["measurements", "mip_opt_out", "no_delay", "numerals", "profanity_filter", "punctuate", "smart_format"],
+  ...["tag", "tier", "version"],
+];
 
 export const LISTEN_QUERY = z.object({
   model: z
@@ -63,12 +71,18 @@ export interface ListenOptions {
   readonly hotWords: readonly HotWord[];
 }
 
-/** Options of `/v1/listen`; names that are not known are ignored. @throws {SpeechError} `INVALID_REQUEST` */
+/**
+ * Options of `/v1/listen`. Other names are ignored, since the vendor has more of them every year; near misses of ours are not.
+ *
+ * @throws {SpeechError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ */
 export function parseListenQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): ListenOptions {
   for (const name of MISSING) {
     const value = query.get(name);
     if (value !== null && value !== "" && value !== "false") throw invalid(`${name} is not supported`);
   }
+  const known = [...Object.keys(LISTEN_QUERY.shape), ...MISSING, "token"];
+  refuseNearMisses("parameter", query.keys(), { known, ignored: IGNORED });
   const fields = parseQuery(LISTEN_QUERY, query);
   const { model = "svc-kk-ru-v2", language = "multi", encoding } = fields;
   if (model !== "svc-kk-ru-v2" && !MODEL_ALIAS.test(model)) {

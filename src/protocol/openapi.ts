@@ -7,14 +7,18 @@ import {
   type Endpoint,
   IDEMPOTENCY,
 } from "./endpoints.js";
+import { SERVICE_VERSION } from "./service-version.js";
 
-const VERSION = "1.0.0";
+/** Of the interface; the service that speaks it has a version of its own. */
+const INTERFACE_VERSION = "1.0.0";
 const BYTES = { type: "string", format: "binary" };
 const FILE = { ...BYTES, description: "The audio" };
 
 /** What each status means; the message is free text, the name in `X-Svc-Error` is stable. */
 const ERRORS: Readonly<Record<number, string>> = {
-  400: "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio",
+  400:
+    "A required field is missing, a value breaks its rule, or the body is malformed; for transcription also: no audio. " +
+    "`unknown_parameter`: a name that is not known, the nearest known one is in the message",
   401: "Missing or invalid API key",
   404: "Unknown model or voice",
   409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`",
@@ -38,10 +42,13 @@ export function openApiDocument(): Json {
     openapi: "3.1.0",
     info: {
       title: "Dauys",
-      version: VERSION,
+      version: INTERFACE_VERSION,
+      "x-service-version": SERVICE_VERSION,
       description:
         "Kazakh speech synthesis, Kazakh and Russian transcription of files and of live speech. Every error body is " +
-        "`{detail}`; every answer carries `x-request-id`, every error `X-Svc-Error`.",
+        "`{detail}`; every answer carries `x-request-id`, every error `X-Svc-Error`. Parameters and fields that are not known " +
+        `are refused. This is version ${INTERFACE_VERSION} of the interface, whose paths begin with \`/v1\`; it is served by ` +
+        `version ${SERVICE_VERSION} of the package \`dauys\`, which has its own count (\`x-service-version\`).`,
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],
@@ -135,7 +142,7 @@ function contentSchema(mediaType: string, what: Content[string]): Json {
   if (Array.isArray(what)) return { anyOf: what.map((name) => ({ $ref: `#/components/schemas/${name}` })) };
   if (what !== "bytes") return { $ref: `#/components/schemas/${what}` };
   return mediaType === "multipart/form-data"
-    ? { type: "object", properties: { file: FILE }, required: ["file"] }
+    ? { type: "object", properties: { file: FILE }, required: ["file"], additionalProperties: false }
     : BYTES;
 }
 

@@ -3,13 +3,14 @@ import { SpeechError } from "../domain/errors.js";
 import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
 import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
 import { given, kindOf, shown } from "./fields.js";
+import { unknownNameRule } from "./known-names.js";
 
 const MOST_ENTRIES = 100;
 const LONGEST_ENTRY = 60;
 /** What a dictionary may add to a text of any length: the text is what is billed. */
 const FREE_GROWTH = 200;
 
-const ENTRY = z.object({
+const ENTRY = z.strictObject({
   word: z.string().meta({
     minLength: 1,
     maxLength: LONGEST_ENTRY,
@@ -35,7 +36,8 @@ export const PRONUNCIATIONS = given(
         return readEntries(value);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        context.issues.push({ code: "custom", message, input: value });
+        const code = error instanceof SpeechError ? error.code : "INVALID_REQUEST";
+        context.issues.push({ code: "custom", message, params: { code }, input: value });
         return z.NEVER;
       }
     })
@@ -84,6 +86,11 @@ function readEntries(value: unknown): readonly DictionaryEntry[] {
 function membersOf(entry: unknown, index: number): { readonly word: string; readonly say: string } {
   if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
     throw broken(`[${index}]`, `must be {"word", "say"}, received ${kindOf(entry)}`);
+  }
+  const unknown = Object.keys(entry).find((name) => name !== "word" && name !== "say");
+  if (unknown !== undefined) {
+    const rule = unknownNameRule("field", unknown, ["word", "say"]);
+    throw new SpeechError("UNKNOWN_PARAMETER", `pronunciations[${index}]: ${rule}`);
   }
   const { word, say } = entry as { readonly word?: unknown; readonly say?: unknown };
   return { word: boundedString(`[${index}].word`, word), say: boundedString(`[${index}].say`, say) };

@@ -1,4 +1,5 @@
-import { body, defaultString, oneOf, parseWith } from "./fields.js";
+import { defaultString, looseBody, oneOf, parseWith } from "./fields.js";
+import { refuseNearMisses } from "./known-names.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
   DEFAULT_SYNTHESIS_MODEL,
@@ -15,7 +16,7 @@ import {
 const ALIASES = ["tts-1", "tts-1-hd", "gpt-4o-mini-tts"];
 const FORMATS = ["wav", "pcm"] as const;
 
-export const SPEECH_REQUEST = body({
+export const SPEECH_REQUEST = looseBody({
   input: textField("input"),
   model: defaultString("model", DEFAULT_SYNTHESIS_MODEL).meta({
     description: `Model id; ${ALIASES.join(", ")} mean ${DEFAULT_SYNTHESIS_MODEL}`,
@@ -30,15 +31,24 @@ export const SPEECH_REQUEST = body({
   pronunciations: PRONUNCIATIONS,
 });
 
+/** What clients of the OpenAI shape send beside ours, which is ignored. */
+const IGNORED = ["instructions", "stream_format"];
+
 /** A parsed `/v1/audio/speech` body: what to say and how to deliver it. */
 export interface SpeechRequest {
   readonly synthesis: SynthesisRequest;
   readonly format: (typeof FORMATS)[number];
 }
 
-/** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST` */
+/**
+ * Other members are ignored, but for near misses of ours: those were meant to do something.
+ *
+ * @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ */
 export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));
+  const known = Object.keys(SPEECH_REQUEST.shape);
+  refuseNearMisses("field", Object.keys(value as object), { known, ignored: IGNORED });
   const { input: text, voice, speed, seed, pronunciations, response_format: format } = request;
   requireBoundedGrowth(text, pronunciations);
   const model = ALIASES.includes(request.model) ? DEFAULT_SYNTHESIS_MODEL : request.model;

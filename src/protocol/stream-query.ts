@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { flag, oneOf, parseQuery, queryInteger } from "./fields.js";
+import { flag, oneOf, parseStrictQuery, queryInteger } from "./fields.js";
 import { hotWords, requireAlphabet } from "./hot-words.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
@@ -18,13 +18,13 @@ export const STREAM_QUERY = z.object({
 });
 
 /**
- * Options of `/v1/stream` from its query; names that are not known are ignored.
+ * Options of `/v1/stream` from its query.
  *
  * @param alphabet characters that the model writes
- * @throws {SpeechError} `INVALID_REQUEST`
+ * @throws {SpeechError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
 export function parseStreamQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): StreamOptions {
-  const { eou_ms, partials, words, hotwords } = parseQuery(STREAM_QUERY, query);
+  const { eou_ms, partials, words, hotwords } = parseStrictQuery(STREAM_QUERY, query);
   requireAlphabet("hotwords", hotwords, alphabet);
   return { endOfUtteranceMs: eou_ms, partials, words, hotWords: hotwords };
 }

@@ -48,7 +48,7 @@ export const SYNTHESIS_REQUEST = body({
 /** A validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */
 export type SynthesisRequest = DeepReadonly<z.output<typeof SYNTHESIS_REQUEST>>;
 
-/** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `INVALID_REQUEST` */
+/** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
 export function parseSynthesisRequest(value: unknown): SynthesisRequest {
   const request = parseWith(SYNTHESIS_REQUEST, withText(value, "text"));
   requireBoundedGrowth(request.text, request.pronunciations);

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { SpeechError } from "../domain/errors.js";
 import { oneOf, parseWith, shown } from "./fields.js";
+import { refuseNearMisses } from "./known-names.js";
 
 const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** Model ids of clients that were written for the OpenAI shape; they mean the default model. */
@@ -25,16 +26,34 @@ export const TRANSCRIPTION_FIELDS = z.object({
     .meta({ ...IGNORED, type: "number" }),
 });
 
+/** Fields that have an effect, the file among them. */
+const KNOWN = ["file", "model", "response_format"];
+/** What clients of the OpenAI shape send beside those, which is ignored. */
+const IGNORED_FIELDS = [
+  ...[
+    "language",
+    "prompt",
+    "temperature",
+    "timestamp_granularities",
+    "include",
+    "chunking_strategy",
+    "stream",
+  ],
+  ...["known_speaker_names", "known_speaker_references"],
+];
+
 /**
- * Reads the fields of a form: how to answer. Whatever else clients send is ignored, and so is a field that is empty.
+ * Reads the fields of a form: how to answer. Whatever else clients send is ignored, and so is a field that is empty; a near
+ * miss of a field that has an effect is refused, since it was meant to have it.
  *
  * @param models names of the models that transcribe
- * @throws {SpeechError} `UNSUPPORTED_FORMAT`, or `INVALID_REQUEST` for a model that is none of ours
+ * @throws {SpeechError} `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`, or `INVALID_REQUEST` for a model that is none of ours
  */
 export function parseTranscriptionForm(
   fields: ReadonlyMap<string, string>,
   models: readonly string[],
 ): TranscriptFormat {
+  refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: IGNORED_FIELDS });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
   const { model, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
   if (filled["model"] === undefined || ALIASES.includes(model) || models.includes(model)) return format;

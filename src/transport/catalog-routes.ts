@@ -2,6 +2,7 @@ import type { CatalogModel } from "../../actors/session/conversation.js";
 import { SpeechError } from "../domain/errors.js";
 import { type Model, VOICES_QUERY, type Voices } from "../protocol/catalog-schemas.js";
 import { parseQuery, shown } from "../protocol/fields.js";
+import { refuseNearMisses } from "../protocol/known-names.js";
 import { errorHeaders } from "./error-status.js";
 import type { Exchange } from "./exchange.js";
 import type { Route, RouteDeps } from "./routes.js";
@@ -45,6 +46,8 @@ function toModel(model: CatalogModel): Model {
 }
 
 function voicesOf(models: readonly CatalogModel[], query: URLSearchParams): Voices {
+  // Open paths are fetched through caches and past them, which adds names of all kinds.
+  refuseNearMisses("parameter", query.keys(), { known: Object.keys(VOICES_QUERY.shape), ignored: [] });
   const { model: name } = parseQuery(VOICES_QUERY, query);
   const model = models.find((candidate) => candidate.name === name);
   if (model === undefined) {

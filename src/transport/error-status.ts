@@ -3,6 +3,7 @@ import type { ErrorCode } from "../domain/errors.js";
 /** HTTP status of each expected failure. 499 is never sent: whoever cancelled is gone. */
 export const HTTP_STATUS = {
   INVALID_REQUEST: 400,
+  UNKNOWN_PARAMETER: 400,
   TEXT_REQUIRED: 400,
   TEXT_TOO_LONG: 400,
   NOTHING_TO_SAY: 400,
@@ -35,6 +36,7 @@ export const HTTP_STATUS = {
 /** Close code of the live socket for each expected failure: 4000 + HTTP status where the client can do something. */
 export const CLOSE_CODE = {
   INVALID_REQUEST: 4400,
+  UNKNOWN_PARAMETER: 4400,
   TEXT_REQUIRED: 4400,
   TEXT_TOO_LONG: 4400,
   NOTHING_TO_SAY: 4400,

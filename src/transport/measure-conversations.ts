@@ -48,6 +48,10 @@ function measureSynthesis(
   }
   return {
     billedCharacters,
+    // Known once it is charged.
+    get creditsCharged() {
+      return conversation.creditsCharged;
+    },
     sampleRateHz,
     chunks,
     charge: () => conversation.charge(),

@@ -1,5 +1,6 @@
 import { SpeechError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
+import { requireKnownNames, shownName } from "../protocol/known-names.js";
 import { type MultipartEvent, MultipartReader, multipartBoundary } from "../protocol/multipart.js";
 
 const FILE_PART = "file";
@@ -15,23 +16,35 @@ export class FormUpload {
   /** Complete once `bytes` has been read to its end. A name that ends in `[]` counts without it. */
   readonly fields = new Map<string, string>();
   readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
+  readonly #known: readonly string[] | null;
   #fieldBytes = 0;
+  /** A part that looks like the file and has another name. */
+  #misnamed: string | null = null;
   #fileName: string | undefined;
 
-  private constructor(request: FrontRequest) {
+  private constructor(request: FrontRequest, known: readonly string[] | null) {
     this.#events = eventsOf(request);
+    this.#known = known;
   }
 
   get fileName(): string | undefined {
     return this.#fileName;
   }
 
-  /** Reads up to the beginning of the file. @throws {SpeechError} `NO_AUDIO` when there is none, `INVALID_REQUEST` */
-  static async open(request: FrontRequest): Promise<FormUpload> {
-    const form = new FormUpload(request);
-    if (!(await form.#readFields()))
-      throw new SpeechError("NO_AUDIO", "no audio supplied: the form has no part file");
-    return form;
+  /**
+   * Reads up to the beginning of the file.
+   *
+   * @param options.fields names that the form may hold beside the file; any name when absent
+   * @throws {SpeechError} `NO_AUDIO` when there is none, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `BODY_TOO_LARGE`
+   */
+  static async open(
+    request: FrontRequest,
+    { fields }: { readonly fields?: readonly string[] } = {},
+  ): Promise<FormUpload> {
+    const form = new FormUpload(request, fields === undefined ? null : [...fields, FILE_PART]);
+    if (await form.#readFields()) return form;
+    if (form.#misnamed !== null) throw misnamed(form.#misnamed);
+    throw new SpeechError("NO_AUDIO", "no audio supplied: the form has no part file");
   }
 
   /** The bytes of the file; reads the form to its end. */
@@ -60,29 +73,47 @@ export class FormUpload {
       if (event.type === "part") {
         name = event.name;
         value = [];
-        if (name !== FILE_PART) continue;
-        this.#fileName = event.fileName;
-        return true;
-      }
-      if (event.type === "part-end") this.#keep(name, Buffer.concat(value).toString());
-      else value.push(this.#counted(event.bytes));
+        if (name === FILE_PART) {
+          this.#fileName = event.fileName;
+          return true;
+        }
+        this.#checkName(event);
+      } else if (event.type === "part-end") this.#keep(name, Buffer.concat(value).toString());
+      else value.push(this.#counted(name, event.bytes));
     }
+  }
+
+  /** Refused at once where the names are known: the audio behind a wrong one need not be sent. */
+  #checkName({ name, fileName }: { readonly name: string; readonly fileName: string | undefined }): void {
+    if (fileName !== undefined) this.#misnamed ??= name;
+    if (this.#known === null) return;
+    if (fileName !== undefined) throw misnamed(name);
+    requireKnownNames("field", [name], this.#known);
   }
 
   #keep(name: string, value: string): void {
     this.fields.set(name.replace(/\[\]$/, ""), value);
   }
 
-  #counted(bytes: Uint8Array): Uint8Array {
+  #counted(name: string, bytes: Uint8Array): Uint8Array {
     this.#fieldBytes += bytes.length;
     if (this.#fieldBytes > LONGEST_FIELDS_BYTES) {
+      if (this.#misnamed === name) throw misnamed(name);
       throw new SpeechError(
         "BODY_TOO_LARGE",
-        `the fields of a form must be at most ${LONGEST_FIELDS_BYTES} bytes`,
+        `the fields of a form must be at most ${LONGEST_FIELDS_BYTES} bytes, and the audio in a part named file; ` +
+          `${shownName(name)} went beyond`,
       );
     }
     return bytes;
   }
+}
+
+function misnamed(name: string): SpeechError {
+  return new SpeechError(
+    "UNKNOWN_PARAMETER",
+    `the audio must be in a part named file, received ${shownName(name)}`,
+  );
 }
 
 async function* eventsOf(request: FrontRequest): AsyncGenerator<MultipartEvent, void, undefined> {

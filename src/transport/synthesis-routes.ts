@@ -9,7 +9,7 @@ import { SpeechError } from "../domain/errors.js";
 import type { WordTime } from "../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../domain/synthesis/word-times.js";
 import type { Headers } from "../ports/front.js";
-import { parseQuery } from "../protocol/fields.js";
+import { parseStrictQuery } from "../protocol/fields.js";
 import { countCodePoints, parseSynthesisRequest } from "../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../protocol/wav-frames.js";
@@ -59,7 +59,7 @@ async function speak(
 ): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
-  const { timestamps } = parseQuery(SPEECH_QUERY, exchange.request.query);
+  const { timestamps } = parseStrictQuery(SPEECH_QUERY, exchange.request.query);
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.models);
   // A request without times has the fingerprint it had before there were any.
@@ -105,9 +105,10 @@ function sizedHead(type: string, { bytes }: LongBody, conversation: SynthesisCon
   return { "content-type": type, "content-length": String(bytes), ...charsHeader(conversation) };
 }
 
-/** Billed characters of a synthesis. */
+/** What a synthesis is billed for, and what it cost. */
 export function charsHeader(conversation: SynthesisConversation): Record<string, string> {
-  return { "x-svc-chars": String(conversation.billedCharacters) };
+  const { billedCharacters, creditsCharged } = conversation;
+  return { "x-svc-chars": String(billedCharacters), "x-svc-credits": String(creditsCharged) };
 }
 
 /** The same WAV inside of JSON, with its words. */

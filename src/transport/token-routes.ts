@@ -1,3 +1,4 @@
+import { requireKnownNames } from "../protocol/known-names.js";
 import { admit } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import type { Route, RouteDeps } from "./routes.js";
@@ -10,6 +11,7 @@ export function tokenRoutes(deps: RouteDeps): readonly Route[] {
 
 async function issueToken(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const { identity } = await admit(exchange, deps, null);
+  requireKnownNames("parameter", exchange.request.query.keys(), []);
   const body = { token: deps.tokens.issue(identity), expires_in: TOKEN_LIFETIME_S };
   await exchange.json(200, body, { "cache-control": "no-store" });
 }

@@ -4,8 +4,7 @@ import type { HotWord } from "../domain/decoding/hot-words.js";
 import { SpeechError } from "../domain/errors.js";
 import type { Departure, FrontRequest } from "../ports/front.js";
 import type { UrlSource } from "../ports/url-source.js";
-import { parseFlag } from "../protocol/flags.js";
-import { parseHotWords } from "../protocol/hot-words.js";
+import { parseTranscribeQuery } from "../protocol/transcribe-query.js";
 import { type TimedTranscript, toTranscription, usageHeaders } from "../protocol/transcription-response.js";
 import { admit, converse } from "./converse.js";
 import type { Exchange } from "./exchange.js";
@@ -32,9 +31,9 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const caller = await admit(exchange, deps, "files");
   const key = idempotencyKey(request);
   await requireCreditForFile(deps, caller, key);
-  const wantsTimes = parseFlag("timestamps", request.query.get("timestamps"), false);
-  const hotWords = parseHotWords(request.query, deps.conversations.alphabet);
-  const upload = await uploadOf(request, deps.urls);
+  const asked = parseTranscribeQuery(request.query, deps.conversations.alphabet);
+  const { timestamps: wantsTimes, hotWords } = asked;
+  const upload = await uploadOf(request, asked.urls, deps.urls);
   const wanted = () => [wantsTimes, hotWords];
   await transcribeUpload(
     { exchange, deps, caller, key, upload, wanted, hotWords },
@@ -49,8 +48,11 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
 }
 
 /** The one source of audio that a request names. A body without bytes is none. */
-async function uploadOf(request: FrontRequest, urls: UrlSource): Promise<Upload> {
-  const [url, ...others] = request.query.getAll("url").filter((value) => value !== "");
+async function uploadOf(
+  request: FrontRequest,
+  [url, ...others]: readonly string[],
+  urls: UrlSource,
+): Promise<Upload> {
   if (url !== undefined) {
     if (others.length > 0 || (await hasBytes(request))) {
       throw new SpeechError("INVALID_REQUEST", "supply exactly one of url, a file part and a raw body");
@@ -63,7 +65,7 @@ async function uploadOf(request: FrontRequest, urls: UrlSource): Promise<Upload>
     };
   }
   checkLength(request.contentLength);
-  if (isMultipart(request)) return FormUpload.open(request);
+  if (isMultipart(request)) return FormUpload.open(request, { fields: [] });
   return { bytes: request.body, fileName: request.header("x-filename") };
 }
 

@@ -96,6 +96,16 @@ test("words come with their times, and the sound is the same", async () => {
   }
 });
 
+test("hot words are asked for, of a file and of live speech", async () => {
+  const hotWords = ["конференция", { word: "номер", score: 2 }];
+  const { text } = await client.transcribe({ path: PATH }, { hotWords });
+  assert.ok(text.length > 0);
+  const { finals } = await listen(client, DIALOGUE, { hotWords });
+  assert.ok(finals.length >= 3);
+  const refused = client.transcribe({ path: PATH }, { hotWords: ["☃"] });
+  await assert.rejects(refused, /hotwords must be written in the model's letters/);
+});
+
 test("a seed is another take of the same text, and the same one each time", async () => {
   const speak = async (seed?: number) => (await client.speak({ text: "Сәлем!", nfe: 4, seed })).wav;
   const [own, first, again] = [await speak(), await speak(7), await speak(7)];

@@ -197,7 +197,21 @@ describe("accounts", () => {
   }
 });
 
+/** What a route takes: it refuses what it does not know. */
+function bodyOf(path: string): object {
+  if (path.endsWith("/keys")) return { name: "x" };
+  return path.endsWith("/vouchers") ? { code: "X" } : { role: "member" };
+}
+
 describe("who may ask", () => {
+  test("a name that is not known is refused, and the nearest known one is told", async () => {
+    const refused = await owner.ask("POST", `${at}/keys`, { Name: "x" });
+    assert.deepEqual([refused.status, refused.json.code], [400, "invalid_request"]);
+    assert.match(refused.json.detail, /unknown field "Name": did you mean "name"\?/);
+    const query = await owner.ask("GET", `${at}/usage?day=3`);
+    assert.match(query.json.detail, /"day": did you mean "days"\?/);
+  });
+
   test("every route with a foreign id answers 404, and nothing changes", async () => {
     const stranger = running.visitor();
     const own = await stranger.signUp("stranger@example.org");
@@ -212,7 +226,7 @@ describe("who may ask", () => {
       for (const name of names) assert.ok(ids[name] !== undefined, `an id for :${name} of ${path}`);
       const fill = (values: Readonly<Record<string, string>>) =>
         path.replace("/console/api", "").replace(/:(\w+)/g, (_, name: string) => values[name] ?? "");
-      const body = method === "GET" ? undefined : { name: "x", role: "member", code: "X" };
+      const body = method === "GET" ? undefined : bodyOf(path);
       const tries = [fill(ids), ...(names.length > 1 ? [fill({ ...ids, organization: own })] : [])];
       for (const foreign of tries) {
         const { status, json } = await stranger.ask(method, foreign, body);

@@ -166,3 +166,86 @@ describe("a connection that is lost", () => {
     await page.getByText("The service cannot be reached.").first().waitFor({ state: "hidden" });
   });
 });
+
+describe("the microphone", () => {
+  const errors: string[] = [];
+  let own: Page;
+
+  before(async () => {
+    own = await page.context().newPage();
+    own.on("pageerror", (error) => errors.push(error.message));
+    // What the page asks for is handed out when the test says so, and can be looked at.
+    await own.addInitScript(`
+      const real = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+      globalThis.streams = [];
+      globalThis.gate = Promise.resolve();
+      navigator.mediaDevices.getUserMedia = async (wanted) => {
+        globalThis.isAsked = true;
+        await globalThis.gate;
+        const stream = await real(wanted);
+        globalThis.streams.push(stream);
+        return stream;
+      };
+    `);
+    await own.goto(gate.url + new URL(page.url()).pathname);
+    await own.getByRole("navigation").getByRole("link", { name: "Listen", exact: true }).click();
+  });
+  after(() => own?.close());
+
+  const start = () => own.getByRole("button", { name: "Start listening" });
+  const stop = () => own.getByRole("button", { name: "Stop" });
+  const isOpen = () =>
+    own.evaluate(
+      "streams.some((stream) => stream.getTracks().some(({ readyState }) => readyState === 'live'))",
+    );
+
+  test("is closed once by Stop, which throws nothing", async () => {
+    await start().click();
+    await own.getByText("Listening. Say something").waitFor();
+    await own.locator(".heard .partial").waitFor();
+    await stop().click();
+    await own.getByText(/^Ended: /).waitFor();
+    assert.deepEqual([await isOpen(), errors], [false, []]);
+  });
+
+  test("is not opened by a start that was stopped before it was granted", async () => {
+    await own.evaluate("gate = new Promise((settle) => { globalThis.grant = settle; }), isAsked = false");
+    await start().click();
+    await own.waitForFunction("isAsked");
+    await stop().click();
+    await own.evaluate("grant()");
+    await start().waitFor();
+    await own.waitForFunction("streams.length === 2");
+    await own.waitForFunction("streams[1].getTracks()[0].readyState === 'ended'");
+    assert.deepEqual([await isOpen(), errors], [false, []]);
+    assert.equal(await own.getByText("The microphone is not available").count(), 0);
+  });
+
+  test("that is refused is told, and can be started again", async () => {
+    await own.evaluate(
+      "gate = Promise.reject(new DOMException('no', 'NotAllowedError')), gate.catch(() => {})",
+    );
+    await start().click();
+    await own.getByText("The microphone is not available").waitFor();
+    await start().waitFor();
+    assert.deepEqual(errors, []);
+  });
+
+  test("that is taken away ends the session, and is told", async () => {
+    await own.evaluate("gate = Promise.resolve()");
+    await start().click();
+    await own.locator(".heard .partial").waitFor();
+    await own.evaluate("streams.at(-1).getTracks()[0].dispatchEvent(new Event('ended'))");
+    await own.getByText("The microphone is gone.").waitFor();
+    await own.getByText(/^Ended: /).waitFor();
+    assert.deepEqual([await isOpen(), errors], [false, []]);
+  });
+
+  test("is closed by leaving the page while it listens", async () => {
+    await start().click();
+    await own.getByText("Listening. Say something").waitFor();
+    await own.getByRole("navigation").getByRole("link", { name: "Speak", exact: true }).click();
+    await own.getByRole("heading", { name: "Speak" }).waitFor();
+    assert.deepEqual([await isOpen(), errors], [false, []]);
+  });
+});

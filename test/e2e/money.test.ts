@@ -54,7 +54,8 @@ function post(path: string, key: string, body: string | Uint8Array, type: string
 }
 
 function speak(path: string, key: string, text: string): Promise<Response> {
-  return post(path, key, JSON.stringify({ text, input: text, nfe: 4 }), "application/json");
+  const body = path === "/v1/audio/speech" ? { input: text } : { text, nfe: 4 };
+  return post(path, key, JSON.stringify(body), "application/json");
 }
 
 test("what an answer says it cost is what the ledger says", async () => {

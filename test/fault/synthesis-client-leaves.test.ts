@@ -44,6 +44,7 @@ async function transportOver(front: "node" | "uws") {
     const session = new SynthesisSession(plan, { synthesizer: engine, delivery, clock: systemClock });
     return {
       billedCharacters: session.billedCharacters,
+      creditsCharged: 0,
       sampleRateHz: session.sampleRateHz,
       chunks: () => session.chunks(),
       charge: async () => {},

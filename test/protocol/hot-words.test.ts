@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SpeechError } from "../../src/domain/errors.js";
-import { parseHotWords } from "../../src/protocol/hot-words.js";
+import { parseTranscribeQuery } from "../../src/protocol/transcribe-query.js";
 
 const ALPHABET = new Set("абвгдеёжзийклмнопрстуфхцчшщъыьэюя -");
-const read = (value: string) => parseHotWords(new URLSearchParams({ hotwords: value }), ALPHABET);
+const read = (value: string) =>
+  parseTranscribeQuery(new URLSearchParams({ hotwords: value }), ALPHABET).hotWords;
 
 test("words come in lower case with one space between them, each with a score", () => {
   const expected = [
@@ -14,7 +15,7 @@ test("words come in lower case with one space between them, each with a score", 
   ];
   assert.deepEqual(read(" Нью \t Йорк ,, ЙОД:0,е\u0308ж: 4.25 ,"), expected);
   assert.deepEqual(read(""), []);
-  assert.deepEqual(parseHotWords(new URLSearchParams(), ALPHABET), []);
+  assert.deepEqual(parseTranscribeQuery(new URLSearchParams(), ALPHABET).hotWords, []);
 });
 
 for (const [what, value, pattern] of [

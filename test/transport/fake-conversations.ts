@@ -96,6 +96,7 @@ export class FakeConversations implements Conversations {
     let isStopped = false;
     return {
       billedCharacters: countCodePoints(request.text),
+      creditsCharged: 3,
       sampleRateHz: 24_000,
       async *chunks() {
         for (const [index, sentence] of request.text.split(".").entries()) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { z } from "zod";
@@ -17,6 +18,22 @@ interface Operation {
     { readonly headers?: object; readonly content?: Record<string, unknown> }
   >;
 }
+
+test("the document tells the version of the interface and that of the service apart", () => {
+  const { info } = openApiDocument() as { readonly info: Readonly<Record<string, string>> };
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
+  assert.deepEqual([info["version"], info["x-service-version"]], ["1.0.0", version]);
+  assert.match(info["description"] ?? "", /version 1\.0\.0 of the interface/);
+  assert.ok(info["description"]?.includes(`version ${version} of the package`));
+});
+
+test("our own schemas say that they take no other names, those of other vendors' shapes do not", () => {
+  const { components } = openApiDocument() as {
+    readonly components: { readonly schemas: Record<string, { readonly additionalProperties?: unknown }> };
+  };
+  assert.equal(components.schemas["SynthesisRequest"]?.additionalProperties, false);
+  assert.equal(components.schemas["SpeechRequest"]?.additionalProperties, undefined);
+});
 
 const PATHS = openApiDocument()["paths"] as Record<string, Record<string, Operation>>;
 

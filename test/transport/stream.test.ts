@@ -50,7 +50,7 @@ for (const front of FRONTS) {
         return live(caller, options, sink);
       };
       const hotwords = encodeURIComponent(" Сәлем ,әлем:2.5,");
-      for (const query of ["", `?eou_ms=700&partials=FALSE&words=1&x=y&hotwords=${hotwords}`]) {
+      for (const query of ["", `?eou_ms=700&partials=FALSE&words=1&hotwords=${hotwords}`]) {
         const socket = await opened(new WebSocket(url + query, bearer(GOOD_KEY)));
         socket.terminate();
       }

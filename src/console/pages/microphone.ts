@@ -3,33 +3,67 @@ import workletUrl from "./microphone-worklet.ts?worker&url";
 export const MICROPHONE_RATE_HZ = 16_000;
 
 export interface Microphone {
+  /** May be called at any time, and again. */
   stop(): void;
 }
 
+export interface MicrophoneOptions {
+  /** Gets 16-bit mono PCM at 16 kHz, 40 ms at a time. */
+  readonly onAudio: (pcm: Int16Array) => void;
+  /** The device is gone, or the user has taken it away. */
+  readonly onLost: () => void;
+  /** Closes the microphone, also while it is being opened. */
+  readonly signal: AbortSignal;
+}
+
 /**
- * Opens the microphone; `onAudio` gets 16-bit mono PCM at 16 kHz, 40 ms at a time.
+ * Opens the microphone.
  *
- * @throws {DOMException} when there is none, or the user does not want it
+ * @throws {DOMException} when there is none, the user does not want it, or `signal` aborts
  */
-export async function openMicrophone(onAudio: (pcm: Int16Array) => void): Promise<Microphone> {
+export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOptions): Promise<Microphone> {
+  signal.throwIfAborted();
   // The browser resamples to the context's rate.
   const context = new AudioContext({ sampleRate: MICROPHONE_RATE_HZ });
   let stream: MediaStream | null = null;
+  let isStopped = false;
   const stop = () => {
-    for (const track of stream?.getTracks() ?? []) track.stop();
-    void context.close();
+    // A context that is closed, or is being closed, throws at whoever closes it.
+    if (isStopped) return;
+    isStopped = true;
+    signal.removeEventListener("abort", stop);
+    endTracks(stream);
+    context.close().catch(() => {});
   };
+  signal.addEventListener("abort", stop);
   try {
     // First what has to be fetched: from the moment that the microphone is open, everything is heard.
     await context.audioWorklet.addModule(workletUrl);
+    signal.throwIfAborted();
     const wanted = { channelCount: 1, echoCancellation: true, noiseSuppression: true, autoGainControl: true };
     stream = await navigator.mediaDevices.getUserMedia({ audio: wanted });
+    signal.throwIfAborted();
     const worklet = new AudioWorkletNode(context, "microphone", { numberOfOutputs: 0 });
-    worklet.port.onmessage = ({ data }: MessageEvent<Int16Array>) => onAudio(data);
+    worklet.port.onmessage = ({ data }: MessageEvent<Int16Array>) => {
+      if (!isStopped) onAudio(data);
+    };
+    for (const track of stream.getTracks()) {
+      track.onended = () => {
+        if (isStopped) return;
+        stop();
+        onLost();
+      };
+    }
     context.createMediaStreamSource(stream).connect(worklet);
     return { stop };
   } catch (error) {
     stop();
+    // It was opened after the stop.
+    endTracks(stream);
     throw error;
   }
+}
+
+function endTracks(stream: MediaStream | null): void {
+  for (const track of stream?.getTracks() ?? []) track.stop();
 }

@@ -213,6 +213,8 @@ export const en = {
   e_busy: "Many people are signing in. Try again in a few seconds.",
   e_unavailable: "The service is not available right now. Try again in a moment.",
   e_connection: "The service cannot be reached. Check your connection.",
+  e_microphone_lost: "The microphone is gone. Connect it, or allow it, and start again.",
+  e_unknown_parameter: "The request holds a name that the service does not know.",
   e_text_required: "Enter a text to speak.",
   e_text_too_long: "The text is too long: 5,000 characters at most.",
   e_nothing_to_say: "There is nothing in this text that can be spoken.",

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { LiveDone, LiveTranscription } from "../../../client/browser.js";
 import { asProblem, creditsChanged, Problem } from "../api.js";
 import { useIsSlow } from "../hooks.js";
-import { MICROPHONE_RATE_HZ, type Microphone, openMicrophone } from "../microphone.js";
+import { MICROPHONE_RATE_HZ, openMicrophone } from "../microphone.js";
 import { liveClient } from "../playground-client.js";
 import { useWords } from "../text/language.js";
 import type { ViewProps } from "../ui/frame.js";
@@ -18,7 +18,12 @@ type State = "idle" | "connecting" | "listening" | "reconnecting" | "closing";
 
 interface Running {
   readonly live: LiveTranscription;
-  readonly microphone: Microphone;
+  /** Closes the microphone. */
+  readonly microphone: AbortController;
+  /** Ends the session at once: nothing was said that somebody could wait for. */
+  readonly session: AbortController;
+  /** When the sample was heard that stands at the beginning of the session; null before there is one. */
+  begunAtMs: number | null;
 }
 
 export function Listen({ organization }: ViewProps) {
@@ -41,28 +46,35 @@ export function Listen({ organization }: ViewProps) {
     setPartial("");
     setLatencies([]);
     setState("connecting");
+    const session = new AbortController();
     const live = liveClient(organization.id).live({
+      signal: session.signal,
       onStatus: ({ type }) => {
         if (type === "ready") setState("listening");
         if (type === "reconnecting") setState("reconnecting");
       },
     });
-    /** When the sample was heard that stands at the beginning of the session. */
-    let begunAtMs: number | null = null;
-    let microphone: Microphone;
+    // A session that ends by itself is told where its results are read.
+    live.done.catch(() => {});
+    const current: Running = { live, session, microphone: new AbortController(), begunAtMs: null };
+    running.current = current;
     try {
-      microphone = await openMicrophone((pcm) => {
-        begunAtMs ??= performance.now() - (pcm.length / MICROPHONE_RATE_HZ) * 1_000;
-        void live.send(pcm).catch(() => {});
-        setLevel(levelOf(pcm));
+      await openMicrophone({
+        signal: current.microphone.signal,
+        onAudio: (pcm) => {
+          current.begunAtMs ??= performance.now() - (pcm.length / MICROPHONE_RATE_HZ) * 1_000;
+          void live.send(pcm).catch(() => {});
+          setLevel(levelOf(pcm));
+        },
+        onLost: () => {
+          setProblem(new Problem("microphone_lost", null));
+          stop(current);
+        },
       });
     } catch {
-      void live.close().catch(() => {});
-      setProblem(new Problem("microphone", null));
-      setState("idle");
-      return;
+      if (!current.microphone.signal.aborted) setProblem(new Problem("microphone", null));
+      leave(current);
     }
-    running.current = { live, microphone };
     try {
       for await (const result of live) {
         if (result.type === "partial") {
@@ -71,24 +83,23 @@ export function Listen({ organization }: ViewProps) {
         }
         setPartial("");
         if (result.text !== "") setFinals((before) => [...before, result.text]);
-        const latencyMs = performance.now() - (begunAtMs ?? 0) - result.end * 1_000;
+        const latencyMs = performance.now() - (current.begunAtMs ?? 0) - result.end * 1_000;
         setLatencies((before) => [...before, latencyMs].slice(-LATENCIES));
       }
       setDone(await live.done);
     } catch (thrown) {
-      setProblem(asProblem(thrown));
+      if (!session.signal.aborted) setProblem(asProblem(thrown));
     } finally {
-      microphone.stop();
-      running.current = null;
+      current.microphone.abort();
+      if (running.current === current) running.current = null;
       setState("idle");
       setLevel(0);
       creditsChanged.dispatchEvent(new Event("changed"));
     }
   };
-  const stop = () => {
+  const stop = (current: Running | null) => {
     setState("closing");
-    running.current?.microphone.stop();
-    void running.current?.live.close().catch(() => {});
+    leave(current);
   };
   const last = latencies.at(-1);
   const isEmpty = finals.length === 0 && partial === "";
@@ -112,7 +123,7 @@ export function Listen({ organization }: ViewProps) {
               {t("start")}
             </Button>
           ) : (
-            <Button look="danger" isBusy={state === "closing"} onClick={stop}>
+            <Button look="danger" isBusy={state === "closing"} onClick={() => stop(running.current)}>
               {t("stop")}
             </Button>
           )}
@@ -161,9 +172,12 @@ export function Listen({ organization }: ViewProps) {
   );
 }
 
+/** Ends a session at whatever point it is: what was said is still heard to its end. */
 function leave(running: Running | null): void {
-  running?.microphone.stop();
-  void running?.live.close().catch(() => {});
+  if (running === null) return;
+  running.microphone.abort();
+  if (running.begunAtMs === null) running.session.abort();
+  else void running.live.close().catch(() => {});
 }
 
 /** Loudness between silence at -60 dB and full scale, 0 to 1. */

@@ -58,7 +58,9 @@ export function Speak({ organization }: ViewProps) {
     return () => {
       running.current?.abort();
       player.current?.stop();
-      void context.current?.close();
+      context.current?.close().catch(() => {});
+      // One that is closed makes no sound any more, and cannot be closed again.
+      context.current = null;
     };
   }, [organization.id]);
 
@@ -84,7 +86,7 @@ export function Speak({ organization }: ViewProps) {
     setPosition(0);
     context.current ??= new AudioContext({ sampleRate: RATE_HZ });
     // Within the click that browsers want before a page makes sound.
-    void context.current.resume();
+    context.current.resume().catch(() => {});
     const current = new SentencePlayer({ context: context.current });
     player.current = current;
     current.on("state", (event) => setState(event.state));

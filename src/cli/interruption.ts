@@ -1,0 +1,36 @@
+import { constants } from "node:os";
+import { CommandError } from "./command.js";
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Ctrl-C, or another signal to end: exit code 128 and its number. */
+export class Interrupted extends CommandError {
+  override readonly name = "Interrupted";
+  readonly exitCode: number;
+
+  constructor(signal: (typeof SIGNALS)[number]) {
+    super("interrupted");
+    this.exitCode = 128 + constants.signals[signal];
+  }
+}
+
+/** Turns the first signal to end into an abort, so that what was begun is tidied up; a second one ends all. */
+export class Interruption {
+  readonly #control = new AbortController();
+  readonly #onSignal = (signal: NodeJS.Signals) => {
+    this.over();
+    this.#control.abort(new Interrupted(signal as (typeof SIGNALS)[number]));
+  };
+
+  constructor() {
+    for (const signal of SIGNALS) process.on(signal, this.#onSignal);
+  }
+
+  get signal(): AbortSignal {
+    return this.#control.signal;
+  }
+
+  over(): void {
+    for (const signal of SIGNALS) process.off(signal, this.#onSignal);
+  }
+}

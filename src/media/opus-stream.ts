@@ -1,0 +1,186 @@
+import { OpusDecoder } from "opus-decoder";
+import { type OggPage, OggPages } from "./ogg-pages.js";
+
+const RATE_HZ = 48_000;
+/** Of the gain in a stream's head: 256 steps are a decibel. */
+const STEPS_PER_DECIBEL = 256;
+/** A channel's share of the longest packet that the decoder takes, 120 ms of 256 kbit/s. */
+const PACKET_BYTES_PER_CHANNEL = 3_840;
+
+/** Samples of some packets, a channel each. */
+export interface OpusSamples {
+  readonly channelData: readonly Float32Array[];
+  readonly samplesDecoded: number;
+  readonly sampleRate: number;
+}
+
+/** Decodes Ogg Opus as its bytes come, one stream after another where a file is a chain of them. @see RFC 7845 */
+export class OpusStream {
+  readonly #pages = new OggPages();
+  #link: Link | null = null;
+
+  async push(bytes: Uint8Array): Promise<OpusSamples[]> {
+    const samples: OpusSamples[] = [];
+    for (const page of this.#pages.push(bytes)) samples.push(...(await this.#read(page)));
+    return samples;
+  }
+
+  /** What was kept because the stream could have ended there. */
+  end(): OpusSamples[] {
+    return this.#link?.rest() ?? [];
+  }
+
+  async #read(page: OggPage): Promise<OpusSamples[]> {
+    const head = page.isFirst && (this.#link === null || this.#link.hasAudio) ? opusHead(page) : null;
+    if (head === null) return this.#link?.serial === page.serial ? this.#link.read(page) : [];
+    const rest = this.end();
+    const before = this.#link;
+    this.#link = await Link.open(head, page.serial);
+    before?.free();
+    return rest;
+  }
+}
+
+interface OpusHead {
+  readonly channels: number;
+  readonly preSkip: number;
+  readonly gain: number;
+  readonly layout: { readonly streams: number; readonly coupled: number; readonly mapping: number[] } | null;
+}
+
+function opusHead({ packets: [packet] }: OggPage): OpusHead | null {
+  if (packet === undefined || packet.length < 19 || !beginsWith(packet, "OpusHead")) return null;
+  const view = new DataView(packet.buffer, packet.byteOffset);
+  const channels = packet[9]!;
+  const isPlain = packet[18] === 0;
+  // A head that does not say how its channels are made cannot be decoded.
+  if (channels === 0 || (isPlain ? channels > 2 : packet.length < 21 + channels)) return null;
+  return {
+    channels,
+    preSkip: view.getUint16(10, true),
+    gain: 10 ** (view.getInt16(16, true) / STEPS_PER_DECIBEL / 20),
+    layout: isPlain
+      ? null
+      : { streams: packet[19]!, coupled: packet[20]!, mapping: [...packet.subarray(21, 21 + channels)] },
+  };
+}
+
+/** One stream of a chain. */
+class Link {
+  readonly serial: number;
+  readonly #head: OpusHead;
+  readonly #decoder: OpusDecoder;
+  /** Of the last page: only the next one tells whether all of it belongs to the stream. */
+  #kept: OpusSamples[] = [];
+  #open: Uint8Array = new Uint8Array(0);
+  #toSkip: number;
+  /** Samples out of the decoder, those that are skipped too. */
+  #decoded = 0;
+  /** The granule at which the stream begins: not 0 where somebody joined it late. */
+  #startGranule: number | null = null;
+
+  private constructor(head: OpusHead, serial: number, decoder: OpusDecoder) {
+    this.#head = head;
+    this.serial = serial;
+    this.#decoder = decoder;
+    this.#toSkip = head.preSkip;
+  }
+
+  static async open(head: OpusHead, serial: number): Promise<Link> {
+    const { channels, layout } = head;
+    const decoder = new OpusDecoder({
+      channels,
+      ...(layout !== null && {
+        streamCount: layout.streams,
+        coupledStreamCount: layout.coupled,
+        channelMappingTable: layout.mapping,
+      }),
+    });
+    await decoder.ready;
+    return new Link(head, serial, decoder);
+  }
+
+  get hasAudio(): boolean {
+    return this.#decoded > 0;
+  }
+
+  /** The samples that are certain now. */
+  read(page: OggPage): OpusSamples[] {
+    const before = this.#decoded;
+    const fresh = this.#packetsOf(page).flatMap((packet) => this.#decode(packet));
+    if (page.granule !== null && this.#decoded > before)
+      this.#startGranule ??= page.isLast ? 0 : Math.max(0, page.granule - this.#decoded);
+    if (!page.isLast) {
+      const certain = this.#kept;
+      this.#kept = fresh;
+      return certain;
+    }
+    this.#kept.push(...fresh);
+    if (page.granule !== null) this.#trim(this.#decoded - (page.granule - (this.#startGranule ?? 0)));
+    return this.rest();
+  }
+
+  rest(): OpusSamples[] {
+    return this.#kept.splice(0);
+  }
+
+  free(): void {
+    this.#decoder.free();
+  }
+
+  /** Packets that are whole with this page. */
+  #packetsOf({ packets, isContinued, isOpen }: OggPage): Uint8Array[] {
+    const whole = [...packets];
+    // The rest of a packet whose beginning was lost says nothing.
+    if (isContinued)
+      whole[0] = this.#open.length === 0 ? whole[0]!.subarray(0, 0) : joined(this.#open, whole[0]!);
+    this.#open = isOpen ? whole.pop()! : new Uint8Array(0);
+    return whole.filter((packet) => packet.length > 0 && !isHeader(packet));
+  }
+
+  #decode(packet: Uint8Array): OpusSamples[] {
+    if (packet.length > PACKET_BYTES_PER_CHANNEL * this.#head.channels) return [];
+    const { channelData, samplesDecoded } = this.#decoder.decodeFrame(packet);
+    this.#decoded += samplesDecoded;
+    const skipped = Math.min(this.#toSkip, samplesDecoded);
+    this.#toSkip -= skipped;
+    if (samplesDecoded === skipped) return [];
+    return [cut(amplified(channelData, this.#head.gain), skipped, samplesDecoded)];
+  }
+
+  /** Takes the last `surplus` samples away, which only fill the last packet. */
+  #trim(surplus: number): void {
+    let left = surplus;
+    while (left > 0) {
+      const last = this.#kept.pop();
+      if (last === undefined) return;
+      const kept = last.samplesDecoded - left;
+      if (kept > 0) this.#kept.push(cut(last.channelData, 0, kept));
+      left -= last.samplesDecoded;
+    }
+  }
+}
+
+function isHeader(packet: Uint8Array): boolean {
+  return beginsWith(packet, "OpusTags") || beginsWith(packet, "OpusHead");
+}
+
+function beginsWith(bytes: Uint8Array, text: string): boolean {
+  return String.fromCharCode(...bytes.subarray(0, text.length)) === text;
+}
+
+function amplified(channelData: readonly Float32Array[], gain: number): readonly Float32Array[] {
+  return gain === 1 ? channelData : channelData.map((channel) => channel.map((sample) => sample * gain));
+}
+
+function cut(channelData: readonly Float32Array[], from: number, to: number): OpusSamples {
+  const channels = channelData.map((channel) => channel.subarray(from, to));
+  return { channelData: channels, samplesDecoded: to - from, sampleRate: RATE_HZ };
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
+}

@@ -1,0 +1,259 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, beforeEach, describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { writeWav } from "../../src/domain/audio/wav.js";
+import { temporaryFolder } from "../store/support.js";
+import { type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
+import { dauys } from "./support.js";
+
+interface Held {
+  readonly path: string;
+  readonly answer: () => void;
+}
+
+const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** As a shell reports a program whose reader has left, and one that was interrupted. */
+const READER_LEFT = 141;
+const INTERRUPTED = 130;
+
+let stub: ServiceStub;
+let folder: string;
+let env: Record<string, string>;
+const wav = Buffer.from(writeWav(new Int16Array(24_000), 24_000));
+/** Gets a request, and the way to have it answered; null answers at once. */
+let hold: ((asked: Held) => void) | null = null;
+let sessions = 0;
+
+before(async () => {
+  folder = await temporaryFolder();
+  stub = await startStub(
+    ({ path }, response) => {
+      const answer = () => {
+        response.writeHead(200, { "x-svc-chars": "5", "x-svc-credits": "2" });
+        if (path.startsWith("/v1/transcribe")) response.end(JSON.stringify({ text: "ж".repeat(200_000) }));
+        else if (path.startsWith("/v1/tts/stream")) response.end(Buffer.concat([lengthOf(wav), wav]));
+        else response.end(wav);
+      };
+      if (hold === null) answer();
+      else hold({ path, answer });
+    },
+    (socket) => {
+      sessions++;
+      socket.close(1011);
+    },
+  );
+  env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: join(folder, "tmp") };
+  await mkdir(join(folder, "tmp"));
+  // By another name: a program that removes what it could not write removes this and no device.
+  await symlink("/dev/full", join(folder, "full"));
+  await mkdir(join(folder, "folder"));
+  await writeFile(join(folder, "empty.wav"), "");
+  await writeFile(join(folder, "empty.pcm"), "");
+  await writeFile(join(folder, "text.txt"), "no sound");
+  await writeFile(join(folder, "other.wav"), "an older file");
+});
+after(() => stub.close());
+beforeEach(() => {
+  stub.asked.length = 0;
+  sessions = 0;
+  hold = null;
+});
+
+const at = (name: string) => join(folder, name);
+
+describe("what cannot be done is told before anything is asked for", () => {
+  const say = (output: string) => ["speak", "сәлем", "-o", output];
+  for (const [name, args, code, rule] of [
+    ["a folder that is not there", () => say(at("nowhere/x.wav")), 1, /there is no folder .*nowhere$/],
+    ["a folder in the place of a file", () => say(at("folder")), 1, /folder: it is a folder$/],
+    [
+      "a file in the place of a folder",
+      () => say(at("text.txt/x.wav")),
+      1,
+      /a part of the path is no folder$/,
+    ],
+    ["a name that is too long", () => say(at(`${"n".repeat(300)}.wav`)), 1, /the name is too long$/],
+    ["a file system that takes none", () => say("/proc/x.wav"), 1, /^dauys: Cannot write \/proc\/x\.wav: /],
+    ["sound that is no WAV", () => say(at("e.mp3")), 2, /a WAV, not \.mp3: say -o .*e\.wav, then ffmpeg/],
+    ["the same in capitals", () => say(at("e.OPUS")), 2, /a WAV, not \.OPUS/],
+    ["no output", () => ["speak", "сәлем"], 2, /-o FILE is missing/],
+    ["an output without a name", () => ["speak", "сәлем", "-o"], 2, /argument missing/],
+    ["an option that is none", () => ["speak", "x", "--colour"], 2, /Unknown option '--colour'/],
+    ["a number that is none", () => [...say(at("x.wav")), "--seed", "one"], 2, /--seed must be a number/],
+    ["two texts", () => ["speak", "a", "b", "-o", at("x.wav")], 2, /quote texts with spaces/],
+    ["an address that is none", () => [...say(at("x.wav")), "--url", "ftp://x"], 2, /address of http/],
+    ["a key with a line break", () => [...say(at("x.wav")), "--key", "sk\nsvc"], 2, /printable ASCII/],
+    ["a folder to transcribe", () => ["transcribe", at("folder")], 1, /Cannot read .*: it is a folder$/],
+    ["nothing to transcribe", () => ["transcribe", at("none.wav")], 1, /there is no such file$/],
+    [
+      "nothing to listen to",
+      () => ["listen", at("none.wav")],
+      1,
+      /Cannot read .*none.wav: there is no such file/,
+    ],
+    ["a folder to listen to", () => ["listen", at("folder")], 1, /Cannot read .*: it is a folder$/],
+    ["an empty WAV to listen to", () => ["listen", at("empty.wav")], 1, /: it is empty$/],
+    ["empty samples to listen to", () => ["listen", at("empty.pcm")], 1, /: it is empty$/],
+    ["a text to listen to", () => ["listen", at("text.txt")], 1, /must be a WAV, or raw/],
+    ["no file", () => ["transcribe"], 2, /FILE is missing/],
+    ["a command that is none", () => ["sing"], 2, /unknown command "sing"/],
+  ] as const) {
+    test(name, async () => {
+      const result = await dauys(args(), { env });
+      const [first = ""] = result.stderr.split("\n");
+      assert.equal(result.code, code, result.stderr);
+      assert.match(first, rule);
+      assert.match(first, /^dauys: /);
+      assert.doesNotMatch(result.stderr, /\n\s+at |ENOENT|EISDIR|node:/);
+      assert.deepEqual([result.stdout, stub.asked.length, sessions], ["", 0, 0]);
+    });
+  }
+
+  test("and nothing is left behind", async () => {
+    assert.deepEqual(
+      (await readdir(folder)).filter((name) => name.includes("part") || name === "x.wav"),
+      [],
+    );
+    assert.deepEqual(await readdir(at("folder")), []);
+  });
+});
+
+describe("sound that was paid for is never lost", () => {
+  const kept = async (stderr: string): Promise<Buffer> => {
+    const path = /the sound is kept in (\S+)\n$/.exec(stderr)?.[1];
+    assert.ok(path?.startsWith(env["TMPDIR"]!), stderr);
+    return readFile(path!);
+  };
+
+  test("when its place runs full, it is kept in the temporary folder", async () => {
+    for (const more of [[], ["--stream"]]) {
+      const { code, stderr } = await dauys(["speak", "сәлем", "-o", at("full"), ...more], { env });
+      assert.equal(code, 1);
+      assert.match(stderr, /^dauys: Cannot write .*full: no space left on the device; /);
+      assert.deepEqual(await kept(stderr), wav);
+    }
+  });
+
+  test("when standard output runs full, it is kept as well", async () => {
+    const { code, stderr } = await inShell('"$@" > /dev/full', ["speak", "сәлем", "-o", "-", "--stream"]);
+    assert.equal(code, 1);
+    assert.deepEqual(await kept(stderr), wav);
+  });
+
+  test("when its folder goes away meanwhile, it is kept as well", async () => {
+    await mkdir(at("leaving"));
+    const asked = nextAsked();
+    const child = start(["speak", "сәлем", "-o", at("leaving/x.wav")]);
+    const stderr = textOf(child.stderr!);
+    const { path, answer } = await asked;
+    await rm(at("leaving"), { recursive: true });
+    answer();
+    const [code] = await once(child, "close");
+    assert.deepEqual([code, path], [1, "/v1/tts"]);
+    assert.deepEqual(await kept(stderr()), wav);
+  });
+
+  test("a file that is there stays as it is until all of the sound is there", async () => {
+    const asked = nextAsked();
+    const child = start(["speak", "сәлем", "-o", at("other.wav")]);
+    await asked;
+    child.kill("SIGINT");
+    const [code] = await once(child, "close");
+    assert.equal(code, INTERRUPTED);
+    assert.equal(String(await readFile(at("other.wav"))), "an older file");
+    assert.deepEqual(
+      (await readdir(folder)).filter((name) => name.includes("part")),
+      [],
+    );
+    hold = null;
+    assert.equal((await dauys(["speak", "сәлем", "-o", at("other.wav")], { env })).code, 0);
+    assert.deepEqual(await readFile(at("other.wav")), wav);
+  });
+
+  test("--json says what it cost", async () => {
+    const { stdout } = await dauys(["speak", "сәлем", "-o", at("said.wav"), "--json"], { env });
+    assert.equal(JSON.parse(stdout).credits, 2);
+  });
+});
+
+describe("standard streams that are closed or full", () => {
+  test("a reader that leaves ends the command, without a word", async () => {
+    for (const args of [["transcribe", at("text.txt")], ["speak", "сәлем", "-o", "-"], ["--help"]]) {
+      const { code, stderr } = await inShell('{ "$@"; echo "code $?" >&2; } | true', args);
+      assert.equal(code, 0);
+      // Little may have been written before the reader left.
+      assert.match(stderr, new RegExp(`^code (0|${READER_LEFT})\n$`), args.join(" "));
+    }
+    const { stderr } = await inShell('{ "$@"; echo "code $?" >&2; } | head -c 10 > /dev/null', [
+      "transcribe",
+      at("text.txt"),
+    ]);
+    assert.equal(stderr, `code ${READER_LEFT}\n`);
+  });
+
+  test("an output that is full is one line", async () => {
+    const { code, stderr } = await inShell('"$@" > /dev/full', ["transcribe", at("text.txt")]);
+    assert.equal(code, 1);
+    assert.equal(stderr, "dauys: Cannot write to standard output: no space left on the device\n");
+  });
+
+  test("closed ones change nothing", async () => {
+    for (const script of ['"$@" >&-', '"$@" 2>&-', '"$@" <&-', '"$@" 2>/dev/full']) {
+      const { code, stderr } = await inShell(script, ["transcribe", at("none.wav")]);
+      assert.equal(code, 1, script);
+      assert.doesNotMatch(stderr, /\n\s+at /);
+    }
+  });
+});
+
+test("a pipe is transcribed to its end", async () => {
+  execFileSync("mkfifo", [at("pipe")]);
+  const { code } = await inShell(`timeout 60 cat "${at("text.txt")}" > "${at("pipe")}" & "$@" > /dev/null`, [
+    "transcribe",
+    at("pipe"),
+  ]);
+  assert.equal(code, 0);
+  assert.equal(String(stub.asked[0]?.body), "no sound");
+});
+
+/** Runs `script` in a shell, whose arguments are the command line. */
+async function inShell(script: string, args: readonly string[]) {
+  const command = ["-c", script, "sh", process.execPath, PROGRAM, ...args];
+  const child = spawn("sh", command, { env: { PATH: process.env["PATH"] ?? "", ...env }, cwd: ROOT });
+  const stderr = textOf(child.stderr);
+  child.stdout.resume();
+  child.stdin.on("error", () => {}).end();
+  const [code] = (await once(child, "close")) as [number];
+  return { code, stderr: stderr() };
+}
+
+function start(args: readonly string[]): ChildProcess {
+  const options = { env: { PATH: process.env["PATH"] ?? "", ...env } };
+  return spawn(process.execPath, [PROGRAM, ...args], options);
+}
+
+/** The next request, which waits until it is answered. */
+function nextAsked(): Promise<Held> {
+  return new Promise((resolve) => {
+    hold = resolve;
+  });
+}
+
+function textOf(stream: NodeJS.ReadableStream): () => string {
+  let text = "";
+  stream.setEncoding("utf8").on("data", (part: string) => {
+    text += part;
+  });
+  return () => text;
+}
+
+function lengthOf(bytes: Uint8Array): Buffer {
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(bytes.length);
+  return length;
+}

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { SpeakOptions } from "../../src/client/client.js";
+import { DauysClient } from "../../src/client/node.js";
+import type { SpeechRequest } from "../../src/client/types.js";
+import { writeWav } from "../../src/domain/audio/wav.js";
+import { COMPONENTS, ENDPOINTS } from "../../src/protocol/endpoints.js";
+import { type Asked, type ServiceStub, STUB_KEY, startStub } from "../cli/service-stub.js";
+
+/** Everything that can be wished for: what is missing here does not compile, and what is missing there fails below. */
+const REQUEST: Required<SpeechRequest> = {
+  text: "сәлем",
+  model: "svc-kk-v1",
+  voice: "dauren",
+  speed: 1.5,
+  nfe: 16,
+  normalize: false,
+  seed: 7,
+  pronunciations: [{ word: "a", say: "а" }],
+};
+const TIMED: Pick<Required<SpeakOptions>, "timestamps"> = { timestamps: true };
+const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { word: "ел" }];
+const WRITTEN_HOT_WORDS = "айнұр,маңғыстау:2.5,ел";
+/** What the library decides by itself: it reads JSON, and shows its key or token as a subprotocol. */
+const NOT_WISHES: Readonly<Record<string, readonly string[]>> = { "/v1/stream": ["encoding", "token"] };
+/** Paths of other vendors' shapes, whose clients exist, and documents. */
+const NOT_OURS = [
+  "/v1/audio/speech",
+  "/v1/audio/transcriptions",
+  "/v1/listen",
+  "/v1/audio/models",
+  "/v1/audio/voices",
+];
+
+let stub: ServiceStub;
+let client: DauysClient;
+
+before(async () => {
+  const wav = Buffer.from(writeWav(new Int16Array(240), 24_000));
+  stub = await startStub(
+    ({ path }, response) => {
+      if (path.startsWith("/v1/tts/stream")) response.writeHead(200).end();
+      else if (path.startsWith("/v1/tts"))
+        response.writeHead(200).end(JSON.stringify({ audio: wav.toString("base64"), words: [] }));
+      else response.writeHead(200).end("{}");
+    },
+    (socket) => {
+      socket.send(JSON.stringify({ type: "ready", session_id: "s", request_id: "r", eou_ms: 300 }));
+      socket.send(JSON.stringify({ type: "done", audio_seconds: 0, credits_charged: 0 }));
+      socket.close(1000);
+    },
+  );
+  client = new DauysClient({ baseUrl: stub.url, apiKey: STUB_KEY });
+});
+after(() => stub.close());
+
+test("the library can send every parameter and field of the interface, and sends no other", async () => {
+  const live = { endOfUtteranceMs: 300, partials: false, words: true, hotWords: HOT_WORDS };
+  await client.speak(REQUEST, TIMED);
+  for await (const _frame of client.speakStream(REQUEST, TIMED)) assert.fail("the stub says nothing");
+  const transcript = { timestamps: true, hotWords: HOT_WORDS };
+  await client.transcribe(new Uint8Array(10), transcript);
+  await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
+  await client.live(live).close();
+  await client.voices({ model: "svc-kk-v1" });
+  await client.models();
+  await client.health();
+  await client.streamToken();
+  const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
+  for (const { path, query, request } of ours) {
+    const asked = stub.asked.filter((one) => pathOf(one) === path);
+    assert.ok(asked.length > 0, `${path} was asked`);
+    const known = Object.keys(query?.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));
+    const sent = new Set(asked.flatMap((one) => [...queryOf(one).keys()]));
+    assert.deepEqual([...sent].sort(), known.sort(), `the query of ${path}`);
+    const component = typeof request === "object" ? request["application/json"] : undefined;
+    if (component === undefined) continue;
+    const fields = Object.keys(COMPONENTS[component as "SynthesisRequest"].shape);
+    assert.deepEqual(
+      Object.keys(JSON.parse(String(asked[0]!.body))).sort(),
+      fields.sort(),
+      `the body of ${path}`,
+    );
+  }
+});
+
+test("hot words are written as the service reads them, with their scores", () => {
+  for (const path of ["/v1/transcribe", "/v1/stream"]) {
+    for (const one of stub.asked.filter((candidate) => pathOf(candidate) === path)) {
+      assert.equal(queryOf(one).get("hotwords"), WRITTEN_HOT_WORDS);
+    }
+  }
+});
+
+function pathOf({ path }: Asked): string {
+  return path.split("?")[0]!;
+}
+
+function queryOf({ path }: Asked): URLSearchParams {
+  return new URLSearchParams(path.split("?")[1] ?? "");
+}
