@@ -86,7 +86,10 @@ function parse(command: Command, args: readonly string[], environment: Environme
 
 /** Messages of others may have several. */
 function oneLine(message: string): string {
-  return message.replace(/\s*\n\s*/g, " ");
+  return message
+    .split("\n")
+    .map((line) => line.trim())
+    .join(" ");
 }
 
 function overview(): string {
