@@ -50,6 +50,7 @@ export class ThreadSockets {
     return {
       text: (text) => this.#record(SOCKET_RECORD.text, id, Buffer.from(text)),
       binary: (bytes) => this.#record(SOCKET_RECORD.binary, id, bytes),
+      flooded: (detail) => this.#record(SOCKET_RECORD.flooded, id, Buffer.from(detail)),
       closed: (code, reason) => {
         this.#forget(id);
         this.#record(SOCKET_RECORD.closed, id, Buffer.concat([int32(code), Buffer.from(reason)]));

@@ -1,4 +1,5 @@
 // `npm run attack`: the real service on each front, one attack after another, on 127.0.0.1 only.
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { saveResult } from "../../bench/save-result.js";
 import { CASES } from "./cases/all.js";
@@ -75,7 +76,11 @@ async function attackOnce(service: AttackedService, attack: AttackCase, seconds:
     broken.push(String(thrown));
     return { count: 0, outcome: "failed" };
   };
-  const { count, outcome } = await attack.run({ service, key: attacker.key, seconds }).catch(failed);
+  // An attack that is over at once is watched for as long as the others.
+  const [{ count, outcome }] = await Promise.all([
+    attack.run({ service, key: attacker.key, seconds }).catch(failed),
+    sleep(seconds * 1_000),
+  ]);
   const health = await probe.stop();
   const { finals, closeCode } = await bystander.result.catch((thrown: unknown) => {
     broken.push(`the live client failed: ${thrown}`);

@@ -16,6 +16,7 @@ export const FLOODS: readonly AttackCase[] = [
     chunkBytes: 1,
     connections: 2,
     contentBytes: 35_000_000,
+    comesBack: true,
   }),
   uploadFlood("one-byte chunks, form", {
     path: "/v1/audio/transcriptions",
@@ -24,6 +25,7 @@ export const FLOODS: readonly AttackCase[] = [
     chunkBytes: 1,
     connections: 2,
     contentBytes: 35_000_000,
+    comesBack: true,
   }),
   socketFlood("garbage text", { unit: text("{") }),
   socketFlood("long garbage text", { unit: text(`${"[".repeat(10_000)}`) }),

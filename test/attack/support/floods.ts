@@ -69,7 +69,7 @@ async function floodOne(
   let left = args.unitsPerSocket ?? Infinity;
   while (left > 0 && !isOver() && !client.connection.isClosed && client.farewell === null) {
     const part = left * unitBytes < block.length ? block.subarray(0, left * unitBytes) : block;
-    await Promise.race([client.write(part), sleep(1_000)]);
+    await Promise.race([client.write(part), client.connection.until(() => client.farewell !== null)]);
     left -= part.length / unitBytes;
     tally.sent += part.length / unitBytes;
   }
@@ -94,6 +94,8 @@ export interface UploadFloodArgs {
   readonly connections: number;
   /** Bytes of content of each connection; then it leaves in the middle of its body. */
   readonly contentBytes: number;
+  /** Whether a connection that the service has ended is followed by another. */
+  readonly comesBack?: boolean;
   readonly seconds: number;
 }
 
@@ -103,28 +105,40 @@ export async function floodUploads(args: UploadFloodArgs, control: ThreadControl
   const isOver = () => control.isStopped || performance.now() > untilMs;
   const unit = chunk("x".repeat(args.chunkBytes));
   const block = repeated(unit, Math.max(1, Math.floor(BLOCK_BYTES / unit.length)));
-  const perBlock = block.length / unit.length;
   const tally = new Tally();
   await Promise.all(
     Array.from({ length: args.connections }, async () => {
-      const connection = await RawConnection.open(args.port).catch(() => null);
-      if (connection === null) return tally.ended("refused");
-      tally.opened++;
-      await connection.write(
-        `POST ${args.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${args.key}\r\n` +
-          `Content-Type: ${args.contentType}\r\nTransfer-Encoding: chunked\r\n\r\n`,
-      );
-      if (args.first !== undefined) await connection.write(chunk(args.first));
-      for (let left = args.contentBytes; left > 0 && !isOver() && !connection.isClosed; ) {
-        await Promise.race([connection.write(block), sleep(1_000)]);
-        left -= perBlock * args.chunkBytes;
-        tally.sent += perBlock;
-      }
-      tally.ended(connection.received.length > 0 ? connection.text.slice(9, 12) : "open");
-      connection.destroy();
+      do tally.ended(await uploadOne(args, block, tally, isOver));
+      while (args.comesBack === true && !isOver() && (await sleep(REST_MS, true)));
     }),
   );
   return tally.report;
+}
+
+async function uploadOne(
+  args: UploadFloodArgs,
+  block: Buffer,
+  tally: Tally,
+  isOver: () => boolean,
+): Promise<string> {
+  const connection = await RawConnection.open(args.port).catch(() => null);
+  if (connection === null) return "refused";
+  tally.opened++;
+  await connection.write(
+    `POST ${args.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${args.key}\r\n` +
+      `Content-Type: ${args.contentType}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  if (args.first !== undefined) await connection.write(chunk(args.first));
+  const perBlock = block.length / chunk("x".repeat(args.chunkBytes)).length;
+  const isAnswered = () => connection.isClosed || connection.received.length > 0;
+  for (let left = args.contentBytes; left > 0 && !isOver() && !isAnswered(); ) {
+    await Promise.race([connection.write(block), connection.until(isAnswered)]);
+    left -= perBlock * args.chunkBytes;
+    tally.sent += perBlock;
+  }
+  const ending = connection.received.length > 0 ? connection.text.slice(9, 12) : "open";
+  connection.destroy();
+  return ending;
 }
 
 /** One chunk of a chunked body. */

@@ -54,7 +54,7 @@ export class RawConnection {
 
   /** Settles when the bytes have left this process, or the connection is over. */
   write(bytes: string | Uint8Array): Promise<void> {
-    if (this.socket.destroyed) return Promise.resolve();
+    if (this.socket.destroyed) return this.closed;
     const written = new Promise<void>((resolve) => {
       this.socket.write(bytes, () => resolve());
     });
