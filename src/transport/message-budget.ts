@@ -14,7 +14,7 @@ const TEXT_BYTES_PER_TOKEN = 64;
 /** Pings are answered with a write each: 500 at once, 50 a second. */
 const CONTROL_TOKENS = 40;
 /** What is dropped after a flood was told, before the connection is cut: goodbyes have their time. */
-const MOST_DROPPED = 200_000;
+const MOST_DROPPED = 120_000;
 
 /** What a client is told whose messages cost too much. */
 export const FLOOD_DETAIL =

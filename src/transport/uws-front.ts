@@ -73,7 +73,8 @@ export class UwsFront implements Front {
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => socketOf(ws).opened(ws),
       message: (ws, message, isBinary) => this.#message(ws, message, isBinary),
-      ping: (ws) => void this.#takes(socketOf(ws), socketOf(ws).budget.control()),
+      // Each leaves a pong in a buffer that its client need not empty. Pongs leave nothing: the library is done with them soonest.
+      ping: (ws) => this.#control(socketOf(ws)),
       drain: (ws) => socketOf(ws).flush(),
       close: (ws, code, reason) => this.#socketClosed(ws, code, reason),
     });
@@ -203,6 +204,11 @@ export class UwsFront implements Front {
         isBinary ? events.binary(new Uint8Array(message)) : events.text(Buffer.from(message).toString()),
       () => socket.close(1011, "internal error"),
     );
+  }
+
+  /** The library has answered it by itself. */
+  #control(socket: UwsFrontSocket): void {
+    this.#takes(socket, socket.budget.control());
   }
 
   /**

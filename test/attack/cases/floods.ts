@@ -10,6 +10,8 @@ const FORM_HEAD =
 
 /** Uploads in one-byte chunks, and live sockets that send as much as they can of what costs most. */
 export const FLOODS: readonly AttackCase[] = [
+  // What the machine itself does to the figures.
+  { name: "nobody", run: async () => ({ count: 0, outcome: "nothing happens" }) },
   uploadFlood("one-byte chunks, raw", {
     path: "/v1/transcribe",
     contentType: "application/octet-stream",
@@ -35,6 +37,7 @@ export const FLOODS: readonly AttackCase[] = [
     path: "/v1/stream?encoding=msgpack",
     unit: frame(new Uint8Array(2), { opcode: OPCODE.binary }),
   }),
+  socketFlood("audio of 5 ms", { unit: frame(new Uint8Array(160), { opcode: OPCODE.binary }) }),
   socketFlood("finalize", { unit: text('{"type":"finalize"}') }),
   socketFlood("audio and finalize", {
     unit: Buffer.concat([frame(new Uint8Array(640), { opcode: OPCODE.binary }), text('{"type":"finalize"}')]),
