@@ -28,10 +28,19 @@ export function startBystander(args: BystanderArgs): ThreadRun<BystanderReport> 
   return runInThread<BystanderArgs, BystanderReport>(import.meta.url, "speak", args);
 }
 
+/** How many samples it speaks. */
+export function samplesSpoken(utterances: number): number {
+  return pcmOf(utterances).length;
+}
+
+function pcmOf(utterances: number): Int16Array {
+  const one = joined(speech(SENTENCE), silence(GAP_SECONDS));
+  return joined(...Array.from({ length: utterances }, () => one));
+}
+
 /** On its thread. */
 export async function speak({ url, key, utterances }: BystanderArgs): Promise<BystanderReport> {
-  const one = joined(speech(SENTENCE), silence(GAP_SECONDS));
-  const pcm = joined(...Array.from({ length: utterances }, () => one));
+  const pcm = pcmOf(utterances);
   const run = await runLive({ url, key, pcm, isPaced: true, messageSamples: MESSAGE_SAMPLES });
   const finals = run.received.flatMap(({ message, atMs }) =>
     message.type === "final"
