@@ -42,6 +42,20 @@ const UPLOADS = [
   ["a form", "/v1/audio/transcriptions", "multipart/form-data; boundary=b", FORM_HEAD],
 ] as const;
 const UNITS = 60_000;
+/** What no client may send, and the code of RFC 6455 for it. */
+const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: number])[] = [
+  [
+    "no mask",
+    repeated(frame(new Uint8Array(64).fill(255), { opcode: OPCODE.binary, isMasked: false }), 64),
+    1002,
+  ],
+  ["a reserved bit", frame(ONE, { opcode: OPCODE.binary, reserved: 4 }), 1002],
+  ["a reserved opcode", frame(ONE, { opcode: 3 }), 1002],
+  ["a ping in fragments", frame(ONE, { opcode: OPCODE.ping, isFinal: false }), 1002],
+  ["a long ping", frame(new Uint8Array(126), { opcode: OPCODE.ping }), 1002],
+  ["a fragment of nothing", frame(ONE, { opcode: OPCODE.continuation }), 1002],
+  ["text that is not UTF-8", frame(Uint8Array.of(0xff), { opcode: OPCODE.text }), 1007],
+];
 /** Half of them are one too many at least. */
 const GARBAGE_UNITS = 20;
 const BYSTANDER_UTTERANCES = 4;
@@ -131,6 +145,50 @@ for (const front of ATTACKED_FRONTS) {
       await client.connection.until(() => client.farewell !== null || client.connection.isClosed);
       client.connection.destroy();
       assert.equal(await service.healthStatus(), 200);
+    });
+
+    test("frames that break the protocol end the connection, and nothing of them is heard", async () => {
+      const charged = await service.chargedTo(attacker.id);
+      for (const [name, bytes, code] of BROKEN_FRAMES) {
+        const client = await open();
+        await client.untilMessage("ready");
+        await client.write(bytes);
+        await client.connection.until(() => client.farewell !== null || client.connection.isClosed);
+        // The native library neither looks at the mask nor says goodbye: it just ends the connection.
+        if (front.name === "node") assert.equal(client.farewell?.code, code, name);
+        client.connection.destroy();
+      }
+      await service.untilIdle();
+      if (front.name === "node") assert.equal(await service.chargedTo(attacker.id), charged);
+      assert.equal(await service.healthStatus(), 200);
+    });
+
+    test("a sample rate whose filter is costly is refused for want of a place before it is made", async () => {
+      const { port } = service;
+      const customer = await service.newCustomer();
+      const ask = (rate: number) =>
+        WebSocketClient.open({ port, path: `/v1/listen?sample_rate=${rate}`, key: customer.key });
+      const { key } = customer;
+      const held = await Promise.all(
+        Array.from({ length: 20 }, () => WebSocketClient.open({ port, path: "/v1/stream", key })),
+      );
+      // A place is taken by then, on every front.
+      for (const client of held) assert.ok(await client.untilMessage("ready"));
+      // Whoever has no place is told so even where what he asks for is wrong: nothing of it was looked at.
+      for (const rate of [47_999, 1]) assert.equal((await ask(rate)).status, 429);
+      for (const { connection } of held) connection.destroy();
+    });
+
+    test("handshakes that are never finished keep nobody out", async () => {
+      const halves = await Promise.all(Array.from({ length: 200 }, () => RawConnection.open(service.port)));
+      for (const half of halves)
+        await half.write("GET /v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: web");
+      assert.equal(await service.healthStatus(), 200);
+      const client = await open();
+      assert.ok(await client.untilMessage("ready"));
+      await client.sendText('{"type":"close"}');
+      assert.equal((await client.ended())?.code, 1000);
+      for (const half of halves) half.destroy();
     });
 
     test("another version of WebSocket than 13 is refused with the one that is spoken", async () => {
