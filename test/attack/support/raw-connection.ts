@@ -1,5 +1,7 @@
 import { connect, type Socket } from "node:net";
 
+const LIMIT_MS = 30_000;
+
 /** A TCP connection whose bytes are the attacker's own. */
 export class RawConnection {
   readonly socket: Socket;
@@ -61,12 +63,18 @@ export class RawConnection {
     return Promise.race([written, this.closed]);
   }
 
-  /** Waits until `isSo` of what was received; false when the connection ended before. */
-  async until(isSo: (connection: this) => boolean): Promise<boolean> {
-    for (;;) {
-      if (isSo(this)) return true;
-      if (this.#isClosed) return false;
-      await new Promise<void>((resolve) => this.#waiters.add(resolve));
+  /** Waits until `isSo` of what was received; false when the connection ended before, or `limitMs` are over. */
+  async until(isSo: (connection: this) => boolean, limitMs = LIMIT_MS): Promise<boolean> {
+    const timer = setTimeout(() => this.#wake(), limitMs);
+    const untilMs = performance.now() + limitMs;
+    try {
+      for (;;) {
+        if (isSo(this)) return true;
+        if (this.#isClosed || performance.now() >= untilMs) return false;
+        await new Promise<void>((resolve) => this.#waiters.add(resolve));
+      }
+    } finally {
+      clearTimeout(timer);
     }
   }
 

@@ -108,12 +108,15 @@ export class WebSocketClient {
     return this.connection.until(() => this.messages(type).length > 0);
   }
 
-  /** Settles when the service has ended the connection. */
+  /** Waits for the service's goodbye, answers it and leaves; null when the connection ends without one, or none comes. */
   async ended(): Promise<Farewell | null> {
     await this.connection.until(() => this.farewell !== null);
     const { farewell } = this;
-    if (farewell !== null) await this.write(frame(new Uint8Array(0), { opcode: OPCODE.close }));
-    await this.connection.closed;
+    if (farewell !== null) {
+      void this.write(frame(new Uint8Array(0), { opcode: OPCODE.close }));
+      await this.connection.until(({ isClosed }) => isClosed);
+    }
+    this.connection.destroy();
     return farewell;
   }
 
