@@ -131,7 +131,7 @@ export class UwsFront implements Front {
       abort.abort();
     });
     res.onData((chunk, isLast) => {
-      if (answer.isOver) return;
+      if (answer.isOver || body.isRefused) return;
       body.push(new Uint8Array(chunk), true);
       if (!isLast) return rewind.start();
       rewind.stop();
