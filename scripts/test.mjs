@@ -55,7 +55,15 @@ const FILE_TIMEOUT_MS = 900_000;
  * pack` the manifest, `npm start` the build). Of all others, which mostly wait, two files run at a time.
  */
 const ALONE = [
-  ...["client/packed", "console/browser", "e2e/start", "e2e/store-away", "fault/", "front-threads/"],
+  ...[
+    "attack/",
+    "client/packed",
+    "console/browser",
+    "e2e/start",
+    "e2e/store-away",
+    "fault/",
+    "front-threads/",
+  ],
   ...["media/uploads-damaged", "transport/front."],
 ];
 

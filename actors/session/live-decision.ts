@@ -11,6 +11,9 @@ import type { Decision } from "../kernel/actor.js";
 /** The longest session: 4 hours of audio. */
 const MAX_SESSION_SECONDS = 4 * 3_600;
 
+/** So many messages that cannot be understood, within a minute, end a session. */
+export const MOST_BAD_MESSAGES = 10;
+
 /** Close codes of the public protocol. */
 export const CLOSE = {
   done: 1000,
@@ -63,7 +66,7 @@ export type LiveMessage =
   | { readonly type: "finalize" }
   | { readonly type: "close" }
   | { readonly type: "going-away"; readonly deadlineSeconds: number }
-  | { readonly type: "bad-message"; readonly detail: string }
+  | { readonly type: "bad-message"; readonly detail: string; readonly isOneTooMany: boolean }
   | { readonly type: "unauthorized"; readonly detail: string }
   | { readonly type: "idle" }
   | { readonly type: "disconnected" };
@@ -104,7 +107,7 @@ export function decideLive(
       return drain(state, CLOSE.goingAway, [{ type: "send", message: notice }]);
     }
     case "bad-message":
-      return { state, effects: [errorMessage("bad_message", message.detail, false)] };
+      return onBadMessage(state, message);
     case "unauthorized":
       // A session that only waits for its charge has nothing left to give away.
       if (state.phase === "settling") return { state, effects: NO_EFFECTS };
@@ -136,6 +139,18 @@ function onAudio(
     return stopWith(next, CLOSE.tooLong, "session_too_long", "a session holds at most 4 hours of audio");
   }
   return { state: next, effects: NO_EFFECTS };
+}
+
+/** Nobody's program sends so many by mistake and goes on. */
+function onBadMessage(
+  state: OpenState,
+  { detail, isOneTooMany }: Extract<LiveMessage, { type: "bad-message" }>,
+): Decision<LiveState, LiveEffect> {
+  const answer = errorMessage("bad_message", detail, false);
+  if (!isOneTooMany) return { state, effects: [answer] };
+  const rule = `${MOST_BAD_MESSAGES} messages within a minute could not be understood`;
+  const stopped = stopWith(state, CLOSE.badRequest, "too_many_messages", rule);
+  return { state: stopped.state, effects: [answer, ...stopped.effects] };
 }
 
 function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEffect> {

@@ -5,12 +5,21 @@ import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../src/po
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { Actor } from "../kernel/actor.js";
 import type { LiveConversation, LiveSink } from "./conversation.js";
-import { CLOSE, decideLive, type LiveEffect, type LiveMessage, type LiveState } from "./live-decision.js";
+import {
+  CLOSE,
+  decideLive,
+  type LiveEffect,
+  type LiveMessage,
+  type LiveState,
+  MOST_BAD_MESSAGES,
+} from "./live-decision.js";
 
 /** A client that sends neither audio nor keepalive for this long is taken to be gone. */
 const IDLE_MS = 60_000;
 /** Audio that waits for the first word about money, which takes milliseconds. */
 const MAX_EARLY_SECONDS = 60;
+const BAD_MESSAGES_WITHIN_MS = 60_000;
+
 export interface LiveSessionParts {
   readonly sessionId: string;
   readonly requestId: string;
@@ -42,6 +51,11 @@ export class LiveSession implements LiveConversation {
   /** What the client did before that, in order. */
   readonly #early: (() => void)[] = [];
   #earlyBytes = 0;
+  /** Audio came after the last wish to end an utterance. */
+  #hasUnfinalized = false;
+  /** Within the minute that began with the first of them. */
+  #badMessages = 0;
+  #badSinceMs = 0;
   /** The decoder has begun: from here on accepted audio is charged. */
   #isReady = false;
 
@@ -79,6 +93,7 @@ export class LiveSession implements LiveConversation {
   audio(bytes: Uint8Array): void {
     if (this.#actor.state.phase !== "listening") return;
     this.#idleTimer.refresh();
+    this.#hasUnfinalized = true;
     if (this.#funds !== null) {
       this.#accept(bytes, this.#funds);
       return;
@@ -103,6 +118,9 @@ export class LiveSession implements LiveConversation {
 
   finalize(): void {
     this.keepalive();
+    // Without more audio there is nothing more to end, and each would be a message to the worker.
+    if (!this.#hasUnfinalized) return;
+    this.#hasUnfinalized = false;
     this.#inTurn(() => this.#actor.tell({ type: "finalize" }));
   }
 
@@ -115,7 +133,13 @@ export class LiveSession implements LiveConversation {
   }
 
   badMessage(detail: string): void {
-    this.#actor.tell({ type: "bad-message", detail });
+    const nowMs = performance.now();
+    if (nowMs - this.#badSinceMs > BAD_MESSAGES_WITHIN_MS) {
+      this.#badSinceMs = nowMs;
+      this.#badMessages = 0;
+    }
+    const isOneTooMany = ++this.#badMessages >= MOST_BAD_MESSAGES;
+    this.#actor.tell({ type: "bad-message", detail, isOneTooMany });
   }
 
   disconnected(): void {

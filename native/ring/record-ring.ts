@@ -83,18 +83,24 @@ export class RecordRing {
     Atomics.wait(this.#header, RELEASED, released, timeoutMs);
   }
 
-  /** Hands what is there to `visit`, in order; whatever it throws leaves the rest for the next time. */
-  drain(visit: RecordVisitor): void {
+  /**
+   * Hands what is there to `visit`, in order, but no more than about `mostRecords`; whatever it throws leaves the rest for
+   * the next time.
+   * @returns whether something was left, for which no bell rings
+   */
+  drain(visit: RecordVisitor, mostRecords = Number.POSITIVE_INFINITY): boolean {
     // Cleared first: what is written from here on rings anew.
     Atomics.store(this.#header, RUNG, 0);
     const written = Atomics.load(this.#header, WRITTEN);
     let position = Atomics.load(this.#header, RELEASED);
-    if (position === written) return;
+    if (position === written) return false;
     try {
-      while (position !== written) position = this.#visitAt(position, visit);
+      for (let count = 0; position !== written && count < mostRecords; count++)
+        position = this.#visitAt(position, visit);
     } finally {
       Atomics.notify(this.#header, RELEASED);
     }
+    return position !== written;
   }
 
   /** Returns the position after the record, which is released although the visitor throws. */

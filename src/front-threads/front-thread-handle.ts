@@ -21,6 +21,8 @@ import { RemoteSocket } from "./remote-socket.js";
 const ENTRY = new URL("./front-thread.js", import.meta.url);
 /** About a tenth of a second of the audio of 2,000 sockets; a thread that finds it full waits. */
 const LEAST_INBOX_BYTES = 2 ** 23;
+/** What is looked at before others have their turn: a few milliseconds. */
+const RECORDS_PER_TURN = 2_000;
 const READY_WITHIN_MS = 20_000;
 /** How long a thread may take to end beyond what its clients are given. */
 const END_WITHIN_MS = 10_000;
@@ -48,6 +50,8 @@ export class FrontThreadHandle implements Child {
   /** Sockets that were accepted and not opened yet. */
   readonly #accepted = new Map<number, (socket: FrontSocket) => SocketEvents>();
   readonly #sockets = new Map<number, RemoteSocket>();
+  readonly #visit = (kind: number, id: number, bytes: Uint8Array) => this.#onRecord(kind, id, bytes);
+  #drainsSoon = false;
   #orders: SocketOrder[] = [];
   #failure: Error | null = null;
   #isStopping = false;
@@ -177,8 +181,15 @@ export class FrontThreadHandle implements Child {
     this.#post({ type: "decided", id, decision });
   }
 
+  /** A part at a time: what thousands of messages cost, others need not wait for. */
   #drain(): void {
-    this.#inbox.drain((kind, id, bytes) => this.#onRecord(kind, id, bytes));
+    if (this.#drainsSoon) return;
+    if (!this.#inbox.drain(this.#visit, RECORDS_PER_TURN)) return;
+    this.#drainsSoon = true;
+    setImmediate(() => {
+      this.#drainsSoon = false;
+      this.#drain();
+    });
   }
 
   #onRecord(kind: number, id: number, bytes: Uint8Array): void {
@@ -186,6 +197,7 @@ export class FrontThreadHandle implements Child {
     const socket = this.#sockets.get(id);
     if (kind === SOCKET_RECORD.binary) socket?.binary(bytes);
     else if (kind === SOCKET_RECORD.text) socket?.text(bytes);
+    else if (kind === SOCKET_RECORD.flooded) socket?.flooded(bytes);
     else if (kind === SOCKET_RECORD.closed) {
       this.#sockets.delete(id);
       socket?.closed(readInt32(bytes), Buffer.from(bytes.subarray(4)).toString());
@@ -220,7 +232,7 @@ export class FrontThreadHandle implements Child {
 
   /** The thread has ended: what it still had to say is heard, then all its clients are gone. */
   #lost(): void {
-    this.#drain();
+    this.#inbox.drain(this.#visit);
     for (const socket of this.#sockets.values()) socket.closed(1006, "");
     for (const upgrade of this.#upgrades.values()) upgrade.abort(connectionLost());
     for (const exchange of this.#exchanges.values()) exchange.lost();

@@ -22,6 +22,8 @@ export const SOCKET_RECORD = {
   binary: 3,
   /** Holds the close code, 32 bits, little-endian, and then the reason. */
   closed: 4,
+  /** Holds what the client is to be told. */
+  flooded: 5,
 } as const;
 
 /** Sockets of one thread at once: what has no cell is refused. */

@@ -72,6 +72,13 @@ export class RemoteSocket implements FrontSocket {
     this.#message((events) => events.binary(bytes));
   }
 
+  flooded(bytes: Uint8Array): void {
+    this.#message((events) => {
+      if (events.flooded === undefined) this.close(1008, "too many messages");
+      else events.flooded(Buffer.from(bytes).toString());
+    });
+  }
+
   /** Told once. */
   closed(code: number, reason: string): void {
     this.#isClosing = true;

@@ -1,7 +1,10 @@
 import type { RecordRing } from "../../native/ring/record-ring.js";
 import type { FrontSocket, SocketEvents } from "../ports/front.js";
+import { GatheredAudio } from "../transport/gathered-audio.js";
 import { SOCKET_RECORD, type SocketOrder } from "./protocol.js";
 
+/** Messages of so many bytes are never joined with others. */
+const LEAST_ALONE_BYTES = 1_024;
 /** How often it is looked whether a client that reads late has read. */
 const LOOK_AGAIN_MS = 20;
 /** How long a thread that found no room waits until it rings again. */
@@ -47,10 +50,24 @@ export class ThreadSockets {
     else socket.terminate();
     this.#open.set(id, { socket, cell, handedBytes: 0 });
     this.#record(SOCKET_RECORD.opened, id, int32(cell));
+    // A record costs both threads the same, whether it holds one byte or a thousand.
+    const small = new GatheredAudio((bytes) => this.#record(SOCKET_RECORD.binary, id, bytes));
     return {
-      text: (text) => this.#record(SOCKET_RECORD.text, id, Buffer.from(text)),
-      binary: (bytes) => this.#record(SOCKET_RECORD.binary, id, bytes),
+      text: (text) => {
+        small.flush();
+        this.#record(SOCKET_RECORD.text, id, Buffer.from(text));
+      },
+      binary: (bytes) => {
+        if (bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
+        small.flush();
+        this.#record(SOCKET_RECORD.binary, id, bytes);
+      },
+      flooded: (detail) => {
+        small.flush();
+        this.#record(SOCKET_RECORD.flooded, id, Buffer.from(detail));
+      },
       closed: (code, reason) => {
+        small.flush();
         this.#forget(id);
         this.#record(SOCKET_RECORD.closed, id, Buffer.concat([int32(code), Buffer.from(reason)]));
       },

@@ -78,8 +78,16 @@ export interface FrontSocket {
 /** What a socket's owner is told. `closed` comes exactly once and last. */
 export interface SocketEvents {
   text(text: string): void;
-  /** The bytes are lent for the length of the call. */
+  /**
+   * The bytes are lent for the length of the call. Short messages of a client that sends faster than real time may come
+   * joined; an empty one never does.
+   */
   binary(bytes: Uint8Array): void;
+  /**
+   * The client sends more messages than a front takes: it hands on none any more. Comes at most once. The owner says so
+   * with `detail` and closes; without one the front closes (1008).
+   */
+  flooded?(detail: string): void;
   /** 1006 when the client vanished without a closing message. */
   closed(code: number, reason: string): void;
 }

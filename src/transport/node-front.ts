@@ -15,10 +15,13 @@ import { NodeFrontSocket } from "./node-socket.js";
 import { newRequestId } from "./request-id.js";
 import { parseContentLength, parseTarget } from "./request-target.js";
 import { decideSafely, serveSafely } from "./serve-safely.js";
+import { refusedVersion } from "./upgrade-version.js";
 
 const HEADER_BYTES = 16 * 1024;
 /** A client that still uploads when its answer is complete may go on this long to read that answer. */
 const LINGER_MS = 5_000;
+/** A client whose body is refused for the way it comes may read its answer for so long. */
+const REFUSED_LINGER_MS = 500;
 
 /** The front on Node's own HTTP server, with `ws` for WebSocket. */
 export class NodeFront implements Front {
@@ -42,6 +45,8 @@ export class NodeFront implements Front {
       noServer: true,
       maxPayload: limits.messageBytes,
       perMessageDeflate: false,
+      // Pongs are counted before they are sent.
+      autoPong: false,
       clientTracking: false,
     });
     this.#server.on("upgrade", (req, socket, head) => void this.#upgrade(req, socket, head));
@@ -107,7 +112,10 @@ export class NodeFront implements Front {
     socket.on("error", onGone).on("close", onGone);
     const body = new BodyQueue(req, this.#limits.stallMs);
     body.complete();
-    const decision = await decideSafely(this.#handlers, readRequest(req, body, abort.signal));
+    const request = readRequest(req, body, abort.signal);
+    const decision =
+      refusedVersion(request.header("sec-websocket-version")) ??
+      (await decideSafely(this.#handlers, request));
     if (abort.signal.aborted) return;
     socket.off("error", onGone).off("close", onGone);
     if (decision.type === "refuse") {
@@ -169,6 +177,11 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
 /** The answer is out: the rest of an unread body is dropped for a while, then the connection is cut. */
 function letGo(req: IncomingMessage, body: BodyQueue): void {
   if (req.complete) return;
+  if (body.isRefused) {
+    // Read on, what it sends would cost more than all others.
+    setTimeout(() => req.destroy(), REFUSED_LINGER_MS).unref();
+    return;
+  }
   body.discard();
   req.resume();
   const cut = setTimeout(() => req.destroy(), LINGER_MS).unref();

@@ -1,9 +1,12 @@
 import type { RawData, WebSocket } from "ws";
 import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../ports/front.js";
+import { FLOOD_DETAIL, MessageBudget, type Verdict } from "./message-budget.js";
 import { callSafely } from "./serve-safely.js";
 
 /** A client that does not answer a ping until the next one is gone. */
 const PING_MS = 30_000;
+/** How long a client that floods may take to read why it is closed. */
+const FLOOD_LINGER_MS = 1_000;
 
 /** An open WebSocket over `ws`. */
 export class NodeFrontSocket implements FrontSocket {
@@ -11,6 +14,7 @@ export class NodeFrontSocket implements FrontSocket {
   readonly #handlers: FrontHandlers;
   readonly #limits: FrontLimits;
   readonly #onEnded: () => void;
+  readonly #budget = new MessageBudget();
   #events: SocketEvents | null = null;
   #isClosing = false;
   #isAlive = true;
@@ -27,6 +31,10 @@ export class NodeFrontSocket implements FrontSocket {
     const pings = setInterval(() => this.#ping(), PING_MS).unref();
     this.#ws.on("pong", () => {
       this.#isAlive = true;
+      this.#takes(this.#budget.control());
+    });
+    this.#ws.on("ping", (data) => {
+      if (this.#takes(this.#budget.control()) && this.#canSend()) this.#ws.pong(data);
     });
     this.#ws.on("message", (data, isBinary) => this.#message(data, isBinary));
     this.#ws.on("error", () => {
@@ -73,14 +81,30 @@ export class NodeFrontSocket implements FrontSocket {
   }
 
   #message(data: RawData, isBinary: boolean): void {
+    // Messages are buffers unless asked for otherwise.
+    const bytes = data as Buffer;
+    if (!this.#takes(isBinary ? this.#budget.binary(bytes.length) : this.#budget.text(bytes.length))) return;
     const events = this.#events;
     if (events === null || this.#isClosing) return;
-    const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as Buffer);
     callSafely(
       this.#handlers,
       () => (isBinary ? events.binary(bytes) : events.text(bytes.toString())),
       () => this.close(1011, "internal error"),
     );
+  }
+
+  /** Whether a message is handed on. The socket of a client that floods is not read any more. */
+  #takes(verdict: Verdict): boolean {
+    if (verdict === "take") return true;
+    if (verdict !== "flood") return false;
+    const events = this.#events;
+    const refuse = () => this.close(1008, "too many messages");
+    if (events?.flooded === undefined) refuse();
+    else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
+    this.#ws.pause();
+    // Its goodbye will not be heard.
+    setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();
+    return false;
   }
 
   #ping(): void {

@@ -13,6 +13,7 @@ import {
   isRetryable,
   publicDetail,
 } from "./error-status.js";
+import { GatheredAudio } from "./gathered-audio.js";
 import { LISTEN_DIALECT } from "./listen-dialect.js";
 import { LiveAuthorization } from "./live-authorization.js";
 import type { ErrorMessage, LiveDialect, LiveTranslation, WireMessage } from "./live-dialect.js";
@@ -25,6 +26,8 @@ export const DIALECTS: readonly LiveDialect[] = [STREAM_DIALECT, LISTEN_DIALECT]
 /** A client that leaves this much unread is cut off: finals are never dropped, so they would pile up. */
 const MAX_UNREAD_BYTES = 1 << 20;
 const KEY_ENDED = "the API key has ended";
+/** Text messages are a few words; a longer one is not even parsed. */
+const LONGEST_TEXT = 64 * 1024;
 
 /** Decides about WebSockets: who may open one, in which language, and what is said to those who may not. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
@@ -42,8 +45,9 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (known === undefined) throw new SpeechError("NOT_FOUND", "nothing lives at this path");
       if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
       const identity = await identify(credential, deps, keys);
-      const translation = dialect.begin(request.query, requestId, deps.conversations.alphabet);
+      // First of all: a client without a place costs nothing but this.
       deps.slots.check(identity, "live");
+      const translation = dialect.begin(request.query, requestId, deps.conversations.alphabet);
       const caller = { requestId, identity, endpoint: dialect.path };
       await deps.conversations.requireCredit(caller, "live");
       const open = (socket: FrontSocket) => {
@@ -150,10 +154,29 @@ class LiveSocket {
       this.#log.info("live session ends with its key");
       conversation.unauthorized(KEY_ENDED);
     });
+    const audio = new GatheredAudio((bytes) => this.#send(translation.binary(conversation, bytes)));
     return {
-      text: (text) => translation.text(conversation, text),
-      binary: (bytes) => this.#send(translation.binary(conversation, bytes)),
+      text: (text) => {
+        audio.flush();
+        if (text.length <= LONGEST_TEXT) translation.text(conversation, text);
+        else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
+      },
+      binary: (bytes) => {
+        if (bytes.length > 0) return audio.push(bytes);
+        // Nothing to gather, but in one of the languages it means something.
+        audio.flush();
+        this.#send(translation.binary(conversation, bytes));
+      },
+      flooded: (detail) => {
+        audio.flush();
+        this.#log.warn({}, "live client floods");
+        this.#send(
+          translation.toClient({ type: "error", code: "too_many_messages", detail, retryable: false }),
+        );
+        this.#socket.close(CLOSE_CODE.INVALID_REQUEST, "too_many_messages");
+      },
       closed: (code) => {
+        audio.flush();
         over();
         unwatch();
         release();
@@ -171,7 +194,7 @@ class LiveSocket {
       this.#toRefusal({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) }),
     ]);
     this.#socket.close(CLOSE_CODE[code], errorName(code));
-    return { text: () => {}, binary: () => {}, closed: () => {} };
+    return { text: () => {}, binary: () => {}, flooded: () => {}, closed: () => {} };
   }
 
   #send(messages: readonly WireMessage[]): void {

@@ -66,6 +66,8 @@ export interface UwsBehavior {
   upgrade(res: UwsResponse, req: UwsRequest, context: object): void;
   open(ws: UwsSocket): void;
   message(ws: UwsSocket, message: ArrayBuffer, isBinary: boolean): void;
+  /** Comes after the library has answered it. */
+  ping(ws: UwsSocket): void;
   drain(ws: UwsSocket): void;
   close(ws: UwsSocket, code: number, message: ArrayBuffer): void;
 }

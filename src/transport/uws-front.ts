@@ -8,8 +8,10 @@ import type {
   UpgradeDecision,
 } from "../ports/front.js";
 import { BodyQueue } from "./body-queue.js";
+import { FLOOD_DETAIL, type Verdict } from "./message-budget.js";
 import { parseContentLength, parseTarget } from "./request-target.js";
 import { callSafely, decideSafely, serveSafely } from "./serve-safely.js";
+import { refusedVersion } from "./upgrade-version.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
 import { UwsCorkHost } from "./uws-cork-host.js";
 import { UwsAnswer } from "./uws-response.js";
@@ -71,6 +73,8 @@ export class UwsFront implements Front {
       upgrade: (res, req, context) => this.#upgrade(res, req, context),
       open: (ws) => socketOf(ws).opened(ws),
       message: (ws, message, isBinary) => this.#message(ws, message, isBinary),
+      // Each leaves a pong in a buffer that its client need not empty. Pongs leave nothing: the library is done with them soonest.
+      ping: (ws) => this.#control(socketOf(ws)),
       drain: (ws) => socketOf(ws).flush(),
       close: (ws, code, reason) => this.#socketClosed(ws, code, reason),
     });
@@ -127,9 +131,8 @@ export class UwsFront implements Front {
       abort.abort();
     });
     res.onData((chunk, isLast) => {
-      if (answer.isOver) return;
-      // The memory is lent: copy it.
-      body.push(new Uint8Array(chunk.slice(0)));
+      if (answer.isOver || body.isRefused) return;
+      body.push(new Uint8Array(chunk), true);
       if (!isLast) return rewind.start();
       rewind.stop();
       body.complete();
@@ -143,6 +146,12 @@ export class UwsFront implements Front {
     body.complete();
     const request = readRequest(res, req, body, abort.signal);
     const key = req.getHeader("sec-websocket-key");
+    const versionRefusal = refusedVersion(req.getHeader("sec-websocket-version"));
+    if (versionRefusal !== null) {
+      res.onAborted(() => {});
+      refuse(res, versionRefusal);
+      return;
+    }
     if (!/\bupgrade\b/i.test(req.getHeader("connection"))) {
       // Told to close the connection the library would do so, and upgrade it all the same.
       res.onAborted(() => {});
@@ -180,6 +189,9 @@ export class UwsFront implements Front {
 
   #message(ws: UwsSocket, message: ArrayBuffer, isBinary: boolean): void {
     const socket = socketOf(ws);
+    const { budget } = socket;
+    if (!this.#takes(socket, isBinary ? budget.binary(message.byteLength) : budget.text(message.byteLength)))
+      return;
     if (message.byteLength > this.#limits.messageBytes) {
       socket.close(1009, `a message holds at most ${this.#limits.messageBytes} bytes`);
       return;
@@ -192,6 +204,29 @@ export class UwsFront implements Front {
         isBinary ? events.binary(new Uint8Array(message)) : events.text(Buffer.from(message).toString()),
       () => socket.close(1011, "internal error"),
     );
+  }
+
+  /** The library has answered it by itself. */
+  #control(socket: UwsFrontSocket): void {
+    this.#takes(socket, socket.budget.control());
+  }
+
+  /**
+   * Whether a message is handed on. The library reads half a megabyte of messages in one turn and cannot be paused; what is
+   * dropped costs a hundredth of what is handed on.
+   */
+  #takes(socket: UwsFrontSocket, verdict: Verdict): boolean {
+    if (verdict === "take") return true;
+    if (verdict === "cut") socket.terminate();
+    else if (verdict === "flood") this.#flooded(socket);
+    return false;
+  }
+
+  #flooded(socket: UwsFrontSocket): void {
+    const { events } = socket;
+    const refuse = () => socket.close(1008, "too many messages");
+    if (events?.flooded === undefined) refuse();
+    else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
   }
 
   #socketClosed(ws: UwsSocket, code: number, reason: ArrayBuffer): void {

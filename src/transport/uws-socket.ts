@@ -1,4 +1,5 @@
 import type { FrontSocket, SocketEvents } from "../ports/front.js";
+import { MessageBudget } from "./message-budget.js";
 import type { UwsSocket } from "./uws-binding.js";
 
 /** Frames of 16 KiB and more can get stuck in the library when the client reads slowly: longer messages are cut. */
@@ -19,6 +20,7 @@ export interface UwsSocketData {
 
 /** An open WebSocket over uWebSockets.js. While the library holds unsent bytes, what follows waits here. */
 export class UwsFrontSocket implements FrontSocket {
+  readonly budget = new MessageBudget();
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;

@@ -179,15 +179,21 @@ function fillTaps(
   // The pass band ends half a transition before the lower Nyquist frequency, so that nothing folds back.
   const transition = (STOP_BAND_DB - 7.95) / (14.36 * 2 * ZERO_CROSSINGS);
   const cutoff = Math.min(1, up / down) * (1 - transition);
-  const beta = 0.1102 * (STOP_BAND_DB - 8.7);
   const half = tapCount / 2;
   const taps = new Float64Array(tapCount);
+  // The sine of the next tap is this one's, turned by a constant angle: a table has up to 200,000 taps.
+  const turn = Math.PI * cutoff;
+  const [turnSine, turnCosine] = [Math.sin(turn), Math.cos(turn)];
+  const first = (1 - half - fraction) * turn;
+  let [sine, cosine] = [Math.sin(first), Math.cos(first)];
   let sum = 0;
   for (let i = 0; i < tapCount; i++) {
     const distance = i - half + 1 - fraction;
-    const window = besselI0(beta * Math.sqrt(Math.max(0, 1 - (distance / half) ** 2)));
-    taps[i] = sinc(distance * cutoff) * window;
+    const angle = distance * turn;
+    const sinc = Math.abs(angle) < 1e-9 ? 1 : sine / angle;
+    taps[i] = sinc * kaiser(1 - (distance / half) ** 2);
     sum += taps[i]!;
+    [sine, cosine] = [sine * turnCosine + cosine * turnSine, cosine * turnCosine - sine * turnSine];
   }
   for (let i = 0; i < tapCount; i++) table[at + i] = taps[i]! / sum;
 }
@@ -207,19 +213,28 @@ function dot(table: Float32Array, at: number, samples: Float32Array, start: numb
   return first + second + (third + fourth);
 }
 
-function sinc(x: number): number {
-  return x === 0 ? 1 : Math.sin(Math.PI * x) / (Math.PI * x);
+const KAISER_BETA = 0.1102 * (STOP_BAND_DB - 8.7);
+/** Of the power series of the modified Bessel function of order 0; further terms are below 1e-16 of the sum. */
+const BESSEL_TERMS = 30;
+const KAISER_COEFFICIENTS = kaiserCoefficients();
+
+/** Kaiser's window, not normalized, where the square of the place is `1 - inside`: a polynomial in `inside`. */
+function kaiser(inside: number): number {
+  const at = Math.max(0, inside);
+  let sum = 0;
+  for (let k = BESSEL_TERMS - 1; k >= 0; k--) sum = sum * at + KAISER_COEFFICIENTS[k]!;
+  return sum;
 }
 
-/** Modified Bessel function of the first kind, order 0, by its power series. */
-function besselI0(x: number): number {
-  let sum = 1;
+/** I0(beta * sqrt(x)) is the sum of (beta / 2)^2k / (k!)^2 * x^k. */
+function kaiserCoefficients(): Float64Array {
+  const coefficients = new Float64Array(BESSEL_TERMS);
   let term = 1;
-  for (let k = 1; term > sum * 1e-12; k++) {
-    term *= (x / (2 * k)) ** 2;
-    sum += term;
+  for (let k = 0; k < BESSEL_TERMS; k++) {
+    if (k > 0) term *= (KAISER_BETA / 2 / k) ** 2;
+    coefficients[k] = term;
   }
-  return sum;
+  return coefficients;
 }
 
 function greatestCommonDivisor(a: number, b: number): number {

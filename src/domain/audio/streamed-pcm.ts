@@ -1,29 +1,32 @@
 import { ALAW_SAMPLES, MULAW_SAMPLES } from "./g711.js";
 import { toInt16 } from "./pcm.js";
-import { Resampler } from "./resample.js";
+import { type ResampleOptions, Resampler } from "./resample.js";
 
 export type StreamedFormat = "linear16" | "mulaw" | "alaw";
 
 /** Raw samples of a live client, in any cut, as the 16-bit mono PCM that sessions take. */
 export class StreamedPcm {
   readonly #format: StreamedFormat;
-  readonly #resampler: Resampler;
+  readonly #rates: ResampleOptions;
+  /** Made for the first audio: its filter costs milliseconds, and who sends nothing gets none. */
+  #resampler: Resampler | null = null;
   /** First half of a sample whose second half has not come yet. */
   #oddByte: number | null = null;
 
   /** @param fromHz from 4,000 to 384,000; whole */
   constructor(format: StreamedFormat, fromHz: number, toHz: number) {
     this.#format = format;
-    this.#resampler = new Resampler({ fromHz, toHz });
+    this.#rates = { fromHz, toHz };
   }
 
   push(bytes: Uint8Array): Int16Array {
+    this.#resampler ??= new Resampler(this.#rates);
     return toInt16(this.#resampler.push(this.#samples(bytes)));
   }
 
   /** What the resampler still holds. The stream is over after it. */
   flush(): Int16Array {
-    return toInt16(this.#resampler.flush());
+    return this.#resampler === null ? new Int16Array(0) : toInt16(this.#resampler.flush());
   }
 
   #samples(bytes: Uint8Array): Float32Array {

@@ -38,7 +38,7 @@ const anyMessage: fc.Arbitrary<LiveMessage> = fc.oneof(
       { type: "finalize" },
       { type: "close" },
       { type: "going-away", deadlineSeconds: 30 },
-      { type: "bad-message", detail: "not JSON" },
+      { type: "bad-message", detail: "not JSON", isOneTooMany: false },
       { type: "settled", credits: 17 },
       { type: "unfunded", error: new SpeechError("OUT_OF_CREDITS", "out of credits") },
     ),
@@ -229,7 +229,11 @@ test("exactly 4 hours of audio are a session", () => {
 
 test("a message that is not JSON is answered and the session goes on", () => {
   for (const state of [LISTENING, DRAINING]) {
-    const decision = decideLive(state, { type: "bad-message", detail: "no JSON" }, RATE_HZ);
+    const decision = decideLive(
+      state,
+      { type: "bad-message", detail: "no JSON", isOneTooMany: false },
+      RATE_HZ,
+    );
     assert.equal(decision.state, state);
     assert.deepEqual(decision.effects, [
       { type: "send", message: { type: "error", code: "bad_message", detail: "no JSON", retryable: false } },

@@ -1,0 +1,54 @@
+import { type BucketSize, TokenBucket } from "./token-bucket.js";
+
+/**
+ * What one socket's messages may cost. A second of audio in messages of 10 ms costs nothing, and in messages of 2 ms it
+ * costs 300 tokens, so that nobody who sends speech is held up, as far ahead of real time as the backlog goes.
+ */
+const TOKENS: BucketSize = { burst: 20_000, perSecond: 2_000 };
+/** A binary message of so many bytes costs no more than its bytes do: 5 ms of audio, 20 ms of a telephone's. */
+const WHOLE_MESSAGE_BYTES = 160;
+/** A text message is parsed and answered: 1,000 at once, 100 a second. */
+const TEXT_TOKENS = 20;
+/** Text is parsed a byte at a time. */
+const TEXT_BYTES_PER_TOKEN = 64;
+/** Pings are answered with a write each: 500 at once, 50 a second. */
+const CONTROL_TOKENS = 40;
+/** What is dropped after a flood was told, before the connection is cut: goodbyes have their time. */
+const MOST_DROPPED = 120_000;
+
+/** What a client is told whose messages cost too much. */
+export const FLOOD_DETAIL =
+  `more messages than are taken: at most ${TOKENS.burst / TEXT_TOKENS} text messages at once and ` +
+  `${TOKENS.perSecond / TEXT_TOKENS} a second, and ${TOKENS.burst} audio messages of less than ` +
+  `${WHOLE_MESSAGE_BYTES} bytes at once and ${TOKENS.perSecond} a second`;
+
+/** `flood` comes once, when a message is the first too many; from then on all are dropped, and at last the socket is cut. */
+export type Verdict = "take" | "flood" | "drop" | "cut";
+
+/** Bounds what one client's messages cost, so that others are served meanwhile. */
+export class MessageBudget {
+  readonly #tokens: TokenBucket;
+  #dropped = 0;
+
+  constructor(nowMs?: () => number) {
+    this.#tokens = new TokenBucket(TOKENS, nowMs);
+  }
+
+  binary(bytes: number): Verdict {
+    return this.#judge(bytes >= WHOLE_MESSAGE_BYTES ? 0 : 1 - bytes / WHOLE_MESSAGE_BYTES);
+  }
+
+  text(bytes: number): Verdict {
+    return this.#judge(TEXT_TOKENS + bytes / TEXT_BYTES_PER_TOKEN);
+  }
+
+  control(): Verdict {
+    return this.#judge(CONTROL_TOKENS);
+  }
+
+  #judge(tokens: number): Verdict {
+    if (this.#dropped === 0 && this.#tokens.take(tokens)) return "take";
+    if (++this.#dropped === 1) return "flood";
+    return this.#dropped > MOST_DROPPED ? "cut" : "drop";
+  }
+}

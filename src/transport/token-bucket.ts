@@ -1,0 +1,35 @@
+export interface BucketSize {
+  /** Tokens at the beginning, and at most. */
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+/** Bounds how often something happens. The clock is asked only when tokens are short: taking one costs nothing. */
+export class TokenBucket {
+  readonly #size: BucketSize;
+  readonly #nowMs: () => number;
+  #tokens: number;
+  #filledAtMs: number;
+
+  constructor(size: BucketSize, nowMs: () => number = () => performance.now()) {
+    this.#size = size;
+    this.#nowMs = nowMs;
+    this.#tokens = size.burst;
+    this.#filledAtMs = nowMs();
+  }
+
+  /** False, and nothing taken, when so many are not there. */
+  take(count: number): boolean {
+    if (this.#tokens < count) this.#fill();
+    if (this.#tokens < count) return false;
+    this.#tokens -= count;
+    return true;
+  }
+
+  #fill(): void {
+    const nowMs = this.#nowMs();
+    const fresh = ((nowMs - this.#filledAtMs) / 1_000) * this.#size.perSecond;
+    this.#tokens = Math.min(this.#size.burst, this.#tokens + fresh);
+    this.#filledAtMs = nowMs;
+  }
+}

@@ -1,0 +1,5 @@
+import type { AttackCase } from "../support/attack-case.js";
+import { FLOODS } from "./floods.js";
+
+/** Every attack of `npm run attack`; a topic is a file of this folder. */
+export const CASES: readonly AttackCase[] = [...FLOODS];

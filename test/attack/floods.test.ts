@@ -1,0 +1,260 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { creditsFor, LIVE_TARIFF } from "../../src/domain/usage/tariff.js";
+import { eventually, temporaryFolder } from "../store/support.js";
+import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js";
+import { samplesSpoken, startBystander } from "./support/bystander.js";
+import { chunk } from "./support/floods.js";
+import { HealthProbe } from "./support/health-probe.js";
+import { RawConnection } from "./support/raw-connection.js";
+import { type Farewell, frame, OPCODE, repeated, WebSocketClient } from "./support/web-socket-client.js";
+
+const EMPTY = new Uint8Array(0);
+const ONE = new Uint8Array(1);
+const text = (content: string) => frame(content, { opcode: OPCODE.text });
+const binary = (bytes: number) => frame(new Uint8Array(bytes), { opcode: OPCODE.binary });
+
+/** Each in its name what the service must say to more of it than anybody needs. */
+const FLOODS: readonly { readonly name: string; readonly path?: string; readonly unit: Buffer }[] = [
+  { name: "one-byte audio", unit: binary(1) },
+  { name: "empty audio", unit: binary(0) },
+  { name: "finalize", unit: text('{"type":"finalize"}') },
+  { name: "audio and finalize", unit: Buffer.concat([binary(64), text('{"type":"finalize"}')]) },
+  { name: "keepalive", unit: text('{"type":"keepalive"}') },
+  { name: "unknown messages", unit: text('{"type":"x"}') },
+  { name: "pings", unit: frame(EMPTY, { opcode: OPCODE.ping }) },
+  {
+    name: "pings between fragments",
+    unit: Buffer.concat([
+      frame(ONE, { opcode: OPCODE.binary, isFinal: false }),
+      repeated(frame(EMPTY, { opcode: OPCODE.ping }), 8),
+      frame(ONE, { opcode: OPCODE.continuation }),
+    ]),
+  },
+  { name: "msgpack, one-byte audio", path: "/v1/stream?encoding=msgpack", unit: binary(1) },
+  { name: "listen, one-byte audio", path: "/v1/listen", unit: binary(1) },
+  { name: "listen, Finalize", path: "/v1/listen", unit: text('{"type":"Finalize"}') },
+  { name: "listen, KeepAlive", path: "/v1/listen", unit: text('{"type":"KeepAlive"}') },
+];
+const FORM_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="a.wav"\r\n\r\n';
+const UPLOADS = [
+  ["a raw upload", "/v1/transcribe", "application/octet-stream", ""],
+  ["a form", "/v1/audio/transcriptions", "multipart/form-data; boundary=b", FORM_HEAD],
+] as const;
+const UNITS = 60_000;
+/** What no client may send, and the code of RFC 6455 for it. */
+const BROKEN_FRAMES: readonly (readonly [name: string, bytes: Buffer, code: number])[] = [
+  [
+    "no mask",
+    repeated(frame(new Uint8Array(64).fill(255), { opcode: OPCODE.binary, isMasked: false }), 64),
+    1002,
+  ],
+  ["a reserved bit", frame(ONE, { opcode: OPCODE.binary, reserved: 4 }), 1002],
+  ["a reserved opcode", frame(ONE, { opcode: 3 }), 1002],
+  ["a ping in fragments", frame(ONE, { opcode: OPCODE.ping, isFinal: false }), 1002],
+  ["a long ping", frame(new Uint8Array(126), { opcode: OPCODE.ping }), 1002],
+  ["a fragment of nothing", frame(ONE, { opcode: OPCODE.continuation }), 1002],
+  ["text that is not UTF-8", frame(Uint8Array.of(0xff), { opcode: OPCODE.text }), 1007],
+];
+/** Half of them are one too many at least. */
+const GARBAGE_UNITS = 20;
+const BYSTANDER_UTTERANCES = 4;
+
+for (const front of ATTACKED_FRONTS) {
+  describe(`floods on ${front.name}`, { concurrency: 1 }, () => {
+    let service: AttackedService;
+    let attacker: { readonly id: string; readonly key: string };
+
+    before(async () => {
+      service = await AttackedService.start(front);
+      attacker = await service.newCustomer();
+    });
+    after(async () => {
+      await service.stopSound();
+    });
+
+    const open = (path = "/v1/stream") =>
+      WebSocketClient.open({ port: service.port, path, key: attacker.key });
+
+    /** Sends until the service says goodbye; whatever it says, it says it soon. */
+    async function flood(
+      unit: Buffer,
+      { path, units = UNITS }: { readonly path?: string | undefined; readonly units?: number } = {},
+    ): Promise<{ readonly client: WebSocketClient; readonly farewell: Farewell | null }> {
+      const client = await open(path);
+      assert.equal(client.status, 101);
+      const sent = client.write(repeated(unit, units));
+      const farewell = await client.ended();
+      await sent;
+      return { client, farewell };
+    }
+
+    test("every kind of flood is told why and closed, while others are served", async () => {
+      const other = await service.newCustomer();
+      const bystander = startBystander({
+        url: service.url,
+        key: other.key,
+        utterances: BYSTANDER_UTTERANCES,
+      });
+      const probe = new HealthProbe(service.port);
+      for (const { name, path, unit } of FLOODS) {
+        const { client, farewell } = await flood(unit, { path });
+        assert.deepEqual(farewell, { code: 4400, reason: "too_many_messages" }, name);
+        if (path === undefined) {
+          const [error, ...more] = client.messages("error");
+          assert.equal(error?.["code"], "too_many_messages", name);
+          assert.match(String(error?.["detail"]), /at most 1000 text messages at once/);
+          assert.deepEqual(more, [], name);
+        }
+      }
+      const { failures, count } = await probe.stop();
+      assert.equal(failures, 0, `${failures} of ${count} times /health failed`);
+      const { finals, closeCode } = await bystander.result;
+      assert.equal(closeCode, 1000);
+      assert.equal(finals.length, BYSTANDER_UTTERANCES);
+      await service.untilIdle();
+      const units = samplesSpoken(BYSTANDER_UTTERANCES);
+      const credits = creditsFor({ units, unitsPerSecond: 16_000 }, LIVE_TARIFF);
+      assert.equal(await service.chargedTo(other.id), credits);
+    });
+
+    test("ten messages that nobody understands end a session, each answered until then", async () => {
+      for (const garbage of ["{", "", "\u0000", "[".repeat(10_000), "[".repeat(100_000)]) {
+        const { client, farewell } = await flood(text(garbage), { units: GARBAGE_UNITS });
+        assert.deepEqual(farewell, { code: 4400, reason: "too_many_messages" });
+        const codes = client.messages("error").map(({ code }) => code);
+        assert.deepEqual(codes, [...Array.from({ length: 10 }, () => "bad_message"), "too_many_messages"]);
+      }
+    });
+
+    test("audio far ahead of real time in short messages is heard to its last sample", async () => {
+      const client = await open();
+      await client.untilMessage("ready");
+      // 50 s in messages of 10 ms, and all at once.
+      await client.write(repeated(binary(320), 5_000));
+      await client.sendText('{"type":"close"}');
+      assert.deepEqual(await client.ended(), { code: 1000, reason: "done" });
+      assert.equal(client.messages("done")[0]?.["audio_seconds"], 50);
+    });
+
+    test("a message in endless fragments ends the connection", async () => {
+      const client = await open();
+      await client.write(frame(ONE, { opcode: OPCODE.binary, isFinal: false }));
+      void client.write(repeated(frame(ONE, { opcode: OPCODE.continuation, isFinal: false }), 5_000_000));
+      // Without a code where the library ends it by itself.
+      await client.connection.until(() => client.farewell !== null || client.connection.isClosed);
+      client.connection.destroy();
+      assert.equal(await service.healthStatus(), 200);
+    });
+
+    test("frames that break the protocol end the connection, and nothing of them is heard", async () => {
+      const charged = await service.chargedTo(attacker.id);
+      for (const [name, bytes, code] of BROKEN_FRAMES) {
+        const client = await open();
+        await client.untilMessage("ready");
+        await client.write(bytes);
+        await client.connection.until(() => client.farewell !== null || client.connection.isClosed);
+        // The native library neither looks at the mask nor says goodbye: it just ends the connection.
+        if (front.name === "node") assert.equal(client.farewell?.code, code, name);
+        client.connection.destroy();
+      }
+      await service.untilIdle();
+      if (front.name === "node") assert.equal(await service.chargedTo(attacker.id), charged);
+      assert.equal(await service.healthStatus(), 200);
+    });
+
+    test("a sample rate whose filter is costly is refused for want of a place before it is made", async () => {
+      const { port } = service;
+      const customer = await service.newCustomer();
+      const ask = (rate: number) =>
+        WebSocketClient.open({ port, path: `/v1/listen?sample_rate=${rate}`, key: customer.key });
+      const { key } = customer;
+      const held = await Promise.all(
+        Array.from({ length: 20 }, () => WebSocketClient.open({ port, path: "/v1/stream", key })),
+      );
+      // A place is taken by then, on every front.
+      for (const client of held) assert.ok(await client.untilMessage("ready"));
+      // Whoever has no place is told so even where what he asks for is wrong: nothing of it was looked at.
+      for (const rate of [47_999, 1]) assert.equal((await ask(rate)).status, 429);
+      for (const { connection } of held) connection.destroy();
+    });
+
+    test("handshakes that are never finished keep nobody out", async () => {
+      const halves = await Promise.all(Array.from({ length: 200 }, () => RawConnection.open(service.port)));
+      for (const half of halves)
+        await half.write("GET /v1/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: web");
+      assert.equal(await service.healthStatus(), 200);
+      const client = await open();
+      assert.ok(await client.untilMessage("ready"));
+      await client.sendText('{"type":"close"}');
+      assert.equal((await client.ended())?.code, 1000);
+      for (const half of halves) half.destroy();
+    });
+
+    test("another version of WebSocket than 13 is refused with the one that is spoken", async () => {
+      for (const version of ["12", "8", "0", "130", "13, 8"]) {
+        const { port } = service;
+        const client = await WebSocketClient.open({ port, path: "/v1/stream", key: attacker.key, version });
+        assert.equal(client.status, 426, version);
+        await client.connection.until(({ text }) => text.includes("}"));
+        assert.match(client.connection.text, /sec-websocket-version: 13\r\n/i);
+        assert.match(
+          client.connection.text,
+          /\{"detail":"the Sec-WebSocket-Version header must be 13, received /,
+        );
+        client.connection.destroy();
+      }
+    });
+
+    for (const [kind, path, type, first] of UPLOADS) {
+      test(`${kind} in chunks of one byte: refused with the rule, and nothing stays behind when its client leaves`, async () => {
+        const connection = await RawConnection.open(service.port);
+        await connection.write(uploadHead(path, type, attacker.key));
+        if (first !== "") await connection.write(chunk(first));
+        void connection.write(repeated(chunk("x"), 2_000_000));
+        assert.ok(await connection.until(({ text }) => text.includes('"}')));
+        assert.match(connection.text, /^HTTP\/1.1 400 /);
+        assert.match(
+          connection.text,
+          /"a body must not come in more than 5000 chunks of less than 256 bytes a second/,
+        );
+        connection.destroy();
+        // In the middle of its body, with as much on its way as the kernels hold.
+        const leaving = await RawConnection.open(service.port);
+        await leaving.write(uploadHead(path, type, attacker.key));
+        if (first !== "") await leaving.write(chunk(first));
+        await leaving.write(repeated(chunk("x"), 15_000));
+        await eventually("its file is there", () => service.spooledFiles().length === 1);
+        leaving.destroy();
+        await service.untilIdle();
+        assert.deepEqual(service.spooledFiles(), []);
+        assert.equal(await service.healthStatus(), 200);
+      });
+    }
+  });
+}
+
+for (const front of ATTACKED_FRONTS.filter(({ name }) => !name.includes("threads"))) {
+  test(`SIGTERM in the middle of uploads leaves no file behind, on ${front.name}`, async () => {
+    const service = await AttackedService.start(front, { DATA_DIR: await temporaryFolder(), DRAIN_S: "1" });
+    const uploads = await Promise.all(
+      Array.from({ length: 4 }, async () => {
+        const connection = await RawConnection.open(service.port);
+        await connection.write(uploadHead("/v1/transcribe", "application/octet-stream", service.key));
+        await connection.write(chunk("x".repeat(200_000)));
+        return connection;
+      }),
+    );
+    await eventually("the uploads are spooled", () => service.spooledFiles().length === uploads.length);
+    assert.equal(await service.process.stop(), 0);
+    assert.deepEqual(service.spooledFiles(), []);
+    for (const connection of uploads) connection.destroy();
+  });
+}
+
+function uploadHead(path: string, type: string, key: string): string {
+  return (
+    `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n` +
+    `Content-Type: ${type}\r\nTransfer-Encoding: chunked\r\n\r\n`
+  );
+}

@@ -1,0 +1,80 @@
+import type { AttackedService } from "./attacked-service.js";
+import {
+  type FloodReport,
+  floodSockets,
+  floodUploads,
+  type SocketFloodArgs,
+  type UploadFloodArgs,
+} from "./floods.js";
+import { runInThread } from "./in-thread.js";
+
+/** What an attack is told about its victim and its own size. */
+export interface AttackContext {
+  readonly service: AttackedService;
+  /** A key of an organization that only attacks. */
+  readonly key: string;
+  readonly seconds: number;
+}
+
+/** What an attack did, for the table: how much, and how it ended for the attacker. */
+export interface AttackOutcome {
+  readonly count: number;
+  readonly outcome: string;
+}
+
+/** One row of the table of `npm run attack`. */
+export interface AttackCase {
+  readonly name: string;
+  /** Runs for about `seconds`, floods on threads of their own. May throw: then the row has failed. */
+  run(context: AttackContext): Promise<AttackOutcome>;
+}
+
+const FLOODS = new URL("./floods.js", import.meta.url);
+
+/** An attack of WebSockets that send the same frames as fast as they are taken. */
+export function socketFlood(
+  name: string,
+  args: Pick<SocketFloodArgs, "unit"> & Partial<Omit<SocketFloodArgs, "unit" | "port" | "key" | "seconds">>,
+): AttackCase {
+  return {
+    name,
+    run: async ({ service, key, seconds }) => {
+      const all = {
+        path: "/v1/stream",
+        sockets: 2,
+        comesBack: true,
+        ...args,
+        port: service.port,
+        key,
+        seconds,
+      };
+      return outcomeOf(
+        await runInThread<SocketFloodArgs, FloodReport>(FLOODS, floodSockets.name, all).result,
+      );
+    },
+  };
+}
+
+/** An attack of uploads in small chunks whose clients leave before the end. */
+export function uploadFlood(
+  name: string,
+  args: Omit<UploadFloodArgs, "port" | "key" | "seconds">,
+): AttackCase {
+  return {
+    name,
+    run: async ({ service, key, seconds }) =>
+      outcomeOf(
+        await runInThread<UploadFloodArgs, FloodReport>(FLOODS, floodUploads.name, {
+          ...args,
+          port: service.port,
+          key,
+          seconds,
+        }).result,
+      ),
+  };
+}
+
+function outcomeOf({ sent, opened, endings }: FloodReport): AttackOutcome {
+  const shown = Object.entries(endings).map(([ending, count]) => `${ending} ${count}`);
+  return { count: sent, outcome: `${opened} opened: ${shown.join(", ")}` };
+}

@@ -1,0 +1,142 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type ServiceProcess, startServiceProcess } from "../../../bench/support/service-process.js";
+import { connect } from "../../../src/store/connect.js";
+import type { PostgresConnection } from "../../../src/store/embedded-postgres.js";
+import { loadUwsBinding } from "../../../src/transport/uws-binding.js";
+import { dauys } from "../../cli/support.js";
+import { brokenRules } from "../../store/ledger-support.js";
+import { eventually, SILENT } from "../../store/support.js";
+
+/** A front that the service can be attacked through, and the settings that select it. */
+export interface AttackedFront {
+  readonly name: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+const NODE: AttackedFront = { name: "node", environment: { FRONT: "node" } };
+const NATIVE: readonly AttackedFront[] = [
+  { name: "uws", environment: { FRONT: "uws" } },
+  { name: "uws in two threads", environment: { FRONT: "uws", FRONT_THREADS: "2" } },
+];
+
+/** Fronts that can run here. */
+export const ATTACKED_FRONTS: readonly AttackedFront[] =
+  typeof loadUwsBinding() === "string" ? [NODE] : [...NATIVE, NODE];
+
+const IDLE_WITHIN_MS = 60_000;
+
+/** The real service on one front, and what can be seen of it from outside. */
+export class AttackedService {
+  readonly front: AttackedFront;
+  readonly process: ServiceProcess;
+
+  private constructor(front: AttackedFront, process: ServiceProcess) {
+    this.front = front;
+    this.process = process;
+  }
+
+  static async start(
+    front: AttackedFront,
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<AttackedService> {
+    return new AttackedService(front, await startServiceProcess({ ...front.environment, ...environment }));
+  }
+
+  get port(): number {
+    return this.process.port;
+  }
+
+  get url(): string {
+    return this.process.url;
+  }
+
+  /** A key of the development organization. */
+  get key(): string {
+    return this.process.key;
+  }
+
+  get isAlive(): boolean {
+    return this.process.child.exitCode === null && this.process.child.signalCode === null;
+  }
+
+  /** Names of the files that uploads and fetches have left in the data folder. */
+  spooledFiles(): string[] {
+    return readdirSync(join(this.process.dataDir, "spool"));
+  }
+
+  /** Open file descriptors of the service. */
+  descriptors(): number {
+    return readdirSync(`/proc/${this.process.child.pid}/fd`).length;
+  }
+
+  /** Of a connection of its own, so that it never waits behind others on the client's side. */
+  async healthStatus(): Promise<number> {
+    const answer = await fetch(`${this.url}/health`, { headers: { connection: "close" } });
+    await answer.arrayBuffer();
+    return answer.status;
+  }
+
+  /** Runs an operator's command on the service's data and returns what it prints as JSON. */
+  async operator(...args: readonly string[]): Promise<unknown> {
+    const { code, stdout, stderr } = await dauys([...args, "--json"], {
+      env: { DATA_DIR: this.process.dataDir },
+    });
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout);
+  }
+
+  /** An organization of its own with the free grant, and a key of it. */
+  async newCustomer(): Promise<{ readonly id: string; readonly key: string }> {
+    const { id } = (await this.operator("orgs", "create", "customer")) as { id: string };
+    const { key } = (await this.operator("keys", "create", "--org", id)) as { key: string };
+    return { id, key };
+  }
+
+  /** Waits until nothing runs that was begun for a client: no hold is open and no file is spooled. */
+  async untilIdle(): Promise<void> {
+    await this.#withDatabase(async (sql) => {
+      await eventually(
+        "nothing runs any more",
+        async () => {
+          const open = await sql`select id from holds where state in ('open', 'posted')`;
+          return open.length === 0 && this.spooledFiles().length === 0;
+        },
+        IDLE_WITHIN_MS,
+      );
+    });
+  }
+
+  /** Rules of the ledger that are broken, as rows that say where; none in a sound one. */
+  async brokenRules(): Promise<readonly object[]> {
+    return this.#withDatabase(brokenRules);
+  }
+
+  /** Credits that were charged to an organization so far, refunds taken off. */
+  async chargedTo(organizationId: string): Promise<number> {
+    return this.#withDatabase(async (sql) => {
+      const [row] = await sql<{ charged: string }[]>`
+        select coalesce(sum(amount), 0) as charged from holds where organization_id = ${organizationId}`;
+      return Number(row?.charged);
+    });
+  }
+
+  /** Waits for quiet, looks at what every attack must leave behind (a sound ledger, no files) and stops the service. */
+  async stopSound(): Promise<void> {
+    assert.ok(this.isAlive, `the service ended by itself:\n${this.process.output()}`);
+    await this.untilIdle();
+    assert.deepEqual(await this.brokenRules(), []);
+    assert.equal(await this.process.stop(), 0, this.process.output());
+  }
+
+  async #withDatabase<T>(use: (sql: ReturnType<typeof connect>) => Promise<T>): Promise<T> {
+    const text = readFileSync(join(this.process.dataDir, "postgres.json"), "utf8");
+    const sql = connect(JSON.parse(text) as PostgresConnection, SILENT);
+    try {
+      return await use(sql);
+    } finally {
+      await sql.end();
+    }
+  }
+}

@@ -1,0 +1,51 @@
+import { runLive } from "../../../bench/support/live-client.js";
+import { joined, silence, speech } from "../../support/audio.js";
+import { runInThread, type ThreadRun } from "./in-thread.js";
+
+/** What a well-behaved live client heard while somebody attacked. */
+export interface BystanderReport {
+  readonly finals: readonly {
+    readonly text: string;
+    /** From the moment at which its last word had been spoken, the silence that ends an utterance included. */
+    readonly lagMs: number;
+  }[];
+  readonly closeCode: number;
+}
+
+interface BystanderArgs {
+  readonly url: string;
+  readonly key: string;
+  readonly utterances: number;
+}
+
+const SENTENCE = "asterisk-ru-core/vm-goodbye.wav";
+const GAP_SECONDS = 1;
+/** 40 ms. */
+const MESSAGE_SAMPLES = 640;
+
+/** Speaks the same short sentence so many times into a live session, at the pace of speech, from a thread of its own. */
+export function startBystander(args: BystanderArgs): ThreadRun<BystanderReport> {
+  return runInThread<BystanderArgs, BystanderReport>(import.meta.url, "speak", args);
+}
+
+/** How many samples it speaks. */
+export function samplesSpoken(utterances: number): number {
+  return pcmOf(utterances).length;
+}
+
+function pcmOf(utterances: number): Int16Array {
+  const one = joined(speech(SENTENCE), silence(GAP_SECONDS));
+  return joined(...Array.from({ length: utterances }, () => one));
+}
+
+/** On its thread. */
+export async function speak({ url, key, utterances }: BystanderArgs): Promise<BystanderReport> {
+  const pcm = pcmOf(utterances);
+  const run = await runLive({ url, key, pcm, isPaced: true, messageSamples: MESSAGE_SAMPLES });
+  const finals = run.received.flatMap(({ message, atMs }) =>
+    message.type === "final"
+      ? [{ text: message.text, lagMs: atMs - run.startedAtMs - message.end * 1_000 }]
+      : [],
+  );
+  return { finals, closeCode: run.closeCode };
+}

@@ -1,0 +1,161 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ThreadControl } from "./in-thread.js";
+import { RawConnection } from "./raw-connection.js";
+import { repeated, WebSocketClient } from "./web-socket-client.js";
+
+/** What is written at once. */
+const BLOCK_BYTES = 256 * 1024;
+const REST_MS = 20;
+
+export interface SocketFloodArgs {
+  readonly port: number;
+  readonly path: string;
+  readonly key: string;
+  /** Whole frames that are sent again and again. */
+  readonly unit: Uint8Array;
+  /** Frames that are sent once, before the first unit. */
+  readonly first?: Uint8Array;
+  readonly seconds: number;
+  readonly sockets: number;
+  /** Units of one socket at most. */
+  readonly unitsPerSocket?: number;
+  /** Whether a socket that the service has closed is followed by another. */
+  readonly comesBack?: boolean;
+  /** A client that takes nothing of what it is told. */
+  readonly isDeaf?: boolean;
+}
+
+export interface FloodReport {
+  /** Connections that were opened. */
+  readonly opened: number;
+  /** Units that were handed to the operating system, about. */
+  readonly sent: number;
+  /** How connections ended, by close code or status: `open` for those that the service let be. */
+  readonly endings: Readonly<Record<string, number>>;
+}
+
+/** On a thread: WebSockets that send the same frames as fast as they are taken. */
+export async function floodSockets(args: SocketFloodArgs, control: ThreadControl): Promise<FloodReport> {
+  const untilMs = performance.now() + args.seconds * 1_000;
+  const isOver = () => control.isStopped || performance.now() > untilMs;
+  const unit = Buffer.from(args.unit);
+  const block = repeated(unit, Math.max(1, Math.floor(BLOCK_BYTES / unit.length)));
+  const tally = new Tally();
+  await Promise.all(
+    Array.from({ length: args.sockets }, async () => {
+      do tally.ended(await floodOne(args, block, unit.length, tally, isOver));
+      while (args.comesBack === true && !isOver() && (await sleep(REST_MS, true)));
+    }),
+  );
+  return tally.report;
+}
+
+async function floodOne(
+  args: SocketFloodArgs,
+  block: Buffer,
+  unitBytes: number,
+  tally: Tally,
+  isOver: () => boolean,
+): Promise<string> {
+  const client = await WebSocketClient.open(args).catch(() => null);
+  if (client === null) return "refused";
+  tally.opened++;
+  if (client.status !== 101) {
+    client.connection.destroy();
+    return String(client.status);
+  }
+  if (args.isDeaf === true) client.connection.socket.pause();
+  if (args.first !== undefined) await client.write(args.first);
+  let left = args.unitsPerSocket ?? Infinity;
+  while (left > 0 && !isOver() && !client.connection.isClosed && client.farewell === null) {
+    const part = left * unitBytes < block.length ? block.subarray(0, left * unitBytes) : block;
+    await Promise.race([client.write(part), client.connection.until(() => client.farewell !== null)]);
+    left -= part.length / unitBytes;
+    tally.sent += part.length / unitBytes;
+  }
+  if (args.isDeaf === true) client.connection.socket.resume();
+  // What the service says to it may be on its way.
+  await Promise.race([client.connection.until(() => client.farewell !== null), sleep(500)]);
+  const { farewell } = client;
+  const ending = farewell !== null ? String(farewell.code) : client.connection.isClosed ? "cut" : "open";
+  client.connection.destroy();
+  return ending;
+}
+
+export interface UploadFloodArgs {
+  readonly port: number;
+  readonly path: string;
+  readonly key: string;
+  readonly contentType: string;
+  /** Sent before the chunks: the beginning of a form, say, as one chunk. */
+  readonly first?: string;
+  /** Bytes of each chunk. */
+  readonly chunkBytes: number;
+  readonly connections: number;
+  /** Bytes of content of each connection; then it leaves in the middle of its body. */
+  readonly contentBytes: number;
+  /** Whether a connection that the service has ended is followed by another. */
+  readonly comesBack?: boolean;
+  readonly seconds: number;
+}
+
+/** On a thread: uploads in small chunks whose clients leave before the end. */
+export async function floodUploads(args: UploadFloodArgs, control: ThreadControl): Promise<FloodReport> {
+  const untilMs = performance.now() + args.seconds * 1_000;
+  const isOver = () => control.isStopped || performance.now() > untilMs;
+  const unit = chunk("x".repeat(args.chunkBytes));
+  const block = repeated(unit, Math.max(1, Math.floor(BLOCK_BYTES / unit.length)));
+  const tally = new Tally();
+  await Promise.all(
+    Array.from({ length: args.connections }, async () => {
+      do tally.ended(await uploadOne(args, block, tally, isOver));
+      while (args.comesBack === true && !isOver() && (await sleep(REST_MS, true)));
+    }),
+  );
+  return tally.report;
+}
+
+async function uploadOne(
+  args: UploadFloodArgs,
+  block: Buffer,
+  tally: Tally,
+  isOver: () => boolean,
+): Promise<string> {
+  const connection = await RawConnection.open(args.port).catch(() => null);
+  if (connection === null) return "refused";
+  tally.opened++;
+  await connection.write(
+    `POST ${args.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${args.key}\r\n` +
+      `Content-Type: ${args.contentType}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+  );
+  if (args.first !== undefined) await connection.write(chunk(args.first));
+  const perBlock = block.length / chunk("x".repeat(args.chunkBytes)).length;
+  const isAnswered = () => connection.isClosed || connection.received.length > 0;
+  for (let left = args.contentBytes; left > 0 && !isOver() && !isAnswered(); ) {
+    await Promise.race([connection.write(block), connection.until(isAnswered)]);
+    left -= perBlock * args.chunkBytes;
+    tally.sent += perBlock;
+  }
+  const ending = connection.received.length > 0 ? connection.text.slice(9, 12) : "open";
+  connection.destroy();
+  return ending;
+}
+
+/** One chunk of a chunked body. */
+export function chunk(content: string): Buffer {
+  return Buffer.from(`${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`);
+}
+
+class Tally {
+  opened = 0;
+  sent = 0;
+  readonly #endings: Record<string, number> = {};
+
+  ended(ending: string): void {
+    this.#endings[ending] = (this.#endings[ending] ?? 0) + 1;
+  }
+
+  get report(): FloodReport {
+    return { opened: this.opened, sent: Math.round(this.sent), endings: this.#endings };
+  }
+}

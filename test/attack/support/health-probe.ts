@@ -1,0 +1,64 @@
+import { Agent, get } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+import { runInThread, type ThreadControl } from "./in-thread.js";
+
+/** How `/health` did while somebody attacked. Times in milliseconds. */
+export interface HealthReport {
+  readonly count: number;
+  /** Answers other than 200, and connections that failed. */
+  readonly failures: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly maxMs: number;
+}
+
+interface ProbeArgs {
+  readonly port: number;
+  readonly paceMs: number;
+  /** A new connection for each request: what waits in the queue of connections counts as well. */
+  readonly isFresh: boolean;
+}
+
+const EVERY_MS = 10;
+
+/** Asks for `/health` again and again from a thread of its own until it is stopped. */
+export class HealthProbe {
+  readonly #run;
+
+  constructor(port: number, { paceMs = EVERY_MS, isFresh = false } = {}) {
+    const args: ProbeArgs = { port, paceMs, isFresh };
+    this.#run = runInThread<ProbeArgs, HealthReport>(import.meta.url, "probe", args);
+  }
+
+  stop(): Promise<HealthReport> {
+    return this.#run.stop();
+  }
+}
+
+/** On its thread. A request that waits long stands for all those that would have been made meanwhile. */
+export async function probe(
+  { port, paceMs, isFresh }: ProbeArgs,
+  control: ThreadControl,
+): Promise<HealthReport> {
+  const agent = isFresh ? false : new Agent({ keepAlive: true, maxSockets: 1 });
+  const timesMs: number[] = [];
+  let failures = 0;
+  while (!control.isStopped) {
+    const startedAtMs = performance.now();
+    const isWell = await new Promise<boolean>((resolve) => {
+      get({ host: "127.0.0.1", port, path: "/health", agent }, (answer) => {
+        answer.resume().once("end", () => resolve(answer.statusCode === 200));
+        answer.once("error", () => resolve(false));
+      }).once("error", () => resolve(false));
+    });
+    const tookMs = performance.now() - startedAtMs;
+    // Coordinated omission: had it asked at its pace, the later ones would have waited for the rest of the time.
+    for (let leftMs = tookMs; leftMs > 0; leftMs -= paceMs) timesMs.push(leftMs);
+    if (!isWell) failures++;
+    await sleep(Math.max(0, paceMs - tookMs));
+  }
+  timesMs.sort((a, b) => a - b);
+  const at = (share: number) =>
+    timesMs[Math.min(timesMs.length - 1, Math.floor(share * timesMs.length))] ?? 0;
+  return { count: timesMs.length, failures, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: timesMs.at(-1) ?? 0 };
+}

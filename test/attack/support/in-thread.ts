@@ -1,0 +1,49 @@
+import { Worker } from "node:worker_threads";
+
+const ENTRY = new URL("./in-thread-entry.js", import.meta.url);
+
+/** What a thread is started with. */
+export interface ThreadData {
+  readonly module: string;
+  readonly name: string;
+  readonly args: unknown;
+  readonly stopped: Int32Array;
+}
+
+/** What a function on a thread is given besides its arguments. */
+export interface ThreadControl {
+  readonly isStopped: boolean;
+}
+
+export interface ThreadRun<Result> {
+  /** What the function returned. */
+  readonly result: Promise<Result>;
+  /** Asks the function to end soon, and settles with its result. */
+  stop(): Promise<Result>;
+}
+
+/**
+ * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a thread of its own, so that
+ * neither a flood nor a probe waits for the other.
+ *
+ * @param module `import.meta.url` of the file that exports the function, or an address made from it
+ */
+export function runInThread<Args, Result>(module: string | URL, name: string, args: Args): ThreadRun<Result> {
+  const stopped = new Int32Array(new SharedArrayBuffer(4));
+  const data: ThreadData = { module: String(module), name, args, stopped };
+  const worker = new Worker(ENTRY, { workerData: data });
+  const result = new Promise<Result>((resolve, reject) => {
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", (code) =>
+      reject(new Error(`the thread of ${name} ended (${code}) without a result`)),
+    );
+  });
+  // Whoever only stops it hears of a failure then.
+  result.catch(() => {});
+  const stop = () => {
+    Atomics.store(stopped, 0, 1);
+    return result;
+  };
+  return { result, stop };
+}

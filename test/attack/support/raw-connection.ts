@@ -1,0 +1,95 @@
+import { connect, type Socket } from "node:net";
+
+const LIMIT_MS = 30_000;
+
+/** A TCP connection whose bytes are the attacker's own. */
+export class RawConnection {
+  readonly socket: Socket;
+  /** Settles when both directions are over, however that came. */
+  readonly closed: Promise<void>;
+  readonly #chunks: Buffer[] = [];
+  readonly #waiters = new Set<() => void>();
+  #isClosed = false;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    socket.on("data", (bytes) => {
+      this.#chunks.push(bytes);
+      this.#wake();
+    });
+    socket.on("error", () => {
+      // `close` follows and is what an attacker looks at.
+    });
+    this.closed = new Promise((resolve) => {
+      socket.once("close", () => {
+        this.#isClosed = true;
+        this.#wake();
+        resolve();
+      });
+    });
+  }
+
+  static async open(port: number): Promise<RawConnection> {
+    const socket = connect({ port, host: "127.0.0.1", noDelay: true });
+    const connection = new RawConnection(socket);
+    await new Promise<void>((resolve, reject) => {
+      socket.once("connect", resolve);
+      socket.once("error", reject);
+    });
+    return connection;
+  }
+
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  /** Everything that came so far. */
+  get received(): Buffer {
+    if (this.#chunks.length > 1) this.#chunks.splice(0, Infinity, Buffer.concat(this.#chunks));
+    return this.#chunks[0] ?? Buffer.alloc(0);
+  }
+
+  /** The same as text, a character a byte. */
+  get text(): string {
+    return this.received.toString("latin1");
+  }
+
+  /** Settles when the bytes have left this process, or the connection is over. */
+  write(bytes: string | Uint8Array): Promise<void> {
+    if (this.socket.destroyed) return this.closed;
+    const written = new Promise<void>((resolve) => {
+      this.socket.write(bytes, () => resolve());
+    });
+    return Promise.race([written, this.closed]);
+  }
+
+  /** Waits until `isSo` of what was received; false when the connection ended before, or `limitMs` are over. */
+  async until(isSo: (connection: this) => boolean, limitMs = LIMIT_MS): Promise<boolean> {
+    const timer = setTimeout(() => this.#wake(), limitMs);
+    const untilMs = performance.now() + limitMs;
+    try {
+      for (;;) {
+        if (isSo(this)) return true;
+        if (this.#isClosed || performance.now() >= untilMs) return false;
+        await new Promise<void>((resolve) => this.#waiters.add(resolve));
+      }
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Says goodbye in this direction. */
+  end(): void {
+    this.socket.end();
+  }
+
+  /** Leaves at once, as a client that was killed. */
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiters) wake();
+    this.#waiters.clear();
+  }
+}

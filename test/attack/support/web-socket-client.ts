@@ -1,0 +1,143 @@
+import { RawConnection } from "./raw-connection.js";
+
+export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+
+export interface FrameShape {
+  readonly opcode: number;
+  /** The last frame of its message; true unless said otherwise. */
+  readonly isFinal?: boolean;
+  /** Clients must mask; true unless said otherwise. */
+  readonly isMasked?: boolean;
+  /** Reserved bits, which nobody may set. */
+  readonly reserved?: number;
+}
+
+/** One frame of a client. The mask is zero, which the other side cannot know. */
+export function frame(payload: string | Uint8Array, shape: FrameShape): Buffer {
+  const { opcode, isFinal = true, isMasked = true, reserved = 0 } = shape;
+  const bytes = typeof payload === "string" ? Buffer.from(payload) : payload;
+  const extended = bytes.length < 126 ? 0 : bytes.length < 0x1_0000 ? 2 : 8;
+  const head = Buffer.alloc(2 + extended + (isMasked ? 4 : 0));
+  head[0] = (isFinal ? 0x80 : 0) | (reserved << 4) | opcode;
+  head[1] = (isMasked ? 0x80 : 0) | (extended === 0 ? bytes.length : extended === 2 ? 126 : 127);
+  if (extended === 2) head.writeUInt16BE(bytes.length, 2);
+  else if (extended === 8) head.writeBigUInt64BE(BigInt(bytes.length), 2);
+  return Buffer.concat([head, bytes]);
+}
+
+/** The same bytes so many times. */
+export function repeated(bytes: Buffer, count: number): Buffer {
+  return Buffer.alloc(bytes.length * count, bytes);
+}
+
+export interface Handshake {
+  readonly port: number;
+  readonly path: string;
+  readonly key: string | null;
+  /** 13 unless said otherwise. */
+  readonly version?: string;
+  /** Whole lines in addition, each with its line break. */
+  readonly lines?: string;
+}
+
+/** The text of an upgrade request. */
+export function handshake({ path, key, version = "13", lines = "" }: Handshake): string {
+  return (
+    `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+    `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: ${version}\r\n` +
+    `${key === null ? "" : `Authorization: Bearer ${key}\r\n`}${lines}\r\n`
+  );
+}
+
+/** What the service said with its closing frame; null when the connection just ended. */
+export interface Farewell {
+  readonly code: number;
+  readonly reason: string;
+}
+
+/** A WebSocket client that writes any bytes and understands what comes back. */
+export class WebSocketClient {
+  readonly connection: RawConnection;
+  /** Status of the answer to the handshake. */
+  readonly status: number;
+  readonly #headBytes: number;
+
+  private constructor(connection: RawConnection, status: number, headBytes: number) {
+    this.connection = connection;
+    this.status = status;
+    this.#headBytes = headBytes;
+  }
+
+  /** Settles with the answer to the handshake, whatever it is. @throws when the connection ends without one */
+  static async open(options: Handshake): Promise<WebSocketClient> {
+    const connection = await RawConnection.open(options.port);
+    await connection.write(handshake(options));
+    const isAnswered = await connection.until(({ text }) => text.includes("\r\n\r\n"));
+    if (!isAnswered) throw new Error("the connection ended without an answer to the handshake");
+    const end = connection.text.indexOf("\r\n\r\n") + 4;
+    return new WebSocketClient(connection, Number(connection.text.slice(9, 12)), end);
+  }
+
+  write(bytes: Uint8Array): Promise<void> {
+    return this.connection.write(bytes);
+  }
+
+  sendText(text: string): Promise<void> {
+    return this.write(frame(text, { opcode: OPCODE.text }));
+  }
+
+  /** Text messages so far. */
+  get texts(): string[] {
+    return this.#frames.filter(({ opcode }) => opcode === OPCODE.text).map(({ payload }) => String(payload));
+  }
+
+  /** Text messages so far that are JSON of this `type`. */
+  messages(type: string): Record<string, unknown>[] {
+    return this.texts.map((text) => JSON.parse(text)).filter((message) => message.type === type);
+  }
+
+  get farewell(): Farewell | null {
+    const close = this.#frames.find(({ opcode }) => opcode === OPCODE.close);
+    if (close === undefined) return null;
+    const code = close.payload.length >= 2 ? close.payload.readUInt16BE(0) : 1005;
+    return { code, reason: close.payload.toString("utf8", 2) };
+  }
+
+  /** Waits for a text message of this `type`; false when the connection ended without one. */
+  untilMessage(type: string): Promise<boolean> {
+    return this.connection.until(() => this.messages(type).length > 0);
+  }
+
+  /** Waits for the service's goodbye, answers it and leaves; null when the connection ends without one, or none comes. */
+  async ended(): Promise<Farewell | null> {
+    await this.connection.until(() => this.farewell !== null);
+    const { farewell } = this;
+    if (farewell !== null) {
+      void this.write(frame(new Uint8Array(0), { opcode: OPCODE.close }));
+      await this.connection.until(({ isClosed }) => isClosed);
+    }
+    this.connection.destroy();
+    return farewell;
+  }
+
+  /** Frames that came whole; the service never masks. */
+  get #frames(): { readonly opcode: number; readonly payload: Buffer }[] {
+    const bytes = this.connection.received.subarray(this.#headBytes);
+    const frames = [];
+    for (let at = 0; at + 2 <= bytes.length; ) {
+      const short = bytes[at + 1]! & 127;
+      const head = short < 126 ? 2 : short === 126 ? 4 : 10;
+      if (at + head > bytes.length) break;
+      const length =
+        short < 126
+          ? short
+          : short === 126
+            ? bytes.readUInt16BE(at + 2)
+            : Number(bytes.readBigUInt64BE(at + 2));
+      if (at + head + length > bytes.length) break;
+      frames.push({ opcode: bytes[at]! & 15, payload: bytes.subarray(at + head, at + head + length) });
+      at += head + length;
+    }
+    return frames;
+  }
+}
