@@ -13,7 +13,7 @@ import { BodyQueue } from "./body-queue.js";
 import { NodeAnswer } from "./node-response.js";
 import { NodeFrontSocket } from "./node-socket.js";
 import { newRequestId } from "./request-id.js";
-import { parseContentLength, parseTarget } from "./request-target.js";
+import { parseBodyLength, parseTarget } from "./request-target.js";
 import { decideSafely, serveSafely } from "./serve-safely.js";
 
 const HEADER_BYTES = 16 * 1024;
@@ -151,7 +151,7 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
   }
   const givenLength = headers.get("content-length");
   const lengths = givenLength === undefined ? [] : [givenLength];
-  const length = parseContentLength(lengths, headers.has("transfer-encoding"));
+  const length = parseBodyLength(lengths, headers.get("transfer-encoding"));
   return {
     method: req.method ?? "GET",
     path: target.path,

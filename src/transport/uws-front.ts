@@ -8,17 +8,17 @@ import type {
   UpgradeDecision,
 } from "../ports/front.js";
 import { BodyQueue } from "./body-queue.js";
-import { parseContentLength, parseTarget } from "./request-target.js";
+import { parseBodyLength, parseTarget } from "./request-target.js";
 import { callSafely, decideSafely, serveSafely } from "./serve-safely.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
 import { UwsCorkHost } from "./uws-cork-host.js";
+import { UwsReading } from "./uws-reading.js";
 import { UwsAnswer } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
+import { UwsTurn } from "./uws-turn.js";
 
 /** Messages beyond the limit are refused with a close code up to this factor; beyond it the library just cuts. */
 const HARD_LIMIT_FACTOR = 4;
-/** While a body is awaited the library's timer of ten seconds is wound up this often; ours decides. */
-const REWIND_MS = 4_000;
 const IDLE_SECONDS = 120;
 /** RFC 6455, section 4.2.1. */
 const NOT_AN_UPGRADE: Refusal = {
@@ -46,6 +46,7 @@ export class UwsFront implements Front {
   readonly #corkHost: UwsCorkHost;
   readonly #answers = new Set<UwsAnswer>();
   readonly #sockets = new Set<UwsFrontSocket>();
+  readonly #turn = new UwsTurn();
   #listenSocket: object | null = null;
   #onQuiet: (() => void) | null = null;
   #isClosed = false;
@@ -99,22 +100,16 @@ export class UwsFront implements Front {
   }
 
   #request(res: UwsResponse, req: UwsRequest): void {
-    const body = new BodyQueue(res, this.#limits.stallMs);
     const abort = new AbortController();
+    const reading = new UwsReading(res);
+    const body = new BodyQueue(reading, this.#limits.stallMs);
     const request = readRequest(res, req, body, abort.signal);
-    if (request.contentLength === null && request.header("content-length") !== undefined) {
-      // The library has already made up its mind about where this request ends: only closing is safe, at once.
-      res.onAborted(() => {});
-      res.close();
-      return;
-    }
-    const rewind = new BodyTimer(res, body);
     const answer = new UwsAnswer(res, {
       isHead: request.method === "HEAD",
       closesConnection: request.malformed !== null,
       stallMs: this.#limits.stallMs,
+      reading,
       onOver: () => {
-        rewind.stop();
         body.fail("the answer is complete");
         this.#answers.delete(answer);
         this.#checkQuiet();
@@ -126,15 +121,27 @@ export class UwsFront implements Front {
       body.fail("the client left before its request was complete");
       abort.abort();
     });
-    res.onData((chunk, isLast) => {
-      if (answer.isOver) return;
-      // The memory is lent: copy it.
-      body.push(new Uint8Array(chunk.slice(0)));
-      if (!isLast) return rewind.start();
-      rewind.stop();
+    const hasBody = bringsBody(request);
+    if (hasBody) {
+      res.onData((chunk, isLast) => {
+        if (isLast) reading.complete();
+        else reading.arrived();
+        if (answer.isOver) return answer.bodyArrived();
+        // The memory is lent: copy it.
+        body.push(new Uint8Array(chunk.slice(0)));
+        if (isLast) body.complete();
+      });
+    } else {
+      reading.complete();
       body.complete();
+    }
+    const serve = () => void serveSafely(this.#handlers, request, answer);
+    // Answered before its body is taken apart, a request would lose the library's idle timer, and a malformed one would
+    // have the library go on reading where it believes the next one to be.
+    if (!hasBody && request.malformed === null && this.#turn.hasRoom()) return serve();
+    this.#turn.after(() => {
+      if (!answer.isOver) serve();
     });
-    void serveSafely(this.#handlers, request, answer);
   }
 
   #upgrade(res: UwsResponse, req: UwsRequest, context: object): void {
@@ -224,38 +231,6 @@ export class UwsFront implements Front {
   }
 }
 
-/** Keeps the library's own body timeout from cutting a client that is only slow. */
-class BodyTimer {
-  readonly #res: UwsResponse;
-  readonly #body: BodyQueue;
-  #timer: NodeJS.Timeout | null = null;
-
-  constructor(res: UwsResponse, body: BodyQueue) {
-    this.#res = res;
-    this.#body = body;
-  }
-
-  start(): void {
-    this.#timer ??= setInterval(() => this.#rewind(), REWIND_MS);
-  }
-
-  stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
-  }
-
-  /** Going there and back again winds the timeout up and leaves the socket as it was. */
-  #rewind(): void {
-    if (this.#body.isPaused) {
-      this.#res.resume();
-      this.#res.pause();
-    } else {
-      this.#res.pause();
-      this.#res.resume();
-    }
-  }
-}
-
 function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal: AbortSignal): FrontRequest {
   const headers = new Map<string, string>();
   const lengths: string[] = [];
@@ -266,7 +241,7 @@ function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal:
   });
   const queryText = req.getQuery();
   const target = parseTarget(queryText ? `${req.getUrl()}?${queryText}` : req.getUrl());
-  const length = parseContentLength(lengths, headers.has("transfer-encoding"));
+  const length = parseBodyLength(lengths, headers.get("transfer-encoding"));
   return {
     method: req.getCaseSensitiveMethod().toUpperCase(),
     path: target.path,
@@ -279,6 +254,11 @@ function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal:
     headers,
     header: (name) => headers.get(name.toLowerCase()),
   };
+}
+
+/** Whether bytes follow the head of a request that is good. */
+function bringsBody({ malformed, contentLength, headers }: FrontRequest): boolean {
+  return malformed === null && ((contentLength ?? 0) > 0 || headers.has("transfer-encoding"));
 }
 
 function refuse(res: UwsResponse, decision: Refusal): void {
