@@ -5,11 +5,19 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { WebSocketServer } from "ws";
-import type { Front, FrontHandlers, FrontLimits, FrontRequest, UpgradeDecision } from "../ports/front.js";
+import type {
+  Front,
+  FrontHandlers,
+  FrontLimits,
+  FrontRequest,
+  Headers,
+  UpgradeDecision,
+} from "../ports/front.js";
 import { BodyQueue } from "./body-queue.js";
+import { errorHeaders } from "./error-status.js";
 import { NodeAnswer } from "./node-response.js";
 import { NodeFrontSocket } from "./node-socket.js";
 import { newRequestId } from "./request-id.js";
@@ -17,6 +25,16 @@ import { parseBodyLength, parseTarget } from "./request-target.js";
 import { decideSafely, serveSafely } from "./serve-safely.js";
 
 const HEADER_BYTES = 16 * 1024;
+/** A connection may take so long for the head of its first request, and for that of a next one, as on the native front. */
+const IDLE_MS = 10_000;
+const LOOK_FOR_IDLE_EVERY_MS = 2_000;
+const KEEP_ALIVE_AFTER_MS = 60_000;
+/** So many requests may wait for their answers on one connection. */
+const PIPELINED_REQUESTS = 16;
+/** Connections beyond the limit that are told so at a time; those beyond are just cut. */
+const TOLD_CONNECTIONS = 32;
+/** How long they may take to read it. */
+const REFUSAL_MS = 1_000;
 /** A client that still uploads when its answer is complete may go on this long to read that answer. */
 const LINGER_MS = 5_000;
 
@@ -28,16 +46,31 @@ export class NodeFront implements Front {
   readonly #server: Server;
   readonly #webSockets: WebSocketServer;
   readonly #sockets = new Set<NodeFrontSocket>();
+  /** Requests without an answer, by connection; null when the connection is to end. */
+  readonly #pending = new WeakMap<Socket, number | null>();
+  #connectionCount = 0;
   #onNoSockets: (() => void) | null = null;
 
   constructor(handlers: FrontHandlers, limits: FrontLimits) {
     this.#handlers = handlers;
     this.#limits = limits;
-    // The time a whole request may take is bounded by progress, not by a fixed figure: uploads can be long.
-    const settings = { maxHeaderSize: HEADER_BYTES, requestTimeout: 0, headersTimeout: 30_000 };
-    this.#server = createServer({ ...settings, keepAliveTimeout: 10_000 }, (req, res) =>
-      this.#request(req, res),
+    this.#server = createServer(
+      {
+        maxHeaderSize: HEADER_BYTES,
+        // The time a whole request may take is bounded by progress, not by a fixed figure: uploads can be long.
+        requestTimeout: 0,
+        headersTimeout: IDLE_MS,
+        connectionsCheckingInterval: LOOK_FOR_IDLE_EVERY_MS,
+        keepAliveTimeout: IDLE_MS,
+        keepAlive: true,
+        keepAliveInitialDelay: KEEP_ALIVE_AFTER_MS,
+        // Refused by us, with a reason.
+        requireHostHeader: false,
+      },
+      (req, res) => this.#request(req, res),
     );
+    this.#server.maxConnections = limits.maxConnections + TOLD_CONNECTIONS;
+    this.#server.on("connection", (socket) => this.#connected(socket));
     this.#webSockets = new WebSocketServer({
       noServer: true,
       maxPayload: limits.messageBytes,
@@ -79,7 +112,44 @@ export class NodeFront implements Front {
     clearTimeout(cut);
   }
 
+  #connected(socket: Socket): void {
+    this.#connectionCount++;
+    socket.once("close", () => this.#connectionCount--);
+    if (this.#connectionCount <= this.#limits.maxConnections) return;
+    this.#pending.set(socket, null);
+    socket.end(
+      rawAnswer({
+        type: "refuse",
+        status: 503,
+        headers: { ...jsonHeaders(), ...errorHeaders("ENGINE_BUSY") },
+        body: JSON.stringify({ detail: "there are too many connections" }),
+      }),
+    );
+    const cut = setTimeout(() => socket.destroy(), REFUSAL_MS);
+    socket.once("close", () => clearTimeout(cut));
+  }
+
+  /** Counts a request that its connection sends; false when it is one too many, and the connection ends. */
+  #takes(req: IncomingMessage, res: ServerResponse): boolean {
+    const { socket } = req;
+    const pending = this.#pending.get(socket) ?? 0;
+    if (this.#pending.get(socket) === null) return false;
+    if (pending === PIPELINED_REQUESTS) {
+      this.#pending.set(socket, null);
+      // What can be answered at once has been by then.
+      setImmediate(() => socket.destroySoon());
+      return false;
+    }
+    this.#pending.set(socket, pending + 1);
+    res.once("close", () => {
+      const left = this.#pending.get(socket);
+      if (typeof left === "number") this.#pending.set(socket, left - 1);
+    });
+    return true;
+  }
+
   #request(req: IncomingMessage, res: ServerResponse): void {
+    if (!this.#takes(req, res)) return;
     const body = new BodyQueue(req, this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
@@ -102,6 +172,8 @@ export class NodeFront implements Front {
   }
 
   async #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    // Told that there are too many, or that it asks for too much.
+    if (this.#pending.get(req.socket) === null) return;
     const abort = new AbortController();
     const onGone = () => abort.abort();
     socket.on("error", onGone).on("close", onGone);
@@ -151,6 +223,7 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
   }
   const givenLength = headers.get("content-length");
   const lengths = givenLength === undefined ? [] : [givenLength];
+  const problem = headProblem(req);
   const length = parseBodyLength(lengths, headers.get("transfer-encoding"));
   return {
     method: req.method ?? "GET",
@@ -158,12 +231,23 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
     query: target.query,
     remoteAddress: req.socket.remoteAddress ?? "",
     contentLength: typeof length === "number" ? length : null,
-    malformed: typeof length === "string" ? length : target.problem,
+    malformed: problem ?? (typeof length === "string" ? length : target.problem),
     body,
     signal,
     headers,
     header: (name) => headers.get(name.toLowerCase()),
   };
+}
+
+/** What Node's parser lets through and should not. */
+function headProblem({ httpVersion, rawHeaders }: IncomingMessage): string | null {
+  if (httpVersion !== "1.1" && httpVersion !== "1.0")
+    return `the version of HTTP must be 1.1, received ${httpVersion}`;
+  let hosts = 0;
+  for (let nth = 0; nth < rawHeaders.length; nth += 2)
+    if (rawHeaders[nth]!.length === 4 && rawHeaders[nth]!.toLowerCase() === "host") hosts++;
+  if (hosts > 1) return "Host must be given once";
+  return hosts === 0 && httpVersion === "1.1" ? "Host must be given" : null;
 }
 
 /** The answer is out: the rest of an unread body is dropped for a while, then the connection is cut. */
@@ -178,17 +262,22 @@ function letGo(req: IncomingMessage, body: BodyQueue): void {
 /** Node's parser gave up on the request: there is no request to hand on, so the answer is made here. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-  const isTooLong = error.code === "HPE_HEADER_OVERFLOW";
-  const headers = {
+  const [status, detail] = UNREADABLE[error.code ?? ""] ?? [400, "the request is not valid HTTP"];
+  const headers = { ...jsonHeaders(), ...errorHeaders("INVALID_REQUEST") };
+  socket.end(rawAnswer({ type: "refuse", status, headers, body: JSON.stringify({ detail }) }));
+}
+
+const UNREADABLE: Readonly<Record<string, readonly [status: number, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: [431, `headers hold at most ${HEADER_BYTES} bytes`],
+  ERR_HTTP_REQUEST_TIMEOUT: [408, `the head of a request must come within ${IDLE_MS / 1_000} s`],
+};
+
+function jsonHeaders(): Headers {
+  return {
     "content-type": "application/json",
     "x-request-id": newRequestId(),
-    "x-svc-error": "invalid_request",
     "access-control-allow-origin": "*",
   };
-  const detail = isTooLong ? `headers hold at most ${HEADER_BYTES} bytes` : "the request is not valid HTTP";
-  socket.end(
-    rawAnswer({ type: "refuse", status: isTooLong ? 431 : 400, headers, body: JSON.stringify({ detail }) }),
-  );
 }
 
 function rawAnswer(decision: Extract<UpgradeDecision, { type: "refuse" }>): string {

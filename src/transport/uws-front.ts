@@ -8,10 +8,12 @@ import type {
   UpgradeDecision,
 } from "../ports/front.js";
 import { BodyQueue } from "./body-queue.js";
+import { openDescriptors } from "./descriptors.js";
 import { parseBodyLength, parseTarget } from "./request-target.js";
 import { callSafely, decideSafely, serveSafely } from "./serve-safely.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
 import { UwsCorkHost } from "./uws-cork-host.js";
+import { UwsGate } from "./uws-gate.js";
 import { UwsReading } from "./uws-reading.js";
 import { UwsAnswer } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
@@ -33,6 +35,8 @@ type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 export interface UwsFrontOptions {
   /** Other threads of this process listen on the same port. */
   readonly sharesPort?: boolean;
+  /** What this process has open besides connections, if not what it has when the front begins to listen. */
+  readonly ownDescriptors?: number | null;
 }
 
 /** The native front. Nothing a handler does may throw into the library: that would end the process. */
@@ -42,12 +46,14 @@ export class UwsFront implements Front {
   readonly #handlers: FrontHandlers;
   readonly #limits: FrontLimits;
   readonly #listenOptions: number;
+  readonly #ownDescriptors: number | null | undefined;
   readonly #app: UwsApp;
   readonly #corkHost: UwsCorkHost;
   readonly #answers = new Set<UwsAnswer>();
   readonly #sockets = new Set<UwsFrontSocket>();
   readonly #turn = new UwsTurn();
   #listenSocket: object | null = null;
+  #gate: UwsGate | null = null;
   #onQuiet: (() => void) | null = null;
   #isClosed = false;
 
@@ -55,10 +61,11 @@ export class UwsFront implements Front {
     binding: UwsBinding,
     handlers: FrontHandlers,
     limits: FrontLimits,
-    { sharesPort = false }: UwsFrontOptions = {},
+    { sharesPort = false, ownDescriptors }: UwsFrontOptions = {},
   ) {
     this.#binding = binding;
     this.#listenOptions = sharesPort ? 0 : binding.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    this.#ownDescriptors = ownDescriptors;
     this.#handlers = handlers;
     this.#limits = limits;
     this.#app = binding.App();
@@ -79,24 +86,44 @@ export class UwsFront implements Front {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    const socket = await new Promise<object | false>((resolve) => {
-      this.#app.listen(host, port, this.#listenOptions, resolve);
-    });
-    if (socket === false) throw new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`);
-    this.#listenSocket = socket;
+    const socket = this.#listen(host, port);
+    if (socket === null) throw new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`);
+    const ownPort = this.#binding.us_socket_local_port(socket);
     await this.#corkHost.open();
-    return this.#binding.us_socket_local_port(socket);
+    this.#gate = new UwsGate({
+      maxConnections: this.#limits.maxConnections,
+      ownDescriptors: this.#ownDescriptors === undefined ? openDescriptors() : this.#ownDescriptors,
+      open: () => this.#listen(host, ownPort) !== null,
+      shut: () => this.#stopListening(),
+      failed: this.#handlers.failed,
+    });
+    this.#gate.watch();
+    return ownPort;
   }
 
   async close(graceMs: number): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.#listenSocket !== null) this.#binding.us_listen_socket_close(this.#listenSocket);
+    this.#gate?.close();
+    this.#stopListening();
     await this.#quiet(graceMs);
     // What the last answers left in the library's buffers leaves with the next turn of its loop.
     await new Promise((resolve) => setTimeout(resolve, 20));
     this.#app.close();
     this.#corkHost.close();
+  }
+
+  /** The library calls back at once. */
+  #listen(host: string, port: number): object | null {
+    this.#app.listen(host, port, this.#listenOptions, (socket) => {
+      this.#listenSocket = socket === false ? null : socket;
+    });
+    return this.#listenSocket;
+  }
+
+  #stopListening(): void {
+    if (this.#listenSocket !== null) this.#binding.us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = null;
   }
 
   #request(res: UwsResponse, req: UwsRequest): void {
@@ -138,10 +165,8 @@ export class UwsFront implements Front {
     const serve = () => void serveSafely(this.#handlers, request, answer);
     // Answered before its body is taken apart, a request would lose the library's idle timer, and a malformed one would
     // have the library go on reading where it believes the next one to be.
-    if (!hasBody && request.malformed === null && this.#turn.hasRoom()) return serve();
-    this.#turn.after(() => {
-      if (!answer.isOver) serve();
-    });
+    if (!hasBody && request.malformed === null && this.#turn.hasRoom()) serve();
+    else this.#turn.after(() => (answer.isOver ? undefined : serve()));
   }
 
   #upgrade(res: UwsResponse, req: UwsRequest, context: object): void {
@@ -234,8 +259,10 @@ export class UwsFront implements Front {
 function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal: AbortSignal): FrontRequest {
   const headers = new Map<string, string>();
   const lengths: string[] = [];
+  let hosts = 0;
   req.forEach((name, value) => {
     if (name === "content-length") lengths.push(value);
+    else if (name === "host") hosts++;
     const earlier = headers.get(name);
     headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
   });
@@ -248,7 +275,7 @@ function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal:
     query: target.query,
     remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
     contentLength: typeof length === "number" ? length : null,
-    malformed: typeof length === "string" ? length : target.problem,
+    malformed: hosts > 1 ? "Host must be given once" : typeof length === "string" ? length : target.problem,
     body,
     signal,
     headers,

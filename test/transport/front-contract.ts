@@ -18,7 +18,12 @@ import type {
 } from "../../src/ports/front.js";
 import { eventually } from "../store/support.js";
 
-const LIMITS: FrontLimits = { messageBytes: 64 * 1024, stallMs: 30_000, closingMs: 1_000 };
+const LIMITS: FrontLimits = {
+  messageBytes: 64 * 1024,
+  stallMs: 30_000,
+  closingMs: 1_000,
+  maxConnections: 10_000,
+};
 
 export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
 
