@@ -136,7 +136,8 @@ export class NodeFront implements Front {
     if (this.#pending.get(socket) === null) return false;
     if (pending === PIPELINED_REQUESTS) {
       this.#pending.set(socket, null);
-      // What can be answered at once has been by then.
+      // Node reads on in this turn, as long as there is something. What can be answered at once has been when it ends.
+      socket.pause();
       setImmediate(() => socket.destroySoon());
       return false;
     }
