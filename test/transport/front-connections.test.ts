@@ -91,15 +91,20 @@ const SILENCES: Record<string, readonly string[]> = {
 };
 
 /** How a body of a megabyte is sent, and what its handler does before it answers late. */
-const LATE: Record<string, { readonly isChunked: boolean; readonly isRead: "first" | "last" | "never" }> = {
+const LATE: Record<
+  string,
+  { readonly isChunked: boolean; readonly isRead: "first" | "slowly" | "last" | "never" }
+> = {
   "read first": { isChunked: false, isRead: "first" },
+  "read slowly": { isChunked: false, isRead: "slowly" },
   "read last": { isChunked: false, isRead: "last" },
   "never read": { isChunked: false, isRead: "never" },
   "of chunks, read first": { isChunked: true, isRead: "first" },
+  "of chunks, read slowly": { isChunked: true, isRead: "slowly" },
   "of chunks, read last": { isChunked: true, isRead: "last" },
 };
 
-const LIMITS = { ...DEFAULT_FRONT_LIMITS, maxConnections: 1_000 };
+const LIMITS = { ...DEFAULT_FRONT_LIMITS, maxConnections: 10_000 };
 
 // Nearly all of it is waiting: everything waits at the same time.
 describe("connections", { concurrency: true }, () => {
@@ -155,12 +160,16 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     }
 
     test("what is answered late may have come in one piece, and the connection goes on", async () => {
-      const client = await Client.connect(port);
-      client.send(`POST /late/last HTTP/1.1\r\n${length(300_000)}\r\n\r\n${"x".repeat(300_000)}`);
-      await client.received(createHash("sha256").update("x".repeat(300_000)).digest("hex"));
-      client.send(`GET /next HTTP/1.1\r\n${HOST}\r\n\r\n`);
-      await client.received("/next");
-      client.end();
+      const ask = async (isRead: string) => {
+        const client = await Client.connect(port);
+        const text = "x".repeat(300_000);
+        client.send(`POST /late/${isRead} HTTP/1.1\r\n${length(text.length)}\r\n\r\n${text}`);
+        await client.received(createHash("sha256").update(text).digest("hex"));
+        client.send(`GET /next HTTP/1.1\r\n${HOST}\r\n\r\n`);
+        await client.received("/next");
+        client.end();
+      };
+      await Promise.all([ask("slowly"), ask("last")]);
     });
 
     test("a client that has its answer before it has sent its body reads it, and is told to go", async () => {
@@ -252,9 +261,13 @@ async function answer(request: FrontRequest, response: FrontResponse): Promise<v
 async function answerLate(request: FrontRequest, response: FrontResponse, isRead: string): Promise<void> {
   const hash = createHash("sha256");
   const read = async () => {
-    for await (const chunk of request.body) hash.update(chunk);
+    for await (const chunk of request.body) {
+      hash.update(chunk);
+      if (isRead === "slowly") await delay(50);
+    }
   };
-  if (isRead === "first") await read();
+  if (isRead === "slowly") await delay(200);
+  if (isRead === "first" || isRead === "slowly") await read();
   await delay(LATE_MS, undefined, { signal: request.signal }).catch(() => {});
   if (request.signal.aborted) return response.reset();
   if (isRead === "last") await read();
