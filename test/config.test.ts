@@ -11,6 +11,7 @@ test("an empty environment gives the defaults", () => {
   assert.equal(config.databaseUrl, null);
   assert.equal(config.front, "auto");
   assert.equal(config.frontThreads, 1);
+  assert.equal(config.maxConnections, null);
   assert.equal(config.drainMs, 30_000);
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [true, 900_000]);
   assert.deepEqual(
@@ -56,6 +57,7 @@ test("settings are read from their variables", () => {
 });
 
 test("several front threads need a front that can share its port", () => {
+  assert.equal(readConfig({ MAX_CONNECTIONS: "500" }).maxConnections, 500);
   assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
   assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);
   assert.throws(
@@ -66,6 +68,7 @@ test("several front threads need a front that can share its port", () => {
 
 const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["PORT", "65536", /PORT must be a whole number from 0 to 65535, received "65536"/],
+  ["MAX_CONNECTIONS", "0", /MAX_CONNECTIONS must be a whole number from 1 to \d+, received "0"/],
   ["FRONT_THREADS", "0", /FRONT_THREADS must be a whole number from 1 to \d+, received "0"/],
   ["PORT", "80a", /PORT .* received "80a"/],
   ["PORT", "-1", /PORT .* received "-1"/],

@@ -41,6 +41,10 @@ export class SpareDescriptors {
     this.#count = count;
   }
 
+  get heldCount(): number {
+    return this.#held.length;
+  }
+
   /** Takes as many as it can. */
   hold(): void {
     try {

@@ -46,7 +46,7 @@ export class NodeFront implements Front {
   readonly #server: Server;
   readonly #webSockets: WebSocketServer;
   readonly #sockets = new Set<NodeFrontSocket>();
-  /** Requests without an answer, by connection; null when the connection is to end. */
+  /** Requests without an answer, by connection; null when what comes on it is not heard any more, since it ends. */
   readonly #pending = new WeakMap<Socket, number | null>();
   #connectionCount = 0;
   #onNoSockets: (() => void) | null = null;
@@ -78,7 +78,9 @@ export class NodeFront implements Front {
       clientTracking: false,
     });
     this.#server.on("upgrade", (req, socket, head) => void this.#upgrade(req, socket, head));
-    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => refuseUnreadable(error, socket));
+    this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+      if (this.#pending.get(socket as Socket) !== null) refuseUnreadable(error, socket);
+    });
   }
 
   listen(host: string, port: number): Promise<number> {
@@ -154,6 +156,8 @@ export class NodeFront implements Front {
     const body = new BodyQueue(req, this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
+    // Where it ends cannot be told: what follows it may be its body.
+    if (request.malformed !== null) this.#pending.set(req.socket, null);
     const answer = new NodeAnswer(res, {
       closesConnection: () => request.malformed !== null || !this.#server.listening,
       stallMs: this.#limits.stallMs,

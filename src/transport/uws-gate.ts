@@ -48,7 +48,7 @@ export class UwsGate {
 
   #look(): void {
     const { ownDescriptors, maxConnections } = this.#options;
-    const connections = (openDescriptors() ?? 0) - (ownDescriptors ?? 0);
+    const connections = (openDescriptors() ?? 0) - (ownDescriptors ?? 0) - this.#spare.heldCount;
     if (this.#isOpen && connections >= maxConnections) this.#shut(connections);
     else if (!this.#isOpen && connections <= maxConnections * OPEN_AGAIN_AT) this.#open();
   }

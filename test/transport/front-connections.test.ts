@@ -16,6 +16,7 @@ import {
 import { NodeFront } from "../../src/transport/node-front.js";
 import { loadUwsBinding } from "../../src/transport/uws-binding.js";
 import { UwsFront } from "../../src/transport/uws-front.js";
+import { eventually } from "../store/support.js";
 
 /** Longer than the native library's own timer ever waits. */
 const LATE_MS = 14_000;
@@ -249,6 +250,55 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
     }
   });
 }
+
+test("front node refuses connections beyond its limit, WebSockets counted, with 503, and then takes others", async () => {
+  const front = new NodeFront(
+    {
+      request: answer,
+      upgrade: async () => ({
+        type: "accept",
+        protocol: null,
+        headers: {},
+        open: () => ({ text() {}, binary() {}, closed() {} }),
+      }),
+      failed: (error) => assert.fail(String(error)),
+    },
+    { ...LIMITS, maxConnections: 2 },
+  );
+  const port = await front.listen("127.0.0.1", 0);
+  try {
+    const first = await Client.connect(port);
+    const socket = await Client.connect(port);
+    socket.send(
+      `GET / HTTP/1.1\r\n${HOST}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+    );
+    await socket.received("101 Switching Protocols");
+    for (let nth = 0; nth < 3; nth++) {
+      const late = await Client.connect(port);
+      late.send(`GET /late HTTP/1.1\r\n${HOST}\r\n\r\n`);
+      await late.closed();
+      assert.match(late.text, /^HTTP\/1\.1 503 [\s\S]*x-svc-error: engine_busy\r\nretry-after: \d+\r\n/);
+      assert.match(late.text, /\{"detail":"[^"]*connections"\}$/);
+    }
+    first.send(`GET /first HTTP/1.1\r\n${HOST}\r\n\r\n`);
+    await first.received("/first");
+    socket.end();
+    await eventually("another one is taken", async () => {
+      const next = await Client.connect(port);
+      next.send(`GET /next HTTP/1.1\r\n${HOST}\r\n\r\n`);
+      const isTaken = await next.received("/next").then(
+        () => true,
+        () => false,
+      );
+      next.end();
+      return isTaken;
+    });
+    first.end();
+  } finally {
+    await front.close(0);
+  }
+});
 
 async function answer(request: FrontRequest, response: FrontResponse): Promise<void> {
   const { path } = request;
