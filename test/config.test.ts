@@ -43,6 +43,7 @@ test("settings are read from their variables", () => {
     DRAIN_S: "0",
     MODEL_PRELOAD: "false",
     MODEL_IDLE_S: "0",
+    MAX_CONNECTIONS: "500",
     URL_FETCH_ALLOW: "10.0.0.0/8, fd00::/8",
   });
   assert.equal(config.host, "::");
@@ -51,13 +52,13 @@ test("settings are read from their variables", () => {
   assert.equal(config.databaseUrl, "postgres://dauys:secret@db:5432/dauys");
   assert.equal(config.front, "node");
   assert.equal(config.liveWorkers, 4);
+  assert.equal(config.maxConnections, 500);
   assert.equal(config.drainMs, 0);
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [false, 0]);
   assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
 });
 
 test("several front threads need a front that can share its port", () => {
-  assert.equal(readConfig({ MAX_CONNECTIONS: "500" }).maxConnections, 500);
   assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
   assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);
   assert.throws(

@@ -30,13 +30,20 @@ const IDLE_MS = 10_000;
 const LOOK_FOR_IDLE_EVERY_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
 /** So many requests may wait for their answers on one connection. */
-const PIPELINED_REQUESTS = 16;
+const PIPELINED_REQUESTS = 32;
 /** Connections beyond the limit that are told so at a time; those beyond are just cut. */
 const TOLD_CONNECTIONS = 32;
 /** How long they may take to read it. */
 const REFUSAL_MS = 1_000;
 /** A client that still uploads when its answer is complete may go on this long to read that answer. */
 const LINGER_MS = 5_000;
+
+interface Connection {
+  /** Requests without an answer. */
+  pending: number;
+  /** What comes on it is not heard any more. */
+  isEnding: boolean;
+}
 
 /** The front on Node's own HTTP server, with `ws` for WebSocket. */
 export class NodeFront implements Front {
@@ -46,8 +53,7 @@ export class NodeFront implements Front {
   readonly #server: Server;
   readonly #webSockets: WebSocketServer;
   readonly #sockets = new Set<NodeFrontSocket>();
-  /** Requests without an answer, by connection; null when what comes on it is not heard any more, since it ends. */
-  readonly #pending = new WeakMap<Socket, number | null>();
+  readonly #connections = new WeakMap<Duplex, Connection>();
   #connectionCount = 0;
   #onNoSockets: (() => void) | null = null;
 
@@ -79,7 +85,7 @@ export class NodeFront implements Front {
     });
     this.#server.on("upgrade", (req, socket, head) => void this.#upgrade(req, socket, head));
     this.#server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
-      if (this.#pending.get(socket as Socket) !== null) refuseUnreadable(error, socket);
+      if (!this.#connection(socket).isEnding) refuseUnreadable(error, socket);
     });
   }
 
@@ -118,7 +124,7 @@ export class NodeFront implements Front {
     this.#connectionCount++;
     socket.once("close", () => this.#connectionCount--);
     if (this.#connectionCount <= this.#limits.maxConnections) return;
-    this.#pending.set(socket, null);
+    this.#connection(socket).isEnding = true;
     socket.end(
       rawAnswer({
         type: "refuse",
@@ -131,33 +137,29 @@ export class NodeFront implements Front {
     socket.once("close", () => clearTimeout(cut));
   }
 
-  /** Counts a request that its connection sends; false when it is one too many, and the connection ends. */
-  #takes(req: IncomingMessage, res: ServerResponse): boolean {
-    const { socket } = req;
-    const pending = this.#pending.get(socket) ?? 0;
-    if (this.#pending.get(socket) === null) return false;
-    if (pending === PIPELINED_REQUESTS) {
-      this.#pending.set(socket, null);
-      // Node reads on in this turn, as long as there is something. What can be answered at once has been when it ends.
-      socket.pause();
-      setImmediate(() => socket.destroySoon());
-      return false;
+  #connection(socket: Duplex): Connection {
+    let connection = this.#connections.get(socket);
+    if (connection === undefined) {
+      connection = { pending: 0, isEnding: false };
+      this.#connections.set(socket, connection);
     }
-    this.#pending.set(socket, pending + 1);
-    res.once("close", () => {
-      const left = this.#pending.get(socket);
-      if (typeof left === "number") this.#pending.set(socket, left - 1);
-    });
-    return true;
+    return connection;
   }
 
   #request(req: IncomingMessage, res: ServerResponse): void {
-    if (!this.#takes(req, res)) return;
+    const connection = this.#connection(req.socket);
+    if (connection.isEnding) return;
+    if (connection.pending === PIPELINED_REQUESTS) {
+      connection.isEnding = true;
+      endBurst(req.socket);
+      return;
+    }
+    connection.pending++;
     const body = new BodyQueue(req, this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
     // Where it ends cannot be told: what follows it may be its body.
-    if (request.malformed !== null) this.#pending.set(req.socket, null);
+    connection.isEnding = request.malformed !== null;
     const answer = new NodeAnswer(res, {
       closesConnection: () => request.malformed !== null || !this.#server.listening,
       stallMs: this.#limits.stallMs,
@@ -169,6 +171,7 @@ export class NodeFront implements Front {
       // A write to a client that has left; `close` follows and says so.
     });
     res.on("close", () => {
+      connection.pending--;
       body.fail("the client left before its request was complete");
       if (!res.writableFinished) abort.abort();
     });
@@ -178,7 +181,7 @@ export class NodeFront implements Front {
 
   async #upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     // Told that there are too many, or that it asks for too much.
-    if (this.#pending.get(req.socket) === null) return;
+    if (this.#connection(req.socket).isEnding) return;
     const abort = new AbortController();
     const onGone = () => abort.abort();
     socket.on("error", onGone).on("close", onGone);
@@ -242,6 +245,12 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
     headers,
     header: (name) => headers.get(name.toLowerCase()),
   };
+}
+
+/** Node reads on in this turn, as long as there is something. What can be answered at once has been when it ends. */
+function endBurst(socket: Socket): void {
+  socket.pause();
+  setImmediate(() => socket.destroySoon());
 }
 
 /** What Node's parser lets through and should not. */

@@ -83,7 +83,8 @@ export class UwsAnswer implements FrontResponse {
     const res = this.#live();
     if (this.#head === null) throw new Error("Cannot end a response before it was started");
     this.#framing ??= chunk.length;
-    if (!this.#options.reading.isComplete && !this.#isHeadSent) {
+    // A long answer takes its reader time: it goes the usual way, and the upload waits.
+    if (!this.#options.reading.isComplete && !this.#isHeadSent && chunk.length <= PIECE_BYTES) {
       departure?.leaving();
       return this.#endEarly(res, chunk, this.#framing);
     }

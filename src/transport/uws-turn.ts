@@ -1,5 +1,5 @@
 /** So many requests may be answered at once in one turn of the event loop. */
-const REQUESTS_PER_TURN = 16;
+const REQUESTS_PER_TURN = 32;
 
 /**
  * What one turn of the event loop does with the requests that are read in it.

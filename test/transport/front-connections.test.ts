@@ -22,7 +22,7 @@ import { eventually } from "../store/support.js";
 const LATE_MS = 14_000;
 /** Idle connections are closed within 10 s, in steps of up to 4 s; a busy machine may need longer. */
 const CLOSED_WITHIN_MS = 40_000;
-const PIPELINED_REQUESTS = 16;
+const PIPELINED_REQUESTS = 32;
 
 const binding = loadUwsBinding();
 const log = createLog({ level: "silent" });
