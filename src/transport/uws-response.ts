@@ -84,7 +84,8 @@ export class UwsAnswer implements FrontResponse {
     if (this.#head === null) throw new Error("Cannot end a response before it was started");
     this.#framing ??= chunk.length;
     // A long answer takes its reader time: it goes the usual way, and the upload waits.
-    if (!this.#options.reading.isComplete && !this.#isHeadSent && chunk.length <= PIECE_BYTES) {
+    const isShort = this.#options.isHead || chunk.length <= PIECE_BYTES;
+    if (!this.#options.reading.isComplete && !this.#isHeadSent && isShort) {
       departure?.leaving();
       return this.#endEarly(res, chunk, this.#framing);
     }

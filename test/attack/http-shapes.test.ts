@@ -8,6 +8,7 @@ import { eventually } from "../store/support.js";
 /** Of these the service keeps a quarter free, and has some 50 for itself. */
 const OPEN_FILES = 256;
 const CLOSED_WITHIN_MS = 40_000;
+const PIPELINED_REQUESTS = 32;
 
 const FRONTS: Record<string, Readonly<Record<string, string>>> = {
   node: { FRONT: "node" },
@@ -123,7 +124,10 @@ describe("shapes of HTTP", { concurrency: true }, () => {
 
       test("what is no request of ours is answered or closed, and closed in the end", async () => {
         const outcomes = await Promise.all(
-          Object.entries(SHAPES).map(async ([what, { sent }]) => [what, await outcomeOf(service.port, sent)]),
+          Object.entries(SHAPES).map(async ([what, { sent }]) => [
+            what,
+            (await exchange(service.port, sent)).outcome,
+          ]),
         );
         const expected = Object.entries(SHAPES).map(([what, shape]) => [
           what,
@@ -131,6 +135,21 @@ describe("shapes of HTTP", { concurrency: true }, () => {
         ]);
         assert.deepEqual(Object.fromEntries(outcomes), Object.fromEntries(expected));
         assert.equal(await statusOf(service), 200);
+      });
+
+      test("a burst of requests on one connection ends it, and others are served", async () => {
+        const other = await open(service.port);
+        for (const path of ["/health", "/v1/nothing", "/v1/voices"]) {
+          const { text, outcome } = await exchange(
+            service.port,
+            get(`${path} HTTP/1.1\r\n${HOST}`).repeat(3_000),
+          );
+          assert.notEqual(outcome, "open");
+          const answers = text.match(/HTTP\/1\.1 /g)?.length ?? 0;
+          assert.ok(answers <= PIPELINED_REQUESTS, `${answers} requests for ${path} were answered`);
+          assert.equal(await askOn(other), 200);
+        }
+        other.destroy();
       });
 
       test("connections beyond the limit of open files are refused, those before are served, and then others", async () => {
@@ -201,9 +220,17 @@ function nextStatus(socket: Socket): Promise<Outcome> {
   });
 }
 
-/** Sends a text and says what came back; the other side must close. */
-async function outcomeOf(port: number, text: string): Promise<Outcome | "open"> {
+interface Exchanged {
+  readonly text: string;
+  /** Of the first answer; `open` when the other side did not close. */
+  readonly outcome: Outcome | "open";
+}
+
+/** Sends a text and says what came back until the other side closed. */
+async function exchange(port: number, text: string): Promise<Exchanged> {
   const socket = await open(port);
+  const received: string[] = [];
+  socket.on("data", (bytes) => received.push(bytes.toString("latin1")));
   const closed = new Promise<boolean>((resolve) => socket.once("close", () => resolve(true)));
   const status = nextStatus(socket);
   socket.write(text, "latin1");
@@ -211,7 +238,7 @@ async function outcomeOf(port: number, text: string): Promise<Outcome | "open"> 
   const isClosed = await Promise.race([closed, delay(CLOSED_WITHIN_MS, false, { signal: limit.signal })]);
   limit.abort();
   socket.destroy();
-  return isClosed ? status : "open";
+  return { text: received.join(""), outcome: isClosed ? await status : "open" };
 }
 
 async function statusOf(service: ServiceProcess): Promise<number | null> {
