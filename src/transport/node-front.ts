@@ -29,7 +29,7 @@ const HEADER_BYTES = 16 * 1024;
 const IDLE_MS = 10_000;
 const LOOK_FOR_IDLE_EVERY_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
-/** So many requests may wait for their answers on one connection. */
+/** So many requests may wait for their answers on one connection, or come on it at once. */
 const PIPELINED_REQUESTS = 32;
 /** Connections beyond the limit that are told so at a time; those beyond are just cut. */
 const TOLD_CONNECTIONS = 32;
@@ -38,9 +38,13 @@ const REFUSAL_MS = 1_000;
 /** A client that still uploads when its answer is complete may go on this long to read that answer. */
 const LINGER_MS = 5_000;
 
+type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
+
 interface Connection {
   /** Requests without an answer. */
   pending: number;
+  /** Requests that were read in this turn of the event loop: with bodies, many may be answered in between. */
+  inTurn: number;
   /** What comes on it is not heard any more. */
   isEnding: boolean;
 }
@@ -54,6 +58,8 @@ export class NodeFront implements Front {
   readonly #webSockets: WebSocketServer;
   readonly #sockets = new Set<NodeFrontSocket>();
   readonly #connections = new WeakMap<Duplex, Connection>();
+  /** Connections that asked for something in this turn. */
+  readonly #turn: Connection[] = [];
   #connectionCount = 0;
   #onNoSockets: (() => void) | null = null;
 
@@ -125,36 +131,41 @@ export class NodeFront implements Front {
     socket.once("close", () => this.#connectionCount--);
     if (this.#connectionCount <= this.#limits.maxConnections) return;
     this.#connection(socket).isEnding = true;
-    socket.end(
-      rawAnswer({
-        type: "refuse",
-        status: 503,
-        headers: { ...jsonHeaders(), ...errorHeaders("ENGINE_BUSY") },
-        body: JSON.stringify({ detail: "there are too many connections" }),
-      }),
-    );
-    const cut = setTimeout(() => socket.destroy(), REFUSAL_MS);
-    socket.once("close", () => clearTimeout(cut));
+    const headers = { ...jsonHeaders(), ...errorHeaders("ENGINE_BUSY") };
+    const body = JSON.stringify({ detail: "there are too many connections" });
+    endWith(socket, { type: "refuse", status: 503, headers, body }, REFUSAL_MS);
   }
 
   #connection(socket: Duplex): Connection {
     let connection = this.#connections.get(socket);
     if (connection === undefined) {
-      connection = { pending: 0, isEnding: false };
+      connection = { pending: 0, inTurn: 0, isEnding: false };
       this.#connections.set(socket, connection);
     }
     return connection;
   }
 
+  #countInTurn(connection: Connection): void {
+    if (connection.inTurn++ > 0) return;
+    if (this.#turn.length === 0) setImmediate(() => this.#endTurn());
+    this.#turn.push(connection);
+  }
+
+  #endTurn(): void {
+    for (const connection of this.#turn) connection.inTurn = 0;
+    this.#turn.length = 0;
+  }
+
   #request(req: IncomingMessage, res: ServerResponse): void {
     const connection = this.#connection(req.socket);
     if (connection.isEnding) return;
-    if (connection.pending === PIPELINED_REQUESTS) {
+    if (connection.pending === PIPELINED_REQUESTS || connection.inTurn === PIPELINED_REQUESTS) {
       connection.isEnding = true;
       endBurst(req.socket);
       return;
     }
     connection.pending++;
+    this.#countInTurn(connection);
     const body = new BodyQueue(req, this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
@@ -191,9 +202,7 @@ export class NodeFront implements Front {
     if (abort.signal.aborted) return;
     socket.off("error", onGone).off("close", onGone);
     if (decision.type === "refuse") {
-      // The client may be gone before it has read why.
-      socket.on("error", () => socket.destroy());
-      socket.end(rawAnswer(decision));
+      endWith(socket, decision);
       return;
     }
     this.#accept(req, socket, head, decision);
@@ -278,7 +287,7 @@ function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const [status, detail] = UNREADABLE[error.code ?? ""] ?? [400, "the request is not valid HTTP"];
   const headers = { ...jsonHeaders(), ...errorHeaders("INVALID_REQUEST") };
-  socket.end(rawAnswer({ type: "refuse", status, headers, body: JSON.stringify({ detail }) }));
+  endWith(socket, { type: "refuse", status, headers, body: JSON.stringify({ detail }) });
 }
 
 const UNREADABLE: Readonly<Record<string, readonly [status: number, detail: string]>> = {
@@ -294,7 +303,18 @@ function jsonHeaders(): Headers {
   };
 }
 
-function rawAnswer(decision: Extract<UpgradeDecision, { type: "refuse" }>): string {
+/** The last answer on a connection. A client that holds its end open, or reads nothing, is cut after a while. */
+function endWith(socket: Duplex, refusal: Refusal, withinMs = LINGER_MS): void {
+  // The client may be gone before it has read why.
+  socket.on("error", () => socket.destroy());
+  socket.end(rawAnswer(refusal));
+  // Unread bytes would hide that it goes.
+  socket.resume();
+  const cut = setTimeout(() => socket.destroy(), withinMs).unref();
+  socket.once("close", () => clearTimeout(cut));
+}
+
+function rawAnswer(decision: Refusal): string {
   const lines = [`HTTP/1.1 ${decision.status} ${STATUS_CODES[decision.status] ?? ""}`];
   for (const [name, value] of Object.entries(decision.headers)) lines.push(`${name}: ${value}`);
   lines.push(`content-length: ${Buffer.byteLength(decision.body)}`, "connection: close", "", decision.body);

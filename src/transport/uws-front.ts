@@ -175,18 +175,18 @@ export class UwsFront implements Front {
     body.complete();
     const request = readRequest(res, req, body, abort.signal);
     const key = req.getHeader("sec-websocket-key");
-    if (!/\bupgrade\b/i.test(req.getHeader("connection"))) {
-      // Told to close the connection the library would do so, and upgrade it all the same.
-      res.onAborted(() => {});
-      refuse(res, NOT_AN_UPGRADE);
-      return;
-    }
+    const isUpgrade = /\bupgrade\b/i.test(req.getHeader("connection"));
     res.onAborted(() => abort.abort());
-    void decideSafely(this.#handlers, request).then((decision) => {
+    const decide = async () => {
+      if (abort.signal.aborted) return;
+      // Told to close the connection the library would do so, and upgrade it all the same.
+      const decision = isUpgrade ? await decideSafely(this.#handlers, request) : NOT_AN_UPGRADE;
       if (abort.signal.aborted) return;
       if (decision.type === "refuse") return refuse(res, decision);
       this.#accept(res, decision, key, context);
-    });
+    };
+    if (this.#turn.hasRoom()) void decide();
+    else this.#turn.after(decide);
   }
 
   #accept(

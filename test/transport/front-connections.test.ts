@@ -198,7 +198,10 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
           requestCount++;
           return answer(request, response);
         },
-        upgrade: async () => ({ type: "refuse", status: 401, headers: {}, body: "no" }),
+        upgrade: async () => {
+          requestCount++;
+          return { type: "refuse", status: 401, headers: {}, body: "no" };
+        },
         failed: (error) => assert.fail(String(error)),
       },
       LIMITS,
@@ -212,10 +215,22 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
       modest.send(`GET /few HTTP/1.1\r\n${HOST}\r\n\r\n`.repeat(few));
       await modest.received(...Array.from({ length: few }, () => "/few"));
       modest.end();
-      for (const path of ["/health", "/late/never"]) {
-        requestCount = 0;
+      const upgrade =
+        `GET / HTTP/1.1\r\n${HOST}\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n` +
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nConnection: ";
+      const bursts = [
+        `GET /health HTTP/1.1\r\n${HOST}\r\n\r\n`,
+        `GET /late/never HTTP/1.1\r\n${HOST}\r\n\r\n`,
+        `HEAD /health HTTP/1.1\r\n${HOST}\r\n\r\n`,
+        `POST /health HTTP/1.1\r\n${length(3)}\r\n\r\nabc`,
+        `GET /%ff HTTP/1.1\r\n${HOST}\r\n\r\n`,
+        `${upgrade}Upgrade\r\n\r\n`,
+        `${upgrade}keep-alive\r\n\r\n`,
+      ];
+      for (const request of bursts) {
         const client = await Client.connect(port);
-        client.send(`GET ${path} HTTP/1.1\r\n${HOST}\r\n\r\n`.repeat(2_000));
+        requestCount = 0;
+        client.send(request.repeat(2_000));
         await client.closed();
         assert.ok(requestCount <= PIPELINED_REQUESTS, `${requestCount} requests reached the handler`);
         assert.ok(client.answers <= PIPELINED_REQUESTS, `${client.answers} were answered`);
@@ -342,6 +357,11 @@ class Client {
     this.#socket = socket;
     // Some of those that are closed on us are so with a reset.
     socket.on("error", () => {});
+    // It holds its end open: only a socket that is closed on the other side refuses more bytes.
+    socket.once("end", () => {
+      const more = setInterval(() => socket.write("more"), 100);
+      socket.once("close", () => clearInterval(more));
+    });
     socket.on("data", (bytes: Buffer) => {
       this.text += bytes.toString("latin1");
       this.#look();
@@ -356,7 +376,7 @@ class Client {
 
   static connect(port: number): Promise<Client> {
     return new Promise((resolve, reject) => {
-      const socket = connect(port, "127.0.0.1");
+      const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
       socket.once("error", reject);
       socket.once("connect", () => resolve(new Client(socket)));
     });
