@@ -43,7 +43,7 @@ type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 interface Connection {
   /** Requests without an answer. */
   pending: number;
-  /** Requests that were read in this turn of the event loop: with bodies, many may be answered in between. */
+  /** Requests with bodies that were read in this turn of the event loop: many may be answered in between. */
   inTurn: number;
   /** What comes on it is not heard any more. */
   isEnding: boolean;
@@ -165,12 +165,13 @@ export class NodeFront implements Front {
       return;
     }
     connection.pending++;
-    this.#countInTurn(connection);
     const body = new BodyQueue(req, this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
     // Where it ends cannot be told: what follows it may be its body.
     connection.isEnding = request.malformed !== null;
+    const hasBody = (request.contentLength ?? 0) > 0 || request.headers.has("transfer-encoding");
+    if (hasBody) this.#countInTurn(connection);
     const answer = new NodeAnswer(res, {
       closesConnection: () => request.malformed !== null || !this.#server.listening,
       stallMs: this.#limits.stallMs,
