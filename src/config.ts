@@ -29,6 +29,8 @@ export interface Config {
   readonly front: (typeof FRONTS)[number];
   /** Threads that hold the sockets; 1 is the main thread itself. */
   readonly frontThreads: number;
+  /** Connections at once, WebSockets included; null takes as many as the process's descriptors allow. */
+  readonly maxConnections: number | null;
   /** Absolute. */
   readonly modelsDir: string;
   readonly fileWorkers: number;
@@ -85,6 +87,7 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     logLevel: oneOf("LOG_LEVEL", read("LOG_LEVEL") ?? "info", LOG_LEVELS),
     front: oneOf("FRONT", read("FRONT") ?? "auto", FRONTS),
     frontThreads: frontThreads(read("FRONT_THREADS"), read("FRONT")),
+    maxConnections: connections(read("MAX_CONNECTIONS")),
     modelsDir: resolve(read("MODELS_DIR") ?? resolve(PACKAGE_ROOT, "models")),
     fileWorkers: workers("FILE_WORKERS", read("FILE_WORKERS")),
     liveWorkers: workers("LIVE_WORKERS", read("LIVE_WORKERS")),
@@ -173,6 +176,11 @@ function frontThreads(value: string | null, front: string | null): number {
     "must be 1 with FRONT=node, whose threads cannot share a port",
     String(count),
   );
+}
+
+function connections(value: string | null): number | null {
+  if (value === null) return null;
+  return integer("MAX_CONNECTIONS", value, { lowest: 1, highest: 10_000_000, otherwise: 1 });
 }
 
 function perOrganization(name: string, value: string | null, otherwise: number): number {

@@ -45,12 +45,13 @@ import type { Log } from "./observe/log.js";
 import { Metrics } from "./observe/metrics.js";
 import type { AudioDecoder } from "./ports/audio-decoder.js";
 import { systemClock } from "./ports/clock.js";
-import type { FrontHandlers } from "./ports/front.js";
+import { DEFAULT_FRONT_LIMITS, type FrontHandlers } from "./ports/front.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "./ports/usage-meter.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "./service-address.js";
 import { openStore, type Store } from "./store/store.js";
 import { AnswerFiles } from "./transport/answer-files.js";
 import { TrustedProxies } from "./transport/client-address.js";
+import { connectionsWithin, descriptorLimit, openDescriptors } from "./transport/descriptors.js";
 import { KeyEndings } from "./transport/key-endings.js";
 import { startOperatorServer } from "./transport/operator-server.js";
 import { createTransport, type Transport } from "./transport/transport.js";
@@ -129,9 +130,10 @@ export async function startService({ config, log, allowFaults = false }: Service
       log,
     });
     owned.push({ name: "kept answers", stop: async () => answers.close() });
+    const limits = { ...DEFAULT_FRONT_LIMITS, maxConnections: maxConnections(config, log) };
     let threads: ThreadedFront | null = null;
     const makeFront = (handlers: FrontHandlers) => {
-      threads = new ThreadedFront({ threadCount: config.frontThreads, handlers, log, allowFaults });
+      threads = new ThreadedFront({ threadCount: config.frontThreads, handlers, limits, log, allowFaults });
       return threads;
     };
     const endings = new KeyEndings();
@@ -148,6 +150,7 @@ export async function startService({ config, log, allowFaults = false }: Service
     };
     const transport = createTransport({
       front: config.front,
+      limits,
       ...(config.frontThreads > 1 && { makeFront }),
       conversations,
       keys: temporaryKeys,
@@ -200,6 +203,17 @@ function watchEndings(parts: { store: Store; endings: KeyEndings; temporaryKeys:
       });
   }, ENDINGS_EVERY_MS);
   return { name: "watch of ended keys", stop: async () => clearInterval(timer) };
+}
+
+/** As many as the process's descriptors allow, or fewer if that is set. */
+function maxConnections(config: Config, log: Log): number {
+  const limit = descriptorLimit();
+  const wanted = config.maxConnections;
+  if (limit === null) return wanted ?? DEFAULT_FRONT_LIMITS.maxConnections;
+  const allowed = connectionsWithin(limit, openDescriptors() ?? 0);
+  if (wanted === null || wanted <= allowed) return wanted ?? allowed;
+  log.warn({ wanted, allowed, limit }, "MAX_CONNECTIONS is more than the limit of open files allows");
+  return allowed;
 }
 
 interface Serving {

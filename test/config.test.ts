@@ -11,6 +11,7 @@ test("an empty environment gives the defaults", () => {
   assert.equal(config.databaseUrl, null);
   assert.equal(config.front, "auto");
   assert.equal(config.frontThreads, 1);
+  assert.equal(config.maxConnections, null);
   assert.equal(config.drainMs, 30_000);
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [true, 900_000]);
   assert.deepEqual(
@@ -42,6 +43,7 @@ test("settings are read from their variables", () => {
     DRAIN_S: "0",
     MODEL_PRELOAD: "false",
     MODEL_IDLE_S: "0",
+    MAX_CONNECTIONS: "500",
     URL_FETCH_ALLOW: "10.0.0.0/8, fd00::/8",
   });
   assert.equal(config.host, "::");
@@ -50,6 +52,7 @@ test("settings are read from their variables", () => {
   assert.equal(config.databaseUrl, "postgres://dauys:secret@db:5432/dauys");
   assert.equal(config.front, "node");
   assert.equal(config.liveWorkers, 4);
+  assert.equal(config.maxConnections, 500);
   assert.equal(config.drainMs, 0);
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [false, 0]);
   assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
@@ -74,6 +77,7 @@ test("several front threads need a front that can share its port", () => {
 
 const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["PORT", "65536", /PORT must be a whole number from 0 to 65535, received "65536"/],
+  ["MAX_CONNECTIONS", "0", /MAX_CONNECTIONS must be a whole number from 1 to \d+, received "0"/],
   ["FRONT_THREADS", "0", /FRONT_THREADS must be a whole number from 1 to \d+, received "0"/],
   ["PORT", "80a", /PORT .* received "80a"/],
   ["PORT", "-1", /PORT .* received "-1"/],

@@ -35,15 +35,20 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless `environment` says which. */
+/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless `environment` says which; `openFiles` limits its descriptors. */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
+  { openFiles }: { readonly openFiles?: number } = {},
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
   const dataDir = environment["DATA_DIR"] ?? ownDir;
   const port = Number(environment["PORT"] ?? (await freeLoopbackPort()));
   const startedAtMs = performance.now();
-  const child = spawn(process.execPath, [MAIN], {
+  const [command, args] =
+    openFiles === undefined
+      ? [process.execPath, [MAIN]]
+      : ["sh", ["-c", `ulimit -n ${openFiles}; exec "$0" "$1"`, process.execPath, MAIN]];
+  const child = spawn(command, args, {
     env: {
       ...process.env,
       MALLOC_TRIM_THRESHOLD_: "131072",

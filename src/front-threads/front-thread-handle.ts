@@ -32,6 +32,7 @@ export interface FrontThreadOptions {
   readonly host: string;
   readonly port: number;
   readonly limits: FrontLimits;
+  readonly ownDescriptors: number | null;
   readonly handlers: FrontHandlers;
   /** How long `stop` lets clients finish. */
   readonly graceMs: () => number;
@@ -57,7 +58,7 @@ export class FrontThreadHandle implements Child {
   #isStopping = false;
 
   private constructor(options: FrontThreadOptions) {
-    const { name, host, port, limits, allowFaults } = options;
+    const { name, host, port, limits, ownDescriptors, allowFaults } = options;
     this.#options = options;
     // Room for two of the longest messages at least, since a record may take half of it.
     this.#inbox = RecordRing.create(
@@ -65,7 +66,8 @@ export class FrontThreadHandle implements Child {
     );
     const taken = new SharedArrayBuffer(SOCKET_CELLS * Int32Array.BYTES_PER_ELEMENT);
     this.#taken = new Int32Array(taken);
-    const data: FrontThreadData = { host, port, limits, inbox: this.#inbox.buffer, taken, allowFaults };
+    const inbox = this.#inbox.buffer;
+    const data: FrontThreadData = { host, port, limits, ownDescriptors, inbox, taken, allowFaults };
     this.#worker = new Worker(ENTRY, { name, workerData: data });
     this.ended = new Promise((resolve) => {
       this.#worker.on("error", (error) => {

@@ -35,7 +35,10 @@ const handlers: FrontHandlers = {
 
 const binding = loadUwsBinding();
 if (typeof binding === "string") throw new Error(binding);
-const front = new UwsFront(binding, handlers, data.limits, { sharesPort: true });
+const front = new UwsFront(binding, handlers, data.limits, {
+  sharesPort: true,
+  ownDescriptors: data.ownDescriptors,
+});
 
 // The native library must let go of its sockets before the thread ends, or the whole process goes down.
 process.on("uncaughtException", (error) => {

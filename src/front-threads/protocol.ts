@@ -6,6 +6,8 @@ export interface FrontThreadData {
   readonly host: string;
   readonly port: number;
   readonly limits: FrontLimits;
+  /** Descriptors of the process that are no connections; null where the system does not say. */
+  readonly ownDescriptors: number | null;
   /** What clients' sockets said and how they ended, as records of `SOCKET_RECORD`: a ring written by the thread. */
   readonly inbox: SharedArrayBuffer;
   /** Per socket the bytes of messages that its client has taken, modulo 2^32: Int32 cells, written by the thread. */

@@ -3,11 +3,14 @@ import { createServer } from "node:net";
 import { Supervisor } from "../../actors/kernel/supervisor.js";
 import type { Log } from "../observe/log.js";
 import { DEFAULT_FRONT_LIMITS, type Front, type FrontHandlers, type FrontLimits } from "../ports/front.js";
+import { openDescriptors } from "../transport/descriptors.js";
 import { loadUwsBinding } from "../transport/uws-binding.js";
 import { FrontThreadHandle } from "./front-thread-handle.js";
 
 const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 30_000;
+/** Descriptors that a thread has for itself. */
+const DESCRIPTORS_PER_THREAD = 12;
 
 export interface ThreadedFrontOptions {
   readonly threadCount: number;
@@ -29,6 +32,7 @@ export class ThreadedFront implements Front {
   readonly #supervisors: Supervisor<FrontThreadHandle>[] = [];
   #tellLost: (error: Error) => void = () => {};
   #liveCount = 0;
+  #ownDescriptors: number | null = null;
   #graceMs = 0;
   #faultCount = 0;
 
@@ -53,6 +57,9 @@ export class ThreadedFront implements Front {
     // Threads share the port with whoever asks for it, so that it is nobody else's is found out first.
     const freePort = await reserve(host, port);
     const { threadCount } = this.#options;
+    const open = openDescriptors();
+    // Counted once: a thread that comes back finds the connections of the others.
+    this.#ownDescriptors = open === null ? null : open + threadCount * DESCRIPTORS_PER_THREAD;
     for (let index = 0; index < threadCount; index++) {
       this.#supervisors.push(this.#makeSupervisor(`front-thread-${index}`, host, freePort));
     }
@@ -78,7 +85,11 @@ export class ThreadedFront implements Front {
     return new Supervisor<FrontThreadHandle>(
       {
         id: name,
-        start: () => FrontThreadHandle.start({ name, host, port, limits, handlers, graceMs, allowFaults }),
+        start: () => {
+          const ownDescriptors = this.#ownDescriptors;
+          const options = { name, host, port, limits, ownDescriptors, handlers, graceMs, allowFaults };
+          return FrontThreadHandle.start(options);
+        },
         maxRestarts: MAX_RESTARTS,
         windowMs: RESTART_WINDOW_MS,
         onUp: () => log.info({ thread: name }, "front thread up"),

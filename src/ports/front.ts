@@ -122,12 +122,15 @@ export interface FrontLimits {
   readonly stallMs: number;
   /** How long a closing WebSocket may take to say goodbye. */
   readonly closingMs: number;
+  /** Beyond so many connections, WebSockets included, new ones are refused. */
+  readonly maxConnections: number;
 }
 
 export const DEFAULT_FRONT_LIMITS: FrontLimits = {
   messageBytes: 1 << 20,
   stallMs: 60_000,
   closingMs: 5_000,
+  maxConnections: 10_000,
 };
 
 /** The outside world over HTTP and WebSocket. */

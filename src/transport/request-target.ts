@@ -20,13 +20,23 @@ export function parseTarget(rawTarget: string): RequestTarget {
   }
 }
 
-/** Length of the body by its header: null when not given, a message when it cannot be trusted. */
-export function parseContentLength(values: readonly string[], isChunked: boolean): number | null | string {
+/**
+ * Length of the body by its headers: null when not given, a message when they cannot be trusted.
+ *
+ * @param coding value of Transfer-Encoding; lists of it are joined with commas
+ */
+export function parseBodyLength(
+  values: readonly string[],
+  coding: string | undefined,
+): number | null | string {
+  if (coding !== undefined && coding.trim().toLowerCase() !== "chunked") {
+    return `Transfer-Encoding must be chunked, received ${JSON.stringify(coding.slice(0, 40))}`;
+  }
   if (values.length === 0) return null;
   if (values.length > 1) return "Content-Length must be given once";
   const value = values[0]!.trim();
   if (!/^\d{1,15}$/.test(value)) return "Content-Length must be a whole number of bytes";
-  return isChunked ? "Content-Length and Transfer-Encoding exclude each other" : Number(value);
+  return coding === undefined ? Number(value) : "Content-Length and Transfer-Encoding exclude each other";
 }
 
 /** Neither the database nor the file system takes it, and nothing that we serve is named by it. */

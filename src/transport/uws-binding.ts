@@ -32,7 +32,7 @@ export interface UwsResponse {
   pause(): void;
   resume(): void;
   writeStatus(status: string): UwsResponse;
-  writeHeader(name: string, value: string): UwsResponse;
+  writeHeader(name: string, value: string | Uint8Array): UwsResponse;
   write(chunk: Uint8Array): boolean;
   end(body?: Uint8Array, closeConnection?: boolean): UwsResponse;
   endWithoutBody(reportedLength?: number, closeConnection?: boolean): UwsResponse;

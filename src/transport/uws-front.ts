@@ -8,19 +8,21 @@ import type {
   UpgradeDecision,
 } from "../ports/front.js";
 import { BodyQueue } from "./body-queue.js";
+import { openDescriptors } from "./descriptors.js";
 import { FLOOD_DETAIL, type Verdict } from "./message-budget.js";
-import { parseContentLength, parseTarget } from "./request-target.js";
+import { parseBodyLength, parseTarget } from "./request-target.js";
 import { callSafely, decideSafely, serveSafely } from "./serve-safely.js";
 import { refusedVersion } from "./upgrade-version.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
 import { UwsCorkHost } from "./uws-cork-host.js";
+import { UwsGate } from "./uws-gate.js";
+import { UwsReading } from "./uws-reading.js";
 import { UwsAnswer } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
+import { UwsTurn } from "./uws-turn.js";
 
 /** Messages beyond the limit are refused with a close code up to this factor; beyond it the library just cuts. */
 const HARD_LIMIT_FACTOR = 4;
-/** While a body is awaited the library's timer of ten seconds is wound up this often; ours decides. */
-const REWIND_MS = 4_000;
 const IDLE_SECONDS = 120;
 /** RFC 6455, section 4.2.1. */
 const NOT_AN_UPGRADE: Refusal = {
@@ -35,6 +37,8 @@ type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 export interface UwsFrontOptions {
   /** Other threads of this process listen on the same port. */
   readonly sharesPort?: boolean;
+  /** What this process has open besides connections, if not what it has when the front begins to listen. */
+  readonly ownDescriptors?: number | null;
 }
 
 /** The native front. Nothing a handler does may throw into the library: that would end the process. */
@@ -44,11 +48,14 @@ export class UwsFront implements Front {
   readonly #handlers: FrontHandlers;
   readonly #limits: FrontLimits;
   readonly #listenOptions: number;
+  readonly #ownDescriptors: number | null | undefined;
   readonly #app: UwsApp;
   readonly #corkHost: UwsCorkHost;
   readonly #answers = new Set<UwsAnswer>();
   readonly #sockets = new Set<UwsFrontSocket>();
+  readonly #turn = new UwsTurn();
   #listenSocket: object | null = null;
+  #gate: UwsGate | null = null;
   #onQuiet: (() => void) | null = null;
   #isClosed = false;
 
@@ -56,10 +63,11 @@ export class UwsFront implements Front {
     binding: UwsBinding,
     handlers: FrontHandlers,
     limits: FrontLimits,
-    { sharesPort = false }: UwsFrontOptions = {},
+    { sharesPort = false, ownDescriptors }: UwsFrontOptions = {},
   ) {
     this.#binding = binding;
     this.#listenOptions = sharesPort ? 0 : binding.LIBUS_LISTEN_EXCLUSIVE_PORT;
+    this.#ownDescriptors = ownDescriptors;
     this.#handlers = handlers;
     this.#limits = limits;
     this.#app = binding.App();
@@ -82,19 +90,26 @@ export class UwsFront implements Front {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    const socket = await new Promise<object | false>((resolve) => {
-      this.#app.listen(host, port, this.#listenOptions, resolve);
-    });
-    if (socket === false) throw new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`);
-    this.#listenSocket = socket;
+    const socket = this.#listen(host, port);
+    if (socket === null) throw new Error(`Cannot listen on ${host}:${port}: it is in use or not ours`);
+    const ownPort = this.#binding.us_socket_local_port(socket);
     await this.#corkHost.open();
-    return this.#binding.us_socket_local_port(socket);
+    this.#gate = new UwsGate({
+      maxConnections: this.#limits.maxConnections,
+      ownDescriptors: this.#ownDescriptors === undefined ? openDescriptors() : this.#ownDescriptors,
+      open: () => this.#listen(host, ownPort) !== null,
+      shut: () => this.#stopListening(),
+      failed: this.#handlers.failed,
+    });
+    this.#gate.watch();
+    return ownPort;
   }
 
   async close(graceMs: number): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    if (this.#listenSocket !== null) this.#binding.us_listen_socket_close(this.#listenSocket);
+    this.#gate?.close();
+    this.#stopListening();
     await this.#quiet(graceMs);
     // What the last answers left in the library's buffers leaves with the next turn of its loop.
     await new Promise((resolve) => setTimeout(resolve, 20));
@@ -102,23 +117,30 @@ export class UwsFront implements Front {
     this.#corkHost.close();
   }
 
+  /** The library calls back at once. */
+  #listen(host: string, port: number): object | null {
+    this.#app.listen(host, port, this.#listenOptions, (socket) => {
+      this.#listenSocket = socket === false ? null : socket;
+    });
+    return this.#listenSocket;
+  }
+
+  #stopListening(): void {
+    if (this.#listenSocket !== null) this.#binding.us_listen_socket_close(this.#listenSocket);
+    this.#listenSocket = null;
+  }
+
   #request(res: UwsResponse, req: UwsRequest): void {
-    const body = new BodyQueue(res, this.#limits.stallMs);
     const abort = new AbortController();
+    const reading = new UwsReading(res);
+    const body = new BodyQueue(reading, this.#limits.stallMs);
     const request = readRequest(res, req, body, abort.signal);
-    if (request.contentLength === null && request.header("content-length") !== undefined) {
-      // The library has already made up its mind about where this request ends: only closing is safe, at once.
-      res.onAborted(() => {});
-      res.close();
-      return;
-    }
-    const rewind = new BodyTimer(res, body);
     const answer = new UwsAnswer(res, {
       isHead: request.method === "HEAD",
       closesConnection: request.malformed !== null,
       stallMs: this.#limits.stallMs,
+      reading,
       onOver: () => {
-        rewind.stop();
         body.fail("the answer is complete");
         this.#answers.delete(answer);
         this.#checkQuiet();
@@ -130,14 +152,25 @@ export class UwsFront implements Front {
       body.fail("the client left before its request was complete");
       abort.abort();
     });
-    res.onData((chunk, isLast) => {
-      if (answer.isOver || body.isRefused) return;
-      body.push(new Uint8Array(chunk), true);
-      if (!isLast) return rewind.start();
-      rewind.stop();
+    const hasBody = bringsBody(request);
+    if (hasBody) {
+      res.onData((chunk, isLast) => {
+        if (isLast) reading.complete();
+        else reading.arrived();
+        if (answer.isOver) return answer.bodyArrived();
+        if (body.isRefused) return;
+        body.push(new Uint8Array(chunk), true);
+        if (isLast) body.complete();
+      });
+    } else {
+      reading.complete();
       body.complete();
-    });
-    void serveSafely(this.#handlers, request, answer);
+    }
+    const serve = () => void serveSafely(this.#handlers, request, answer);
+    // Answered before its body is taken apart, a request would lose the library's idle timer, and a malformed one would
+    // have the library go on reading where it believes the next one to be.
+    if (!hasBody && request.malformed === null && this.#turn.hasRoom()) serve();
+    else this.#turn.after(() => (answer.isOver ? undefined : serve()));
   }
 
   #upgrade(res: UwsResponse, req: UwsRequest, context: object): void {
@@ -146,24 +179,20 @@ export class UwsFront implements Front {
     body.complete();
     const request = readRequest(res, req, body, abort.signal);
     const key = req.getHeader("sec-websocket-key");
+    const isUpgrade = /\bupgrade\b/i.test(req.getHeader("connection"));
     const versionRefusal = refusedVersion(req.getHeader("sec-websocket-version"));
-    if (versionRefusal !== null) {
-      res.onAborted(() => {});
-      refuse(res, versionRefusal);
-      return;
-    }
-    if (!/\bupgrade\b/i.test(req.getHeader("connection"))) {
-      // Told to close the connection the library would do so, and upgrade it all the same.
-      res.onAborted(() => {});
-      refuse(res, NOT_AN_UPGRADE);
-      return;
-    }
     res.onAborted(() => abort.abort());
-    void decideSafely(this.#handlers, request).then((decision) => {
+    const decide = async () => {
+      if (abort.signal.aborted) return;
+      // Told to close the connection the library would do so, and upgrade it all the same.
+      const refusal = isUpgrade ? versionRefusal : NOT_AN_UPGRADE;
+      const decision = refusal ?? (await decideSafely(this.#handlers, request));
       if (abort.signal.aborted) return;
       if (decision.type === "refuse") return refuse(res, decision);
       this.#accept(res, decision, key, context);
-    });
+    };
+    if (this.#turn.hasRoom()) void decide();
+    else this.#turn.after(decide);
   }
 
   #accept(
@@ -259,61 +288,36 @@ export class UwsFront implements Front {
   }
 }
 
-/** Keeps the library's own body timeout from cutting a client that is only slow. */
-class BodyTimer {
-  readonly #res: UwsResponse;
-  readonly #body: BodyQueue;
-  #timer: NodeJS.Timeout | null = null;
-
-  constructor(res: UwsResponse, body: BodyQueue) {
-    this.#res = res;
-    this.#body = body;
-  }
-
-  start(): void {
-    this.#timer ??= setInterval(() => this.#rewind(), REWIND_MS);
-  }
-
-  stop(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
-    this.#timer = null;
-  }
-
-  /** Going there and back again winds the timeout up and leaves the socket as it was. */
-  #rewind(): void {
-    if (this.#body.isPaused) {
-      this.#res.resume();
-      this.#res.pause();
-    } else {
-      this.#res.pause();
-      this.#res.resume();
-    }
-  }
-}
-
 function readRequest(res: UwsResponse, req: UwsRequest, body: BodyQueue, signal: AbortSignal): FrontRequest {
   const headers = new Map<string, string>();
   const lengths: string[] = [];
+  let hosts = 0;
   req.forEach((name, value) => {
     if (name === "content-length") lengths.push(value);
+    else if (name === "host") hosts++;
     const earlier = headers.get(name);
     headers.set(name, earlier === undefined ? value : `${earlier}, ${value}`);
   });
   const queryText = req.getQuery();
   const target = parseTarget(queryText ? `${req.getUrl()}?${queryText}` : req.getUrl());
-  const length = parseContentLength(lengths, headers.has("transfer-encoding"));
+  const length = parseBodyLength(lengths, headers.get("transfer-encoding"));
   return {
     method: req.getCaseSensitiveMethod().toUpperCase(),
     path: target.path,
     query: target.query,
     remoteAddress: Buffer.from(res.getRemoteAddressAsText()).toString(),
     contentLength: typeof length === "number" ? length : null,
-    malformed: typeof length === "string" ? length : target.problem,
+    malformed: hosts > 1 ? "Host must be given once" : typeof length === "string" ? length : target.problem,
     body,
     signal,
     headers,
     header: (name) => headers.get(name.toLowerCase()),
   };
+}
+
+/** Whether bytes follow the head of a request that is good. */
+function bringsBody({ malformed, contentLength, headers }: FrontRequest): boolean {
+  return malformed === null && ((contentLength ?? 0) > 0 || headers.has("transfer-encoding"));
 }
 
 function refuse(res: UwsResponse, decision: Refusal): void {

@@ -2,18 +2,22 @@ import { STATUS_CODES } from "node:http";
 import { SpeechError } from "../domain/errors.js";
 import type { Departure, FrontResponse, Headers } from "../ports/front.js";
 import type { UwsResponse } from "./uws-binding.js";
+import type { UwsReading } from "./uws-reading.js";
 
 /** Chunked bodies are handed over in pieces, so that what the library buffers for a slow reader stays small. */
 const PIECE_BYTES = 64 * 1024;
 /** How often a reader that takes nothing is tried again. */
 const REWIND_MS = 4_000;
 const EMPTY = new Uint8Array(0);
+/** A client that still uploads when its answer is complete may go on this long to read that answer. */
+const LINGER_MS = 5_000;
 
 export interface UwsAnswerOptions {
   readonly isHead: boolean;
   /** The connection cannot be used again. */
   readonly closesConnection: boolean;
   readonly stallMs: number;
+  readonly reading: UwsReading;
   /** Called once, when the answer is over in any way. */
   readonly onOver: () => void;
 }
@@ -30,6 +34,8 @@ export class UwsAnswer implements FrontResponse {
   #framing: Framing | null = null;
   #wake: (() => void) | null = null;
   #listensToWritable = false;
+  /** The connection after an answer that came before its request's body did. */
+  #lingering: { readonly res: UwsResponse; readonly timer: NodeJS.Timeout } | null = null;
 
   constructor(res: UwsResponse, options: UwsAnswerOptions) {
     this.#res = res;
@@ -77,6 +83,12 @@ export class UwsAnswer implements FrontResponse {
     const res = this.#live();
     if (this.#head === null) throw new Error("Cannot end a response before it was started");
     this.#framing ??= chunk.length;
+    // A long answer takes its reader time: it goes the usual way, and the upload waits.
+    const isShort = this.#options.isHead || chunk.length <= PIECE_BYTES;
+    if (!this.#options.reading.isComplete && !this.#isHeadSent && isShort) {
+      departure?.leaving();
+      return this.#endEarly(res, chunk, this.#framing);
+    }
     if (this.#options.isHead) return this.#endHead(res, this.#framing);
     if (this.#options.closesConnection && !this.#isHeadSent) {
       departure?.leaving();
@@ -90,6 +102,7 @@ export class UwsAnswer implements FrontResponse {
     }
     if (chunk.length > 0) await this.write(chunk, departure);
     const last = this.#live();
+    this.#stopUpload();
     this.#over();
     last.cork(() => {
       this.#sendHead(last);
@@ -107,7 +120,15 @@ export class UwsAnswer implements FrontResponse {
 
   /** The library says the client is gone: the native object must not be touched any more. */
   aborted(): void {
+    if (this.#lingering !== null) clearTimeout(this.#lingering.timer);
+    this.#lingering = null;
+    this.#options.reading.stop();
     if (this.#res !== null) this.#over();
+  }
+
+  /** More of the body has come behind the end of the answer. */
+  bodyArrived(): void {
+    if (this.#options.reading.isComplete) this.#cutLingering();
   }
 
   /** A body of known length is never buffered by the library: what does not fit is offered again when it drains. */
@@ -118,6 +139,7 @@ export class UwsAnswer implements FrontResponse {
       const res = this.#live();
       const offset = res.getWriteOffset();
       if (offset + rest.length > totalBytes) throw new Error("Cannot write more than the content-length");
+      if (offset + rest.length === totalBytes) this.#stopUpload();
       let isTaken = true;
       let isDone = false;
       departure?.leaving();
@@ -148,6 +170,43 @@ export class UwsAnswer implements FrontResponse {
       this.#sendHead(res);
       res.end(body, true);
     });
+  }
+
+  /**
+   * Answers before the body of the request has come: a client that is refused reads why while it still uploads.
+   *
+   * An answer that is ended before that loses the library's idle timer when the body ends, and nothing is left to close
+   * the connection with. So the library is not told: the body goes out behind the last header, in its place, and the
+   * connection is closed by us, when the upload ends or has gone on for long enough.
+   */
+  #endEarly(res: UwsResponse, chunk: Uint8Array, framing: Framing): void {
+    const body = this.#options.isHead ? EMPTY : chunk;
+    if (!this.#options.isHead && framing !== body.length)
+      throw new Error("Cannot end a response before its whole content-length was written");
+    this.#lingering = { res, timer: setTimeout(() => this.#cutLingering(), LINGER_MS) };
+    this.#options.reading.resume();
+    this.#over();
+    res.cork(() => {
+      this.#sendHead(res);
+      if (!this.#hasNoLength()) res.writeHeader("content-length", String(framing));
+      // The library ends each header's line. After a body that line break is dropped by clients, with the connection.
+      const rest = body.length === 0 ? "close\r\n" : Buffer.concat([Buffer.from("close\r\n\r\n"), body]);
+      res.writeHeader("connection", rest);
+    });
+  }
+
+  #cutLingering(): void {
+    const lingering = this.#lingering;
+    if (lingering === null) return;
+    this.#lingering = null;
+    clearTimeout(lingering.timer);
+    this.#options.reading.stop();
+    lingering.res.close();
+  }
+
+  /** An answer of many pieces ends before its request's body: the rest is left unread until the library's timer cuts it. */
+  #stopUpload(): void {
+    this.#options.reading.pause();
   }
 
   #endHead(res: UwsResponse, framing: Framing): void {
@@ -226,6 +285,7 @@ export class UwsAnswer implements FrontResponse {
 
   #over(): void {
     this.#res = null;
+    if (this.#lingering === null) this.#options.reading.stop();
     this.#notify();
     this.#options.onOver();
   }

@@ -18,7 +18,12 @@ import type {
 } from "../../src/ports/front.js";
 import { eventually } from "../store/support.js";
 
-const LIMITS: FrontLimits = { messageBytes: 64 * 1024, stallMs: 30_000, closingMs: 1_000 };
+const LIMITS: FrontLimits = {
+  messageBytes: 64 * 1024,
+  stallMs: 30_000,
+  closingMs: 1_000,
+  maxConnections: 10_000,
+};
 
 export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
 
@@ -432,6 +437,14 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       ["the same length twice", "Content-Length: 3\r\nContent-Length: 3"],
       ["a length and chunks", "Content-Length: 3\r\nTransfer-Encoding: chunked"],
       ["a length that is no number", "Content-Length: 3x"],
+      ["a list of lengths", "Content-Length: 3, 3"],
+      ["no length behind its name", "Content-Length:"],
+      ["a coding before chunked", "Transfer-Encoding: gzip, chunked"],
+      ["a coding that ends like chunked", "Transfer-Encoding: xchunked"],
+      ["another coding", "Transfer-Encoding: identity"],
+      ["two codings", "Transfer-Encoding: chunked\r\nTransfer-Encoding: identity"],
+      ["no coding behind its name", "Transfer-Encoding:"],
+      ["two hosts", "Host: y"],
     ] as const) {
       test(`a request with ${what} never reaches a handler as good, and its connection ends`, async () => {
         let good = 0;
