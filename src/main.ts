@@ -1,6 +1,7 @@
 import { readConfig } from "./config.js";
 import { createLog } from "./observe/log.js";
 import { type Service, startService } from "./service.js";
+import { guardAgainstDriver } from "./store/driver-faults.js";
 
 /** Composition root: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT. */
 async function main(): Promise<void> {
@@ -9,6 +10,8 @@ async function main(): Promise<void> {
   const log = createLog({ level: config.logLevel });
   // Fault tests set it; a worker that may be told to fail is nothing for production.
   const allowFaults = process.env["DAUYS_ALLOW_FAULTS"] === "1";
+  let started: Service | null = null;
+  guardAgainstDriver({ log, onFault: () => started?.noteDriverFault() });
   const starting = startService({ config, log, allowFaults });
   const stop = async (reason: string, exitCode: number) => {
     log.info({ reason }, "stopping");
@@ -27,6 +30,7 @@ async function main(): Promise<void> {
     });
   }
   const service = await starting;
+  started = service;
   if (allowFaults) {
     process.on("SIGUSR2", () => {
       service.injectFault("live");

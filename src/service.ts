@@ -64,6 +64,8 @@ export interface Service {
   readonly lost: Promise<Error>;
   /** For fault tests; does nothing unless the service was started with `allowFaults`. */
   injectFault(room: "live" | "synthesis" | "front"): void;
+  /** Counts a rejection of the database driver that nobody held. */
+  noteDriverFault(): void;
   /** Refuses new work, lets running work finish, and ends everything in reverse order. May be called twice. */
   stop(): Promise<void>;
 }
@@ -152,7 +154,16 @@ export async function startService({ config, log, allowFaults = false }: Service
       const operator = await startOperatorServer({ host, port, metrics, log });
       owned.push({ name: "operator port", stop: () => operator.close() });
     }
-    return await serve({ config, store, transport, threads, engines, isFirstStart, stopOwned });
+    return await serve({
+      config,
+      store,
+      transport,
+      threads,
+      engines,
+      metrics,
+      isFirstStart,
+      stopOwned,
+    });
   } catch (error) {
     await stopOwned();
     throw error;
@@ -166,6 +177,7 @@ interface Serving {
   /** Null while the main thread is the front. */
   readonly threads: ThreadedFront | null;
   readonly engines: Engines;
+  readonly metrics: Metrics;
   readonly isFirstStart: boolean;
   readonly stopOwned: () => Promise<void>;
 }
@@ -176,6 +188,7 @@ async function serve({
   transport,
   threads,
   engines,
+  metrics,
   isFirstStart,
   stopOwned,
 }: Serving): Promise<Service> {
@@ -195,6 +208,7 @@ async function serve({
       if (room === "front") threads?.injectFault();
       else engines[room].warmEngine?.injectFault();
     },
+    noteDriverFault: () => metrics.databaseDriverFaults.inc(),
     stop: () => {
       stopping ??= stop();
       return stopping;

@@ -35,6 +35,11 @@ export class Metrics {
     labelNames: ["code"] as const,
     ...this.#own,
   });
+  readonly databaseDriverFaults = new Counter({
+    name: "database_driver_faults_total",
+    help: "Rejections of the database driver that nobody held; each is a fault of the driver",
+    ...this.#own,
+  });
   readonly ttsFirstAudioMs = new Histogram({
     name: "tts_first_audio_ms",
     help: "From the start of a synthesis to its first audio",
