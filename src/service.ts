@@ -117,6 +117,7 @@ export async function startService({ config, log, allowFaults = false }: Service
     const answers = await AnswerFiles.open({
       folder: join(config.dataDir, "answers"),
       capacityBytes: config.keptAnswersBytes,
+      owners: await store.ownersOfLongAnswers(),
       log,
     });
     owned.push({ name: "kept answers", stop: async () => answers.close() });

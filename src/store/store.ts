@@ -58,6 +58,8 @@ export interface Store {
   startMeter(tariffs: Tariffs, rules?: Partial<MeterRules>): Promise<PostgresUsageMeter>;
   /** Idempotency keys for the running service whose meter was started. May be called once; `close` ends it. */
   startIdempotency(serviceId: string): Idempotency;
+  /** Organizations of kept answers that lie on disk, by the ids of the requests that made them. */
+  ownersOfLongAnswers(): Promise<ReadonlyMap<string, string>>;
   /** Settles with the reason when the private database has died too often and is given up. */
   readonly lost: Promise<Error>;
   /** Whether the database answers now. */
@@ -193,6 +195,7 @@ function assemble(parts: StoreParts): Store {
       onIdempotency(idempotency);
       return idempotency;
     },
+    ownersOfLongAnswers: () => idempotencyKeys.ownersOfLongAnswers(),
     lost: database.server?.lost ?? new Promise(() => {}),
     isReachable: () =>
       untilReachable(sql, 0).then(

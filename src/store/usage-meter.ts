@@ -33,6 +33,11 @@ export const DEFAULT_METER_RULES: MeterRules = {
   closeMs: 5_000,
 };
 
+/** What one organization may keep in the database of bodies of answers; the rest is made again for nothing. */
+const KEPT_BODIES_BYTES = 64 * 2 ** 20;
+/** One in a minute. */
+const BEATS_PER_CLEARING = 12;
+
 export interface MeterParts {
   readonly accounts: Accounts;
   readonly holds: Holds;
@@ -58,6 +63,7 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #settlements: Settlements;
   readonly #liveHolds: LiveHolds;
   #heartbeat: NodeJS.Timeout | null = null;
+  #beats = 0;
   /** Since when every sign of life has reached the database. */
   #heardSinceMs: number | null = null;
   #beating: Promise<void> = Promise.resolve();
@@ -191,10 +197,17 @@ export class PostgresUsageMeter implements UsageMeter {
       const settled = await sweep(holds);
       if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
       await idempotencyKeys.removeExpired();
+      await this.#dropBodies();
     } catch (error) {
       this.#heardSinceMs = null;
       log.warn({ err: error }, "sign of life not written");
     }
+  }
+
+  /** Once in a while, for it looks at every key. */
+  async #dropBodies(): Promise<void> {
+    if (this.#beats++ % BEATS_PER_CLEARING !== 0) return;
+    await this.#parts.idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
   }
 
   /** @throws {SpeechError} `AUTH_UNAVAILABLE` when the database does not answer in time */

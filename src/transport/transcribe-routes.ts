@@ -110,8 +110,7 @@ export async function transcribeUpload(
       conversation.complete();
     });
   };
-  const once = (fingerprint: () => Uint8Array, work: (payer: Caller) => Promise<void>) =>
-    onceByKey(exchange, deps, { caller, key, kind: "file", units: 0, fingerprint }, work);
+  const billed = { caller, key, kind: "file", units: 0 } as const;
   const extension = safeExtension(upload.fileName);
   const options = {
     spoolDir: deps.spoolDir,
@@ -120,17 +119,22 @@ export async function transcribeUpload(
     maxBytes: upload.maxBytes ?? LONGEST_UPLOAD_BYTES,
   };
   const { url } = upload;
-  if (url !== undefined) {
-    // What was answered before is not fetched again.
-    const fingerprint = () => fingerprintOf(exchange.request, wanted(), { url });
-    return once(fingerprint, (payer) => withUpload(upload.bytes, options, transcribe(payer)));
-  }
   const hash = key === null ? undefined : createHash("sha256");
+  if (url !== undefined) {
+    const fingerprint = () => fingerprintOf(exchange.request, wanted(), { url });
+    // What was answered before is not fetched again; what was paid for is, and may be another file by now.
+    return onceByKey(exchange, deps, { ...billed, fingerprint, isAudioOpen: true }, (_caller, hears) =>
+      withUpload(upload.bytes, { ...options, hash }, async (path) => {
+        const payer = hash === undefined ? caller : await hears(() => hash.digest());
+        return transcribe(payer)(path);
+      }),
+    );
+  }
   await withUpload(upload.bytes, { ...options, hash }, (path) => {
     const parts = wanted();
     const fingerprint = () =>
       fingerprintOf(exchange.request, parts, { extension, sha256: hash?.digest("hex") });
-    return once(fingerprint, (payer) => transcribe(payer)(path));
+    return onceByKey(exchange, deps, { ...billed, fingerprint }, (payer) => transcribe(payer)(path));
   });
 }
 
