@@ -45,10 +45,12 @@ import { Metrics } from "./observe/metrics.js";
 import type { AudioDecoder } from "./ports/audio-decoder.js";
 import { systemClock } from "./ports/clock.js";
 import type { FrontHandlers } from "./ports/front.js";
+import type { SpoolRoom } from "./ports/spool-room.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "./ports/usage-meter.js";
 import { openStore, type Store } from "./store/store.js";
 import { AnswerFiles } from "./transport/answer-files.js";
 import { startOperatorServer } from "./transport/operator-server.js";
+import { DiskSpace, SpoolBudget } from "./transport/spool-budget.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
 /** The longest file, in decoded audio. */
@@ -95,7 +97,16 @@ export async function startService({ config, log, allowFaults = false }: Service
     const packages = await findPackages(config.modelsDir);
     const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
     metrics.beamSearchNative.set(hasNativeSearch(log) ? 1 : 0);
-    const engines = makeEngines({ config, log, allowFaults, spoolFolder, packages, metrics });
+    const disk = new DiskSpace(config.dataDir, config.diskFloorBytes);
+    const room = new SpoolBudget(config.spoolBytes, disk);
+    if (!(await disk.hasRoomFor(0))) {
+      log.warn(
+        { dataDir: config.dataDir, diskFloorBytes: config.diskFloorBytes },
+        "too little free disk space",
+      );
+    }
+    metrics.observeSpool(() => room.takenBytes);
+    const engines = makeEngines({ config, log, allowFaults, spoolFolder, room, packages, metrics });
     owned.push({ name: "live engine", stop: () => engines.live.stop() });
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
@@ -111,6 +122,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       packages,
       alphabet,
       spoolFolder,
+      room,
       metrics,
       log,
     });
@@ -118,6 +130,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       folder: join(config.dataDir, "answers"),
       capacityBytes: config.keptAnswersBytes,
       owners: await store.ownersOfLongAnswers(),
+      disk,
       log,
     });
     owned.push({ name: "kept answers", stop: async () => answers.close() });
@@ -140,8 +153,9 @@ export async function startService({ config, log, allowFaults = false }: Service
       conversations,
       keys: temporaryKeys,
       extraRoutes: [...consoleApi(consoleDeps), ...pageRoutes()],
-      isReady: () => store.isReachable(),
+      isReady: async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe()),
       spoolDir: spoolFolder,
+      room,
       idempotency: store.startIdempotency(meter.serviceId),
       answers,
       urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
@@ -227,15 +241,21 @@ interface Engines {
   readonly synthesizer: SynthesizerManifest;
 }
 
+/** An engine that has lost all its workers refuses whatever comes. */
+function isGivenUp({ live, synthesis }: Engines): boolean {
+  return live.warmEngine?.isGivenUp === true || synthesis.warmEngine?.isGivenUp === true;
+}
+
 function makeEngines(options: {
   config: Config;
   log: Log;
   allowFaults: boolean;
   spoolFolder: string;
+  room: SpoolRoom;
   packages: readonly ModelPackage[];
   metrics: Metrics;
 }): Engines {
-  const { config, log, allowFaults, spoolFolder, packages, metrics } = options;
+  const { config, log, allowFaults, spoolFolder, room, packages, metrics } = options;
   const recognizer = packageFor<RecognizerManifest>(packages, "transcription", config.modelsDir);
   const synthesizer = packageFor<SynthesizerManifest>(packages, "synthesis", config.modelsDir);
   const settings = { intraOpThreads: config.ortThreads, allowFaults };
@@ -272,6 +292,7 @@ function makeEngines(options: {
         modelId: id,
         sampleRateHz,
         spoolFolder,
+        room,
         maxSeconds: MAX_FILE_SECONDS,
         log,
       });
@@ -312,10 +333,11 @@ function makeConversations(parts: {
   packages: readonly ModelPackage[];
   alphabet: ReadonlySet<string>;
   spoolFolder: string;
+  room: SpoolRoom;
   metrics: Metrics;
   log: Log;
 }): Conversations {
-  const { engines, meter, config, packages, alphabet, spoolFolder, metrics, log } = parts;
+  const { engines, meter, config, packages, alphabet, spoolFolder, room, metrics, log } = parts;
   const { tariffs } = config;
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
   const { transcription, decoder, synthesis } = engines;
@@ -344,7 +366,7 @@ function makeConversations(parts: {
     transcription: (caller, path, hotWords) =>
       new BilledTranscription(meterOf(caller), usageReference(caller), (onLength) => {
         const transcriber = new ResidentTranscriber(transcription, systemClock, caller.onModelWait);
-        const files = new DecodingTranscriber(decoder, transcriber, spoolFolder);
+        const files = new DecodingTranscriber(decoder, transcriber, spoolFolder, room);
         return new TranscriptionSession(path, files, systemClock, onLength, hotWords);
       }),
     live: (caller, options, sink) =>
@@ -430,6 +452,6 @@ function packageFor<M extends ModelManifest>(
 async function emptyFolder(path: string): Promise<boolean> {
   const isNew = !existsSync(path);
   await rm(path, { recursive: true, force: true });
-  await mkdir(path, { recursive: true });
+  await mkdir(path, { recursive: true, mode: 0o700 });
   return isNew;
 }

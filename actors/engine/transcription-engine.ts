@@ -11,6 +11,7 @@ import type {
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
+import { ENDLESS_ROOM, type SpoolRoom } from "../../src/ports/spool-room.js";
 import type {
   FileLength,
   FileTranscript,
@@ -30,6 +31,8 @@ export interface TranscriptionEngineOptions {
   readonly sampleRateHz: number;
   /** Where the resampled PCM of a running transcription is spooled. */
   readonly spoolFolder: string;
+  /** How much of the disk that may take; without bounds when it is not said. */
+  readonly room?: SpoolRoom;
   readonly maxSeconds: number;
   readonly log: Log;
 }
@@ -67,6 +70,12 @@ export class TranscriptionEngine implements Transcriber {
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     const pcmPath = join(this.#options.spoolFolder, `${randomUUID()}.pcm`);
+    const share = (this.#options.room ?? ENDLESS_ROOM).open();
+    let full: SpeechError | null = null;
+    share.watch(pcmPath, (error) => {
+      full = error;
+      onAbort();
+    });
     try {
       const segmented = await this.#run<SegmentResult>({
         type: "segment",
@@ -94,6 +103,8 @@ export class TranscriptionEngine implements Transcriber {
         sampleRateInHz: segmented.sampleRateInHz,
         modelId: this.#options.modelId,
       };
+    } catch (thrown) {
+      throw full ?? thrown;
     } finally {
       // If one task failed its siblings have nothing to work for any more.
       onAbort();
@@ -101,6 +112,7 @@ export class TranscriptionEngine implements Transcriber {
       await unlink(pcmPath).catch(() => {
         // The segment task had not begun to write.
       });
+      share.release();
     }
   }
 

@@ -204,6 +204,18 @@ export class Metrics {
     this.#sentMessages.set(type, (this.#sentMessages.get(type) ?? 0) + 1);
   }
 
+  /** Asked for the bytes of spooled audio whenever somebody looks. */
+  observeSpool(takenBytes: () => number): void {
+    new Gauge({
+      name: "spool_bytes",
+      help: "Disk space that uploads, fetched and decoded audio take while they are worked on",
+      ...this.#own,
+      collect() {
+        this.set(takenBytes());
+      },
+    });
+  }
+
   /** Counts the loads of one engine's models. */
   observeModel(engine: string): { loaded(loadMs: number): void; loadFailed(): void; released(): void } {
     this.modelLoaded.set({ engine }, 0);

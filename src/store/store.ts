@@ -31,6 +31,7 @@ import { ServiceInstances } from "./service-instances.js";
 import { Transfers } from "./transfers.js";
 import { type MeterRules, newServiceId, PostgresUsageMeter } from "./usage-meter.js";
 import { Vouchers } from "./vouchers.js";
+import { within } from "./within.js";
 
 export type StoreConfig = Pick<Config, "dataDir" | "databaseUrl" | "devApiKey" | "keyPepper">;
 
@@ -64,6 +65,8 @@ export interface Store {
   readonly lost: Promise<Error>;
   /** Whether the database answers now. */
   isReachable(): Promise<boolean>;
+  /** Whether the database takes what serving writes; while a meter runs, else as `isReachable`. */
+  canServe(): Promise<boolean>;
   /** Ensures a key to try the service with; the raw key is `DEV_API_KEY`, or else the one in `dataDir/dev-key`. */
   developmentKey(): Promise<string>;
   /** Ends connections and the private server. May be called twice. */
@@ -84,6 +87,8 @@ const REACHABLE_WITHIN_MS = 15_000;
 const JOIN_WITHIN_MS = 30_000;
 const JOIN_POLL_MS = 200;
 const CLOSE_WITHIN_S = 3;
+/** Orchestrators ask again; a database that takes longer serves nobody. */
+const ANSWERS_WITHIN_MS = 2_000;
 
 interface Database {
   readonly target: PostgresConnection | string;
@@ -158,6 +163,12 @@ function assemble(parts: StoreParts): Store {
   const accounts = new Accounts(sql);
   const holds = new Holds(sql);
   const idempotencyKeys = new IdempotencyKeys(sql);
+  let meter: PostgresUsageMeter | null = null;
+  const isReachable = () =>
+    within(ANSWERS_WITHIN_MS, untilReachable(sql, 0)).then(
+      () => true,
+      () => false,
+    );
   const keys = new KeyCache({
     findActive: (hash) => apiKeys.findActive(hash),
     touch: (keyId) => apiKeys.touch(keyId),
@@ -179,7 +190,7 @@ function assemble(parts: StoreParts): Store {
       const instances = new ServiceInstances(sql);
       await mkdir(config.dataDir, { recursive: true });
       const { journal, left } = HoldJournal.open(join(config.dataDir, JOURNAL_FILE), log);
-      const meter = new PostgresUsageMeter(
+      meter = new PostgresUsageMeter(
         { accounts, holds, idempotencyKeys, instances, tariffs, journal, log, rules },
         newServiceId(),
       );
@@ -197,11 +208,8 @@ function assemble(parts: StoreParts): Store {
     },
     ownersOfLongAnswers: () => idempotencyKeys.ownersOfLongAnswers(),
     lost: database.server?.lost ?? new Promise(() => {}),
-    isReachable: () =>
-      untilReachable(sql, 0).then(
-        () => true,
-        () => false,
-      ),
+    isReachable,
+    canServe: () => meter?.canWrite(ANSWERS_WITHIN_MS) ?? isReachable(),
     developmentKey: () => ensureDevelopmentKey(config, { organizations, apiKeys, keys }),
     close,
   };

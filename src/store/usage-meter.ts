@@ -38,6 +38,9 @@ const KEPT_BODIES_BYTES = 64 * 2 ** 20;
 /** One in a minute. */
 const BEATS_PER_CLEARING = 12;
 
+/** However many ask whether the service is ready, this is how often it finds out. */
+const WRITE_BELIEVED_MS = 250;
+
 export interface MeterParts {
   readonly accounts: Accounts;
   readonly holds: Holds;
@@ -64,6 +67,7 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #liveHolds: LiveHolds;
   #heartbeat: NodeJS.Timeout | null = null;
   #beats = 0;
+  #lastWrite: { readonly isWritten: Promise<boolean>; atMs: number } | null = null;
   /** Since when every sign of life has reached the database. */
   #heardSinceMs: number | null = null;
   #beating: Promise<void> = Promise.resolve();
@@ -98,6 +102,27 @@ export class PostgresUsageMeter implements UsageMeter {
     this.#heartbeat = setInterval(() => {
       this.#beating = this.#beat();
     }, this.#rules.heartbeatMs).unref();
+  }
+
+  /**
+   * Whether the database takes a write in time: one that only answers questions cannot serve anybody. Those who ask at
+   * once share one, and for a moment its outcome.
+   */
+  async canWrite(withinMs: number): Promise<boolean> {
+    if (this.#heartbeat === null) return false;
+    const nowMs = performance.now();
+    if (this.#lastWrite === null || nowMs - this.#lastWrite.atMs > WRITE_BELIEVED_MS) {
+      const isWritten = within(withinMs, this.#parts.instances.beat(this.serviceId)).then(
+        () => true,
+        () => false,
+      );
+      const write = { isWritten, atMs: Number.POSITIVE_INFINITY };
+      this.#lastWrite = write;
+      void isWritten.then(() => {
+        write.atMs = performance.now();
+      });
+    }
+    return this.#lastWrite.isWritten;
   }
 
   /** Lets settlements finish, and signs the service off. May be called twice. */

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs
 import { join } from "node:path";
 import type { Log } from "../observe/log.js";
 import { KEPT_FOR_MS } from "../ports/idempotency.js";
+import type { DiskSpace } from "./spool-budget.js";
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
 /** The room is for so many organizations, even if only one uses it. */
@@ -17,6 +18,8 @@ export interface AnswerFilesOptions {
   readonly capacityBytes: number;
   /** Whose the files are that an earlier run has left, by their ids. */
   readonly owners?: ReadonlyMap<string, string>;
+  /** The disk that holds the folder; when it is short nothing more is kept. */
+  readonly disk?: DiskSpace;
   readonly log: Log;
 }
 
@@ -75,6 +78,9 @@ export class AnswerFiles {
       write: async (chunk) => {
         if (!(await this.#makeRoom(chunk.length, owner)))
           throw new Error("Cannot keep the answer: no room is left");
+        if ((await this.#options.disk?.hasRoomFor(chunk.length)) === false)
+          throw new Error("Cannot keep the answer: the disk is short of free space");
+        this.#options.disk?.wrote(chunk.length);
         // Counted before it is written: others who make room at the same time must know of it.
         bytes += chunk.length;
         this.#count(owner, chunk.length);

@@ -1,15 +1,16 @@
 import { SpeechError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
 import { parseJsonBody } from "../protocol/json-body.js";
+import { JSON_PACE, paced } from "./paced-body.js";
 
 export const LONGEST_JSON_BYTES = 64 * 1024;
 
-/** Reads and parses a JSON body. @throws {SpeechError} `BODY_TOO_LARGE`, `INVALID_REQUEST`, `CANCELLED` */
+/** Reads and parses a JSON body. @throws {SpeechError} `BODY_TOO_LARGE`, `BODY_TOO_SLOW`, `INVALID_REQUEST`, `CANCELLED` */
 export async function readJson(request: FrontRequest): Promise<unknown> {
   if ((request.contentLength ?? 0) > LONGEST_JSON_BYTES) throw tooLarge();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for await (const chunk of request.body) {
+  for await (const chunk of paced(request.body, JSON_PACE)) {
     bytes += chunk.length;
     if (bytes > LONGEST_JSON_BYTES) throw tooLarge();
     chunks.push(chunk);

@@ -3,6 +3,7 @@ import type { Caller } from "../../actors/session/conversation.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { SpeechError } from "../domain/errors.js";
 import type { Departure, FrontRequest } from "../ports/front.js";
+import { ENDLESS_ROOM, type SpoolRoom } from "../ports/spool-room.js";
 import type { UrlSource } from "../ports/url-source.js";
 import { parseFlag } from "../protocol/flags.js";
 import { parseHotWords } from "../protocol/hot-words.js";
@@ -11,6 +12,7 @@ import { admit, converse } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey, requireCreditForFile } from "./idempotency.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
+import { paced, UPLOAD_PACE } from "./paced-body.js";
 import type { Route, RouteDeps } from "./routes.js";
 import {
   LONGEST_FETCH_BYTES,
@@ -32,7 +34,7 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   await requireCreditForFile(deps, caller, key);
   const wantsTimes = parseFlag("timestamps", request.query.get("timestamps"), false);
   const hotWords = parseHotWords(request.query, deps.conversations.alphabet);
-  const upload = await uploadOf(request, deps.urls);
+  const upload = await uploadOf(request, deps.urls, deps.room ?? ENDLESS_ROOM);
   const wanted = () => [wantsTimes, hotWords];
   await transcribeUpload(
     { exchange, deps, caller, key, upload, wanted, hotWords },
@@ -44,7 +46,7 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
 }
 
 /** The one source of audio that a request names. A body without bytes is none. */
-async function uploadOf(request: FrontRequest, urls: UrlSource): Promise<Upload> {
+async function uploadOf(request: FrontRequest, urls: UrlSource, room: SpoolRoom): Promise<Upload> {
   const [url, ...others] = request.query.getAll("url").filter((value) => value !== "");
   if (url !== undefined) {
     if (others.length > 0 || (await hasBytes(request))) {
@@ -58,15 +60,16 @@ async function uploadOf(request: FrontRequest, urls: UrlSource): Promise<Upload>
     };
   }
   checkLength(request.contentLength);
+  await room.check(request.contentLength ?? 0);
   if (isMultipart(request)) return FormUpload.open(request);
-  return { bytes: request.body, fileName: request.header("x-filename") };
+  return { bytes: paced(request.body, UPLOAD_PACE), fileName: request.header("x-filename") };
 }
 
 /** A body whose length is not announced may still turn out to be empty. */
 async function hasBytes(request: FrontRequest): Promise<boolean> {
   if (request.contentLength !== null) return request.contentLength > 0;
   if (request.header("transfer-encoding") === undefined) return false;
-  for await (const chunk of request.body) {
+  for await (const chunk of paced(request.body, UPLOAD_PACE)) {
     if (chunk.length > 0) return true;
   }
   return false;
@@ -114,6 +117,7 @@ export async function transcribeUpload(
   const extension = safeExtension(upload.fileName);
   const options = {
     spoolDir: deps.spoolDir,
+    room: deps.room ?? ENDLESS_ROOM,
     name: exchange.requestId,
     extension,
     maxBytes: upload.maxBytes ?? LONGEST_UPLOAD_BYTES,
