@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { LiveEngine, type LiveObserver } from "../actors/engine/live-engine.js";
 import { type Engine, ResidentModel } from "../actors/engine/resident-model.js";
 import {
@@ -66,6 +67,8 @@ export interface Service {
   readonly lost: Promise<Error>;
   /** For fault tests; does nothing unless the service was started with `allowFaults`. */
   injectFault(room: "live" | "synthesis" | "front"): void;
+  /** After a crash: ends all workers by message and nothing else. Whether they ended in time. */
+  endWorkers(withinMs: number): Promise<boolean>;
   /** Counts a rejection of the database driver that nobody held. */
   noteDriverFault(): void;
   /** Refuses new work, lets running work finish, and ends everything in reverse order. May be called twice. */
@@ -90,9 +93,10 @@ export async function startService({ config, log, allowFaults = false }: Service
   };
   try {
     const spoolFolder = join(config.dataDir, "spool");
-    const isFirstStart = await emptyFolder(spoolFolder);
     const store = await openStore(config, log);
     owned.push({ name: "store", stop: () => store.close() });
+    // The folder is ours by now: before, these could be the uploads of a service that works there.
+    const isFirstStart = await emptyFolder(spoolFolder);
     const meter = await store.startMeter(config.tariffs);
     const packages = await findPackages(config.modelsDir);
     const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
@@ -222,6 +226,11 @@ async function serve({
     injectFault: (room) => {
       if (room === "front") threads?.injectFault();
       else engines[room].warmEngine?.injectFault();
+    },
+    endWorkers: (withinMs) => {
+      const { live, transcription, synthesis } = engines;
+      const ended = Promise.allSettled([live.stop(), transcription.stop(), synthesis.stop()]);
+      return Promise.race([ended.then(() => true), sleep(withinMs, false)]);
     },
     noteDriverFault: () => metrics.databaseDriverFaults.inc(),
     stop: () => {

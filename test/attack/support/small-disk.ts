@@ -1,0 +1,57 @@
+import { spawnSync } from "node:child_process";
+import { statfs, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryFolder } from "../../store/support.js";
+
+/** Why file systems cannot be mounted here, null when they can. */
+export function whyNoMounts(): string | null {
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    return "only root of Linux can mount a small disk";
+  return spawnSync("unshare", ["-m", "true"]).status === 0 ? null : "mounts are not allowed here";
+}
+
+/** A file system of its own in memory, which can be filled and made read-only. */
+export class SmallDisk {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  static async mount(megabytes: number): Promise<SmallDisk> {
+    const path = await temporaryFolder();
+    mountOrThrow(["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0711`, "tmpfs", path]);
+    process.on("exit", () => spawnSync("umount", ["-l", path]));
+    return new SmallDisk(path);
+  }
+
+  async freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.path);
+    return bavail * bsize;
+  }
+
+  /** Takes what is free but for `leftBytes`. */
+  async fill(leftBytes: number): Promise<void> {
+    const bytes = Math.max(0, (await this.freeBytes()) - leftBytes);
+    await writeFile(join(this.path, "filling"), Buffer.alloc(bytes)).catch((error: NodeJS.ErrnoException) => {
+      // The rest went while we wrote.
+      if (error.code !== "ENOSPC") throw error;
+    });
+  }
+
+  /** From now on nothing that is opened here can be written. */
+  makeReadOnly(): void {
+    mountOrThrow(["--bind", this.path, this.path]);
+    mountOrThrow(["-o", "remount,bind,ro", this.path]);
+  }
+
+  makeWritable(): void {
+    const { status, stderr } = spawnSync("umount", ["-l", this.path], { encoding: "utf8" });
+    if (status !== 0) throw new Error(`umount: ${stderr}`);
+  }
+}
+
+function mountOrThrow(args: readonly string[]): void {
+  const { status, stderr } = spawnSync("mount", [...args], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`mount ${args.join(" ")}: ${stderr}`);
+}
