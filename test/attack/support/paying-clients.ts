@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -26,17 +27,21 @@ export async function databaseOf(dataDir: string): Promise<Sql> {
 
 /** Clients that ask for everything that costs something, again and again, and keep the receipts. */
 export class PayingClients {
-  readonly #service: ServiceProcess;
+  readonly #services: readonly ServiceProcess[];
+  #nextService = 0;
   /** Credits by the id under which they were charged, as clients were told. */
   readonly #charged = new Map<string, number>();
   readonly #working: Promise<void>[] = [];
   readonly #since = new Date();
   #isOver = false;
+  /** Other clients of the same organization have asked before. */
+  readonly #keyPrefix = randomUUID();
   #keyCount = 0;
   refusedCount = 0;
 
-  constructor(service: ServiceProcess) {
-    this.#service = service;
+  /** @param services which share a database and a key; they are asked in turns */
+  constructor(...services: readonly ServiceProcess[]) {
+    this.#services = services;
   }
 
   get answeredCount(): number {
@@ -47,10 +52,10 @@ export class PayingClients {
     const asks = [
       () => this.#speak("/v1/tts"),
       () => this.#speak("/v1/tts/stream"),
-      () => this.#speak("/v1/tts", `storm-${this.#keyCount++}`),
+      () => this.#speak("/v1/tts", `${this.#keyPrefix}-${this.#keyCount++}`),
       () => this.#transcribe(),
       () => this.#listen(),
-      () => this.#look("/v1/stream/token", this.#service.key),
+      () => this.#look("/v1/stream/token", this.#services[0]!.key),
       () => this.#look("/v1/stream/token", newRawKey()),
     ];
     for (const ask of asks) this.#working.push(this.#repeat(ask));
@@ -60,6 +65,12 @@ export class PayingClients {
   async end(): Promise<void> {
     this.#isOver = true;
     await Promise.all(this.#working);
+  }
+
+  /** Keeps the receipt of a synthesis that somebody else asked for. */
+  note(answer: Response): void {
+    const credits = synthesisCredits(Number(answer.headers.get("x-svc-chars")));
+    this.#charged.set(answer.headers.get("x-request-id") ?? "", credits);
   }
 
   /** Every receipt is in the ledger, once, and nobody was charged for nothing. */
@@ -73,7 +84,9 @@ export class PayingClients {
     const rows = await sql<{ id: string; kind: string; amount: string }[]>`
       select id, kind, amount from holds where opened_at > ${this.#since} and amount > 0`;
     const amounts = new Map(rows.map(({ id, amount }) => [id, Number(amount)]));
-    for (const [id, credits] of this.#charged) assert.equal(amounts.get(id) ?? 0, credits, `charge of ${id}`);
+    const missing = [...this.#charged].filter(([id, credits]) => (amounts.get(id) ?? 0) !== credits);
+    const found = await sql`select * from holds where id in ${sql(["", ...missing.map(([id]) => id)])}`;
+    assert.deepEqual(missing, [], `receipts that the ledger does not know: ${JSON.stringify(found)}`);
     // A live session that broke off is charged for the audio it had accepted.
     const unanswered = rows.filter(({ id, kind }) => kind !== "live" && !this.#charged.has(id));
     assert.deepEqual(unanswered, [], "charges without an answer");
@@ -113,7 +126,7 @@ export class PayingClients {
   }
 
   async #listen(): Promise<void> {
-    const { url, key } = this.#service;
+    const { url, key } = this.#someService();
     const pcm = new Int16Array(16_000);
     // A session that was refused before its upgrade is an error of the socket.
     const run = await runLive({ url, key, pcm, messageSamples: 1_600, isPaced: true }).catch(() => null);
@@ -125,11 +138,16 @@ export class PayingClients {
     }
   }
 
+  #someService(): ServiceProcess {
+    return this.#services[this.#nextService++ % this.#services.length]!;
+  }
+
   async #post(path: string, init: RequestInit): Promise<Response> {
-    return fetch(this.#service.url + path, {
+    const { url, key } = this.#someService();
+    return fetch(url + path, {
       method: "POST",
       ...init,
-      headers: { authorization: `Bearer ${this.#service.key}`, ...init.headers },
+      headers: { authorization: `Bearer ${key}`, ...init.headers },
       signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
     });
   }

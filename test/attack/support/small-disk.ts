@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
-import { statfs, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { mkdtemp, statfs, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { temporaryFolder } from "../../store/support.js";
 
 /** Why file systems cannot be mounted here, null when they can. */
 export function whyNoMounts(): string | null {
@@ -19,9 +20,12 @@ export class SmallDisk {
   }
 
   static async mount(megabytes: number): Promise<SmallDisk> {
-    const path = await temporaryFolder();
+    const path = await mkdtemp(join(tmpdir(), "dauys-disk-"));
     mountOrThrow(["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0711`, "tmpfs", path]);
-    process.on("exit", () => spawnSync("umount", ["-l", path]));
+    process.on("exit", () => {
+      spawnSync("umount", ["-l", path]);
+      rmSync(path, { recursive: true, force: true });
+    });
     return new SmallDisk(path);
   }
 
