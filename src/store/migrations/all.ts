@@ -4,7 +4,7 @@ import { ledger } from "./0002-ledger.js";
 import { idempotencyKeys } from "./0003-idempotency-keys.js";
 import { consoleTables } from "./0004-console.js";
 import { passwordResets } from "./0005-password-resets.js";
-import { audioOfKeptAnswers } from "./0007-audio-of-kept-answers.js";
+import { audioOfKeptAnswers } from "./0006-audio-of-kept-answers.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
