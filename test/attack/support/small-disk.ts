@@ -23,7 +23,8 @@ export class SmallDisk {
     const path = await mkdtemp(join(tmpdir(), "dauys-disk-"));
     mountOrThrow(["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0711`, "tmpfs", path]);
     process.on("exit", () => {
-      spawnSync("umount", ["-l", path]);
+      // A test that failed may have left it read-only, which is a mount of its own.
+      while (spawnSync("umount", ["-l", path]).status === 0);
       rmSync(path, { recursive: true, force: true });
     });
     return new SmallDisk(path);
