@@ -55,6 +55,10 @@ export interface Config {
   readonly keyPepper: string | null;
   /** Disk space for long answers that may be asked for again under their idempotency key. */
   readonly keptAnswersBytes: number;
+  /** Disk space for audio while it is worked on. */
+  readonly spoolBytes: number;
+  /** Free space of the disk of `dataDir` below which no audio and no answers are written there. */
+  readonly diskFloorBytes: number;
   /** Memory for finished sentences that may be asked for again; 0 keeps none. */
   readonly sentenceCacheBytes: number;
   /** Prices of use, as fractions of whole numbers. */
@@ -128,6 +132,11 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
         highest: 1_000_000,
         otherwise: 1_024,
       }),
+    spoolBytes:
+      2 ** 20 * integer("SPOOL_MB", read("SPOOL_MB"), { lowest: 1, highest: 100_000_000, otherwise: 4_096 }),
+    diskFloorBytes:
+      2 ** 20 *
+      integer("DISK_FLOOR_MB", read("DISK_FLOOR_MB"), { lowest: 0, highest: 100_000_000, otherwise: 256 }),
     sentenceCacheBytes:
       2 ** 20 *
       integer("SENTENCE_CACHE_MB", read("SENTENCE_CACHE_MB"), { lowest: 0, highest: 100_000, otherwise: 64 }),

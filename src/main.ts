@@ -2,14 +2,30 @@ import { readConfig } from "./config.js";
 import { createLog } from "./observe/log.js";
 import { type Service, startService } from "./service.js";
 import { reachableUrl } from "./service-address.js";
+import { guardAgainstDriver } from "./store/driver-faults.js";
+
+const CRASH_WITHIN_MS = 5_000;
 
 /** Composition root: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT. */
 async function main(): Promise<void> {
   const startedAtMs = performance.now();
+  // What the service writes is for its own eyes: audio, answers, secrets, the database.
+  process.umask(0o077);
   const config = readConfig(process.env);
   const log = createLog({ level: config.logLevel });
   // Fault tests set it; a worker that may be told to fail is nothing for production.
   const allowFaults = process.env["DAUYS_ALLOW_FAULTS"] === "1";
+  let started: Service | null = null;
+  guardAgainstDriver({ log, onFault: () => started?.noteDriverFault() });
+  let isCrashing = false;
+  process.on("uncaughtException", (error) => {
+    // What else goes wrong on the way out is of no interest.
+    if (isCrashing) return;
+    isCrashing = true;
+    log.fatal({ err: error }, "uncaught exception");
+    process.stderr.write(`dauys: uncaught exception: ${error instanceof Error ? error.stack : error}\n`);
+    void endOfCrash(started);
+  });
   const starting = startService({ config, log, allowFaults });
   const stop = async (reason: string, exitCode: number) => {
     log.info({ reason }, "stopping");
@@ -28,6 +44,7 @@ async function main(): Promise<void> {
     });
   }
   const service = await starting;
+  started = service;
   if (allowFaults) {
     process.on("SIGUSR2", () => {
       service.injectFault("live");
@@ -44,6 +61,16 @@ async function main(): Promise<void> {
   log.info({ host: config.host, port: service.port, startMs }, "ready");
   if (!isTold && service.isFirstStart && log.isLevelEnabled("info"))
     process.stdout.write(banner(config.host, service));
+}
+
+/**
+ * Ends the process with 1. Workers are told to end first: one that is inside of the runtime when the process goes takes it
+ * down with an abort, which hides the reason and dumps core. One that does not end in time ends with the process.
+ */
+async function endOfCrash(service: Service | null): Promise<void> {
+  const isEnded = service === null || (await service.endWorkers(CRASH_WITHIN_MS).catch(() => false));
+  if (isEnded) process.exit(1);
+  process.kill(process.pid, "SIGKILL");
 }
 
 function banner(host: string, { port, developmentKey }: Service): string {

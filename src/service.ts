@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { LiveEngine, type LiveObserver } from "../actors/engine/live-engine.js";
 import { type Engine, ResidentModel } from "../actors/engine/resident-model.js";
 import {
@@ -46,6 +47,7 @@ import { Metrics } from "./observe/metrics.js";
 import type { AudioDecoder } from "./ports/audio-decoder.js";
 import { systemClock } from "./ports/clock.js";
 import { DEFAULT_FRONT_LIMITS, type FrontHandlers } from "./ports/front.js";
+import type { SpoolRoom } from "./ports/spool-room.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "./ports/usage-meter.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "./service-address.js";
 import { openStore, type Store } from "./store/store.js";
@@ -54,6 +56,7 @@ import { TrustedProxies } from "./transport/client-address.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "./transport/descriptors.js";
 import { KeyEndings } from "./transport/key-endings.js";
 import { startOperatorServer } from "./transport/operator-server.js";
+import { DiskSpace, SpoolBudget } from "./transport/spool-budget.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
 /** The longest file, in decoded audio. */
@@ -72,6 +75,10 @@ export interface Service {
   readonly lost: Promise<Error>;
   /** For fault tests; does nothing unless the service was started with `allowFaults`. */
   injectFault(room: "live" | "synthesis" | "transcription" | "front"): void;
+  /** After a crash: ends all workers by message and nothing else. Whether they ended in time. */
+  endWorkers(withinMs: number): Promise<boolean>;
+  /** Counts a rejection of the database driver that nobody held. */
+  noteDriverFault(): void;
   /** Refuses new work, lets running work finish, and ends everything in reverse order. May be called twice. */
   stop(): Promise<void>;
 }
@@ -104,7 +111,16 @@ export async function startService({ config, log, allowFaults = false }: Service
     const packages = await findPackages(config.modelsDir);
     const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
     metrics.beamSearchNative.set(hasNativeSearch(log) ? 1 : 0);
-    const engines = makeEngines({ config, log, allowFaults, spoolFolder, packages, metrics });
+    const disk = new DiskSpace(config.dataDir, config.diskFloorBytes);
+    const room = new SpoolBudget(config.spoolBytes, disk);
+    if (!(await disk.hasRoomFor(0))) {
+      log.warn(
+        { dataDir: config.dataDir, diskFloorBytes: config.diskFloorBytes },
+        "too little free disk space",
+      );
+    }
+    metrics.observeSpool(() => room.takenBytes);
+    const engines = makeEngines({ config, log, allowFaults, spoolFolder, room, packages, metrics });
     owned.push({ name: "live engine", stop: () => engines.live.stop() });
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
     owned.push({ name: "synthesis engine", stop: () => engines.synthesis.stop() });
@@ -121,12 +137,15 @@ export async function startService({ config, log, allowFaults = false }: Service
       packages,
       alphabet,
       spoolFolder,
+      room,
       metrics,
       log,
     });
     const answers = await AnswerFiles.open({
       folder: join(config.dataDir, "answers"),
       capacityBytes: config.keptAnswersBytes,
+      owners: await store.ownersOfLongAnswers(),
+      disk,
       log,
     });
     owned.push({ name: "kept answers", stop: async () => answers.close() });
@@ -156,8 +175,9 @@ export async function startService({ config, log, allowFaults = false }: Service
       keys: temporaryKeys,
       endings,
       extraRoutes: [...consoleApi(consoleDeps), ...pageRoutes()],
-      isReady: () => store.isReachable(),
+      isReady: async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe()),
       spoolDir: spoolFolder,
+      room,
       idempotency: store.startIdempotency(meter.serviceId),
       answers,
       urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
@@ -171,7 +191,17 @@ export async function startService({ config, log, allowFaults = false }: Service
       const operator = await startOperatorServer({ host, port, metrics, log });
       owned.push({ name: "operator port", stop: () => operator.close() });
     }
-    return await serve({ config, log, store, transport, threads, engines, isFirstStart, stopOwned });
+    return await serve({
+      config,
+      log,
+      store,
+      transport,
+      threads,
+      engines,
+      metrics,
+      isFirstStart,
+      stopOwned,
+    });
   } catch (error) {
     await stopOwned();
     throw error;
@@ -224,6 +254,7 @@ interface Serving {
   /** Null while the main thread is the front. */
   readonly threads: ThreadedFront | null;
   readonly engines: Engines;
+  readonly metrics: Metrics;
   readonly isFirstStart: boolean;
   readonly stopOwned: () => Promise<void>;
 }
@@ -235,6 +266,7 @@ async function serve({
   transport,
   threads,
   engines,
+  metrics,
   isFirstStart,
   stopOwned,
 }: Serving): Promise<Service> {
@@ -258,6 +290,12 @@ async function serve({
       if (room === "front") threads?.injectFault();
       else engines[room].warmEngine?.injectFault();
     },
+    endWorkers: (withinMs) => {
+      const { live, transcription, synthesis } = engines;
+      const ended = Promise.allSettled([live.stop(), transcription.stop(), synthesis.stop()]);
+      return Promise.race([ended.then(() => true), sleep(withinMs, false)]);
+    },
+    noteDriverFault: () => metrics.databaseDriverFaults.inc(),
     stop: () => {
       stopping ??= stop();
       return stopping;
@@ -275,15 +313,21 @@ interface Engines {
   readonly synthesizer: SynthesizerManifest;
 }
 
+/** An engine that has lost all its workers refuses whatever comes. */
+function isGivenUp({ live, synthesis }: Engines): boolean {
+  return live.warmEngine?.isGivenUp === true || synthesis.warmEngine?.isGivenUp === true;
+}
+
 function makeEngines(options: {
   config: Config;
   log: Log;
   allowFaults: boolean;
   spoolFolder: string;
+  room: SpoolRoom;
   packages: readonly ModelPackage[];
   metrics: Metrics;
 }): Engines {
-  const { config, log, allowFaults, spoolFolder, packages, metrics } = options;
+  const { config, log, allowFaults, spoolFolder, room, packages, metrics } = options;
   const recognizer = packageFor<RecognizerManifest>(packages, "transcription", config.modelsDir);
   const synthesizer = packageFor<SynthesizerManifest>(packages, "synthesis", config.modelsDir);
   const settings = { intraOpThreads: config.ortThreads, allowFaults };
@@ -320,6 +364,7 @@ function makeEngines(options: {
         modelId: id,
         sampleRateHz,
         spoolFolder,
+        room,
         maxSeconds: MAX_FILE_SECONDS,
         log,
       });
@@ -360,10 +405,11 @@ function makeConversations(parts: {
   packages: readonly ModelPackage[];
   alphabet: ReadonlySet<string>;
   spoolFolder: string;
+  room: SpoolRoom;
   metrics: Metrics;
   log: Log;
 }): Conversations {
-  const { engines, meter, config, packages, alphabet, spoolFolder, metrics, log } = parts;
+  const { engines, meter, config, packages, alphabet, spoolFolder, room, metrics, log } = parts;
   const { tariffs } = config;
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
   const { transcription, decoder, synthesis } = engines;
@@ -392,7 +438,7 @@ function makeConversations(parts: {
     transcription: (caller, path, hotWords) =>
       new BilledTranscription(meterOf(caller), usageReference(caller), (onLength) => {
         const transcriber = new ResidentTranscriber(transcription, systemClock, caller.onModelWait);
-        const files = new DecodingTranscriber(decoder, transcriber, spoolFolder);
+        const files = new DecodingTranscriber(decoder, transcriber, spoolFolder, room);
         return new TranscriptionSession(path, files, systemClock, onLength, hotWords);
       }),
     live: (caller, options, sink) =>
@@ -478,6 +524,6 @@ function packageFor<M extends ModelManifest>(
 async function emptyFolder(path: string): Promise<boolean> {
   const isNew = !existsSync(path);
   await rm(path, { recursive: true, force: true });
-  await mkdir(path, { recursive: true });
+  await mkdir(path, { recursive: true, mode: 0o700 });
   return isNew;
 }

@@ -126,6 +126,11 @@ export class LiveEngine implements LiveDecoder {
     return least;
   }
 
+  /** No worker will come back. */
+  get isGivenUp(): boolean {
+    return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);
+  }
+
   #makeLane(index: number): Lane {
     const { startWorker, clock, log } = this.#options;
     const cells = new SharedArrayBuffer(LIVE_CELL.count * Int32Array.BYTES_PER_ELEMENT);

@@ -163,6 +163,11 @@ export class SynthesisEngine implements Synthesizer {
     for (const lane of this.#lanes) lane.supervisor.child?.post({ type: "fault" });
   }
 
+  /** No worker will come back. */
+  get isGivenUp(): boolean {
+    return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);
+  }
+
   #makeLane(index: number): Lane {
     const { startWorker, clock, log } = this.#options;
     const cells = new SharedArrayBuffer(SYNTHESIS_CELL.count * Int32Array.BYTES_PER_ELEMENT);

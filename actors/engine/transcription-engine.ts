@@ -12,6 +12,7 @@ import type {
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
+import { ENDLESS_ROOM, type SpoolRoom } from "../../src/ports/spool-room.js";
 import type {
   FileLength,
   FileTranscript,
@@ -31,6 +32,8 @@ export interface TranscriptionEngineOptions {
   readonly sampleRateHz: number;
   /** Where the resampled PCM of a running transcription is spooled. */
   readonly spoolFolder: string;
+  /** How much of the disk that may take; without bounds when it is not said. */
+  readonly room?: SpoolRoom;
   readonly maxSeconds: number;
   readonly log: Log;
 }
@@ -78,6 +81,12 @@ export class TranscriptionEngine implements Transcriber {
     signal.addEventListener("abort", onAbort, { once: true });
     this.#cells.add(cell);
     const pcmPath = join(this.#options.spoolFolder, `${randomUUID()}.pcm`);
+    const share = (this.#options.room ?? ENDLESS_ROOM).open();
+    let full: SpeechError | null = null;
+    share.watch(pcmPath, (error) => {
+      full = error;
+      onAbort();
+    });
     try {
       const segmented = await this.#run<SegmentResult>({
         type: "segment",
@@ -105,6 +114,8 @@ export class TranscriptionEngine implements Transcriber {
         sampleRateInHz: segmented.sampleRateInHz,
         modelId: this.#options.modelId,
       };
+    } catch (thrown) {
+      throw full ?? thrown;
     } finally {
       // If one task failed its siblings have nothing to work for any more.
       onAbort();
@@ -113,6 +124,7 @@ export class TranscriptionEngine implements Transcriber {
       await unlink(pcmPath).catch(() => {
         // The segment task had not begun to write.
       });
+      share.release();
     }
   }
 

@@ -45,12 +45,14 @@ export class PrepaidMeter implements UsageMeter {
 
   /** Units of `quantity` that are still to be charged. */
   #restOf(kind: UsageKind, quantity: Quantity): number {
-    // A file is charged as a whole, and the audio behind a URL may be another one by now.
-    if (kind === "file") return 0;
+    // A file is charged as a whole.
+    if (kind === "file" && this.#paid.isAudioUnknown !== true) return 0;
     const tariff = this.#tariffs[kind];
     const credits = Math.max(0, creditsFor(quantity, tariff) - this.#paid.credits);
     // Each charge is rounded up: the rest is what makes the sum come out, not what is left to say.
     const affordable = Math.floor((credits * tariff.perUnits * quantity.unitsPerSecond) / tariff.credits);
-    return Math.max(0, Math.min(quantity.units - this.#paid.units, affordable));
+    // Samples that were paid for may have been of another rate: of files the credits alone count.
+    const unpaid = kind === "file" ? quantity.units : quantity.units - this.#paid.units;
+    return Math.max(0, Math.min(unpaid, affordable));
   }
 }

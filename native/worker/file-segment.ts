@@ -33,7 +33,7 @@ export async function segmentFile(
   const { size } = await stat(task.wavPath);
   const reader = new WavSampleReader(size);
   const finder = new PieceFinder(model);
-  const spool = createWriteStream(task.pcmPath);
+  const spool = createWriteStream(task.pcmPath, { mode: 0o600 });
   // Attached before the first write: an error that nobody listens for would end the thread.
   const failed = new Promise<never>((_, reject) => spool.once("error", reject));
   failed.catch(() => undefined);

@@ -1,5 +1,5 @@
-import { asSpeechError } from "../domain/errors.js";
-import { HTTP_STATUS } from "../transport/error-status.js";
+import { asSpeechError, type ErrorCode } from "../domain/errors.js";
+import { errorHeaders, HTTP_STATUS } from "../transport/error-status.js";
 import type { Exchange } from "../transport/exchange.js";
 import { readJson } from "../transport/read-json.js";
 import type { Route } from "../transport/routes.js";
@@ -102,10 +102,16 @@ async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {
   if (error.code !== "INTERNAL") {
     if (exchange.isOver || exchange.status !== null) return exchange.fail(thrown);
     const body = { code: "invalid_request", detail: error.message };
-    return exchange.json(HTTP_STATUS[error.code], body, PRIVATE);
+    return exchange.json(HTTP_STATUS[error.code], body, { ...PRIVATE, ...connectionHeader(error.code) });
   }
   exchange.log.error({ err: thrown }, "console request failed");
   if (exchange.isOver || exchange.status !== null) return exchange.fail(thrown);
   const body = { code: "unavailable", detail: "the console is not available at the moment" };
   return exchange.json(CONSOLE_ERRORS.unavailable, body, PRIVATE);
+}
+
+/** A body that came too slowly may go on coming for hours. */
+function connectionHeader(code: ErrorCode): Record<string, string> {
+  const { connection } = errorHeaders(code);
+  return connection === undefined ? {} : { connection };
 }

@@ -13,6 +13,7 @@ export type ErrorCode =
   | "AUDIO_TOO_SHORT"
   | "AUDIO_TOO_LONG"
   | "BODY_TOO_LARGE"
+  | "BODY_TOO_SLOW"
   | "URL_FETCH_FAILED"
   | "KEY_INVALID"
   | "OUT_OF_CREDITS"
@@ -24,6 +25,7 @@ export type ErrorCode =
   | "IDEMPOTENCY_KEY_REUSED"
   | "AUTH_UNAVAILABLE"
   | "ENGINE_BUSY"
+  | "STORAGE_FULL"
   | "WORKER_LOST"
   | "MODEL_BROKEN"
   | "CANCELLED"
@@ -41,8 +43,16 @@ export class SpeechError extends Error {
   }
 }
 
+/** What the system says when a disk is full, over its quota, or not to be written to. */
+const NO_STORAGE = ["ENOSPC", "EDQUOT", "EROFS"];
+
 /** Turns whatever was thrown into a `SpeechError`, keeping the cause; unknown things become `INTERNAL`. */
 export function asSpeechError(thrown: unknown): SpeechError {
   if (thrown instanceof SpeechError) return thrown;
+  if (thrown instanceof Error && "code" in thrown && NO_STORAGE.includes(String(thrown.code))) {
+    return new SpeechError("STORAGE_FULL", "the service cannot write to its disk now: try again later", {
+      cause: thrown,
+    });
+  }
   return new SpeechError("INTERNAL", "internal error", { cause: thrown });
 }

@@ -34,7 +34,9 @@ export const DECODE_LIMITS = {
 
 /** The refusal that an ending stands for, null when the decoder was content. */
 export function refusalOf(end: ChildEnd, container: Container): SpeechError | null {
-  if (end.code === 0) return null;
+  // A decoder that ran out of disk may be content all the same.
+  const hasNoRoom = /no space left on device|disk quota exceeded|read-only file system/i.test(end.stderr);
+  if (end.code === 0 && !hasNoRoom) return null;
   const cause = new Error(`decoder ended with ${end.signal ?? end.code}: ${end.stderr.trim()}`);
   if (end.signal === "SIGXFSZ") {
     const limit = `at most ${DECODE_LIMITS.fileBytes} bytes of PCM`;
@@ -42,8 +44,10 @@ export function refusalOf(end: ChildEnd, container: Container): SpeechError | nu
       cause,
     });
   }
-  if (end.stderr.includes("No space left on device")) {
-    return new SpeechError("ENGINE_BUSY", "the server has no room for this file now, try again", { cause });
+  if (hasNoRoom) {
+    return new SpeechError("STORAGE_FULL", "the service has no room for this file now: try again later", {
+      cause,
+    });
   }
   const why =
     end.isTimedOut || end.signal === "SIGKILL" || end.signal === "SIGXCPU"

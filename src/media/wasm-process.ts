@@ -44,7 +44,11 @@ async function decodeFile(
     rateHz ||= decoded.sampleRate;
     const pcm = toInt16(mixedDown(decoded));
     const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
-    await output.write(bytes, 0, bytes.length, WAV_HEADER_BYTES + 2 * sampleCount);
+    // A disk that fills up takes a part, and refuses the rest.
+    for (let start = 0; start < bytes.length; ) {
+      const at = WAV_HEADER_BYTES + 2 * sampleCount + start;
+      start += (await output.write(bytes, start, bytes.length - start, at)).bytesWritten;
+    }
     sampleCount += pcm.length;
   };
   for await (const bytes of input.createReadStream({ highWaterMark: READ_BYTES })) {

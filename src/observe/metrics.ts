@@ -35,6 +35,11 @@ export class Metrics {
     labelNames: ["code"] as const,
     ...this.#own,
   });
+  readonly databaseDriverFaults = new Counter({
+    name: "database_driver_faults_total",
+    help: "Rejections of the database driver that nobody held; each is a fault of the driver",
+    ...this.#own,
+  });
   readonly ttsFirstAudioMs = new Histogram({
     name: "tts_first_audio_ms",
     help: "From the start of a synthesis to its first audio",
@@ -197,6 +202,18 @@ export class Metrics {
   /** A message to a live client. */
   liveSent(type: string): void {
     this.#sentMessages.set(type, (this.#sentMessages.get(type) ?? 0) + 1);
+  }
+
+  /** Asked for the bytes of spooled audio whenever somebody looks. */
+  observeSpool(takenBytes: () => number): void {
+    new Gauge({
+      name: "spool_bytes",
+      help: "Disk space that uploads, fetched and decoded audio take while they are worked on",
+      ...this.#own,
+      collect() {
+        this.set(takenBytes());
+      },
+    });
   }
 
   /** Counts the loads of one engine's models. */

@@ -11,6 +11,10 @@ export interface Paid {
   /** Characters of synthesis, samples of a file. */
   readonly units: number;
   readonly credits: number;
+  /** SHA-256 of the audio that was paid for, where the fingerprint does not know it. */
+  readonly audioSha256?: Uint8Array | null;
+  /** Nobody noted which audio was paid for: what the audio of today costs beyond that is to be paid. */
+  readonly isAudioUnknown?: boolean;
 }
 
 /** A request that came with an idempotency key. */
@@ -43,6 +47,11 @@ export interface KeptAnswer {
 export interface Attempt {
   /** To be called once the answer is charged and known to its end. False when it could not be kept. */
   answered(answer: Pick<KeptAnswer, "status" | "headers" | "bytes" | "body">): Promise<boolean>;
+  /**
+   * Notes which audio the attempt hears, before it costs anything: only the same may be heard again for nothing.
+   * @throws {SpeechError} `AUTH_UNAVAILABLE`
+   */
+  hears(audioSha256: Uint8Array): Promise<void>;
   /** Gives the key back unless it was answered; written down later when the store is away. Never fails. */
   over(): Promise<void>;
 }

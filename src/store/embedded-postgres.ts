@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { rm } from "node:fs/promises";
+import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../observe/log.js";
@@ -8,7 +8,7 @@ import { freeLoopbackPort } from "./loopback-port.js";
 import { findPostgresBinaries } from "./postgres-binaries.js";
 import { CLUSTER_DATABASE, CLUSTER_USER, openCluster, stopOrphan } from "./postgres-cluster.js";
 import { PostgresProcess, type PostgresProcessOptions, PostgresStartError } from "./postgres-process.js";
-import { rememberedSecret, writeSecret } from "./secret-files.js";
+import { isErrno, rememberedSecret, writeSecret } from "./secret-files.js";
 
 /** Where the private server listens, and how to sign in. */
 export interface PostgresConnection {
@@ -31,6 +31,11 @@ export const CONNECTION_FILE = "postgres.json";
 
 const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 30_000;
+/** Between an ending and the restart, doubled with each: six endings in one second say less than six in eight. */
+const RESTART_PAUSE_MS = 250;
+const LONGEST_RESTART_PAUSE_MS = 5_000;
+/** Three segments of the write-ahead log: with less the server may not come up. */
+const LEAST_FREE_BYTES = 48 * 2 ** 20;
 const START_TRIES = 8;
 /**
  * About a minute, then it is one ending more. A server that comes back must have its old port, which a stranger may have
@@ -136,11 +141,16 @@ export class EmbeddedPostgres {
 
   async #watchServer(): Promise<void> {
     const restartsAtMs: number[] = [];
+    let pauseMs = 0;
+    let upAtMs = performance.now();
     while (true) {
       const ending = await this.#server.exited;
       if (this.#stopping.signal.aborted) return;
       const nowMs = performance.now();
-      restartsAtMs.push(nowMs);
+      if (nowMs - upAtMs > RESTART_WINDOW_MS) pauseMs = 0;
+      // A disk that is full, or not to be written to, is no fault of the server, and may be mended while we wait.
+      const isDiskShort = await isShort(this.#dataDir);
+      if (!isDiskShort) restartsAtMs.push(nowMs);
       const recent = restartsAtMs.filter((atMs) => nowMs - atMs < RESTART_WINDOW_MS).length;
       if (recent > MAX_RESTARTS) {
         const reason = new Error(
@@ -150,8 +160,14 @@ export class EmbeddedPostgres {
         this.#giveUp(reason);
         return;
       }
-      this.#log.error({ ending, recent }, "private database ended, restarting");
+      this.#log.error({ ending, recent, isDiskShort, pauseMs }, "private database ended, restarting");
+      await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => {
+        // Told to stop: the loop finds out.
+      });
+      if (this.#stopping.signal.aborted) return;
+      pauseMs = Math.min(Math.max(2 * pauseMs, RESTART_PAUSE_MS), LONGEST_RESTART_PAUSE_MS);
       await this.#restart();
+      upAtMs = performance.now();
     }
   }
 
@@ -168,6 +184,20 @@ export class EmbeddedPostgres {
       this.#log.error({ err: error }, "private database not restarted");
       await sleep(START_PAUSE_MS);
     }
+  }
+}
+
+/** Whether the disk of a folder has no room for the server, or takes no writes. */
+async function isShort(folder: string): Promise<boolean> {
+  try {
+    const { bavail, bsize } = await statfs(folder);
+    if (bavail * bsize < LEAST_FREE_BYTES) return true;
+    const probe = join(folder, `.probe-${randomBytes(4).toString("hex")}`);
+    await (await open(probe, "wx", 0o600)).close();
+    await rm(probe, { force: true });
+    return false;
+  } catch (error) {
+    return ["ENOSPC", "EDQUOT", "EROFS"].some((code) => isErrno(error, code));
   }
 }
 

@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { chmod, link, mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isErrno } from "./secret-files.js";
 
@@ -48,7 +49,7 @@ const MAX_TRIES = 10;
  * @throws {FolderInUse} when another process, or an earlier call of this one, holds it
  */
 export async function lockFolder(folder: string, purpose: LockPurpose): Promise<FolderLock> {
-  await mkdir(folder, { recursive: true });
+  await makeFolder(folder);
   const path = join(folder, LOCK_FILE);
   const me = await describeMyself(purpose);
   for (let tries = 0; tries < MAX_TRIES; tries++) {
@@ -61,10 +62,20 @@ export async function lockFolder(folder: string, purpose: LockPurpose): Promise<
   throw new Error(`Cannot lock the data folder ${folder}: other processes keep taking ${LOCK_FILE}`);
 }
 
+/**
+ * Others pass through the folder and see nothing in it: a private database that runs as another user of the system has
+ * its own below. A folder that is there already stays as it is.
+ */
+async function makeFolder(folder: string): Promise<void> {
+  const first = await mkdir(folder, { recursive: true });
+  if (first === undefined) return;
+  for (let made = folder; made.length >= first.length; made = dirname(made)) await chmod(made, 0o711);
+}
+
 async function claim(path: string, me: LockHolder): Promise<boolean> {
   const draft = `${path}.${me.nonce}`;
-  await writeFile(draft, JSON.stringify(me), { mode: 0o644 });
   try {
+    await writeFile(draft, JSON.stringify(me), { mode: 0o644 });
     // The link appears with its content, or not at all when the name is taken.
     await link(draft, path);
     return true;
@@ -162,12 +173,23 @@ async function startOf(pid: number): Promise<string | null> {
   }
 }
 
-/** Whether a process with this number exists, whoever owns it. */
+/** Whether a process with this number runs, whoever owns it. One that has ended and waits for its parent does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return isErrno(error, "EPERM");
+    if (!isErrno(error, "EPERM")) return false;
+  }
+  return !isZombie(pid);
+}
+
+/** Where `/proc` tells. A container without an init process keeps its dead for as long as it runs. */
+function isZombie(pid: number): boolean {
+  try {
+    const status = readFileSync(`/proc/${pid}/stat`, "utf8");
+    return /^[ZX]/.test(status.slice(status.lastIndexOf(")") + 2));
+  } catch {
+    // No /proc, or gone meanwhile, which the next look finds.
+    return false;
   }
 }

@@ -53,6 +53,34 @@ export class IdempotencyKeys {
     return rows.length > 0;
   }
 
+  /** Notes which audio a running attempt hears. */
+  async noteAudio(requestId: string, audioSha256: Uint8Array): Promise<void> {
+    await this.#sql`
+      update idempotency_keys set audio_sha256 = ${Buffer.from(audioSha256)}
+      where request_id = ${requestId} and state = 'running'`;
+  }
+
+  /** Organizations of the answers that lie on disk, by the id under which they do. */
+  async ownersOfLongAnswers(): Promise<Map<string, string>> {
+    const rows = await this.#sql<{ request_id: string; organization_id: string }[]>`
+      select request_id, organization_id from idempotency_keys where state = 'answered' and answer_body is null`;
+    return new Map(rows.map((row) => [row.request_id, row.organization_id]));
+  }
+
+  /** Drops the oldest bodies of organizations that keep more than `bytes` of them here. Returns how many. */
+  async dropBodiesBeyond(bytes: number): Promise<number> {
+    const rows = await this.#sql`
+      update idempotency_keys set answer_body = null where (organization_id, key) in (
+        select organization_id, key from (
+          select organization_id, key,
+            sum(answer_bytes) over (partition by organization_id order by created_at desc, key) as bytes_through
+          from idempotency_keys where answer_body is not null
+        ) as kept where bytes_through > ${bytes}::bigint limit ${REMOVED_AT_ONCE}
+      ) and state = 'answered'
+      returning request_id`;
+    return rows.length;
+  }
+
   /** Ends a running attempt without an answer to keep. */
   async endAttempt(requestId: string): Promise<void> {
     await this.#sql`
@@ -107,6 +135,7 @@ interface KeyRow {
   readonly paid_request_id: string | null;
   readonly paid_units: string;
   readonly paid_credits: string;
+  readonly audio_sha256: Uint8Array | null;
   readonly answer_status: number | null;
   readonly answer_headers: Record<string, string> | null;
   readonly answer_bytes: string | null;
@@ -125,7 +154,7 @@ async function claimTaken(transaction: ISql, attempt: NewAttempt): Promise<Claim
     select request_id, kind, service_id, state, fingerprint = ${Buffer.from(attempt.fingerprint)} as is_same_request,
       exists (select from service_instances where service_instances.id = service_id) as is_service_alive,
       created_at < now() - ${KEPT_FOR_MS}::float8 * interval '1 millisecond' as is_expired,
-      paid_request_id, paid_units, paid_credits, answer_status, answer_headers, answer_bytes, answer_body
+      paid_request_id, paid_units, paid_credits, audio_sha256, answer_status, answer_headers, answer_bytes, answer_body
     from idempotency_keys where organization_id = ${attempt.organizationId} and key = ${attempt.key}
     for update`;
   if (row === undefined) return null;
@@ -166,7 +195,9 @@ function paidSoFar(row: KeyRow, hold: HoldRow | undefined): Paid | null {
   const units = Number(row.paid_units) + Number(last?.units ?? 0);
   const credits = Number(row.paid_credits) + Number(last?.amount ?? 0);
   const requestId = row.paid_request_id ?? (last === null ? null : row.request_id);
-  return requestId === null ? null : { requestId, units, credits };
+  if (requestId === null) return null;
+  const { audio_sha256: audioSha256 } = row;
+  return { requestId, units, credits, ...(audioSha256 !== null && { audioSha256 }) };
 }
 
 function isCharged({ state, units }: HoldRow): boolean {
@@ -203,7 +234,8 @@ async function takeOver(transaction: ISql, attempt: NewAttempt, paid: Paid | nul
     update idempotency_keys set fingerprint = ${Buffer.from(attempt.fingerprint)}, kind = ${attempt.kind},
       request_id = ${attempt.requestId}, service_id = ${attempt.serviceId}, state = 'running',
       paid_request_id = ${paid?.requestId ?? null}, paid_units = ${paid?.units ?? 0},
-      paid_credits = ${paid?.credits ?? 0}, answer_status = null, answer_headers = null, answer_bytes = null,
+      paid_credits = ${paid?.credits ?? 0},
+      audio_sha256 = ${paid?.audioSha256 == null ? null : Buffer.from(paid.audioSha256)}, answer_status = null, answer_headers = null, answer_bytes = null,
       answer_body = null, created_at = now()
     where organization_id = ${attempt.organizationId} and key = ${attempt.key}`;
 }

@@ -75,6 +75,13 @@ export class PostgresIdempotency implements Idempotency {
           return false;
         }
       },
+      hears: async (audioSha256) => {
+        try {
+          await within(ANSWER_MS, this.#keys.noteAudio(requestId, audioSha256));
+        } catch (cause) {
+          throw this.#unavailable(cause);
+        }
+      },
       // Whoever waits for it has an answer to send: a database that is away must not stop that.
       over: () => within(ANSWER_MS, this.#end(requestId)).catch(() => {}),
     };

@@ -51,6 +51,10 @@ async function writeDraft(path: string, text: string): Promise<string> {
   try {
     await file.writeFile(`${text}\n`);
     await file.sync();
+  } catch (error) {
+    // A disk that is full keeps no half of a secret.
+    await rm(draft, { force: true });
+    throw error;
   } finally {
     await file.close();
   }

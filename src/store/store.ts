@@ -31,6 +31,7 @@ import { ServiceInstances } from "./service-instances.js";
 import { Transfers } from "./transfers.js";
 import { type MeterRules, newServiceId, PostgresUsageMeter } from "./usage-meter.js";
 import { Vouchers } from "./vouchers.js";
+import { within } from "./within.js";
 
 export type StoreConfig = Pick<Config, "dataDir" | "databaseUrl" | "devApiKey" | "keyPepper">;
 
@@ -58,10 +59,14 @@ export interface Store {
   startMeter(tariffs: Tariffs, rules?: Partial<MeterRules>): Promise<PostgresUsageMeter>;
   /** Idempotency keys for the running service whose meter was started. May be called once; `close` ends it. */
   startIdempotency(serviceId: string): Idempotency;
+  /** Organizations of kept answers that lie on disk, by the ids of the requests that made them. */
+  ownersOfLongAnswers(): Promise<ReadonlyMap<string, string>>;
   /** Settles with the reason when the private database has died too often and is given up. */
   readonly lost: Promise<Error>;
   /** Whether the database answers now. */
   isReachable(): Promise<boolean>;
+  /** Whether the database takes what serving writes; while a meter runs, else as `isReachable`. */
+  canServe(): Promise<boolean>;
   /** Ensures a key to try the service with; the raw key is `DEV_API_KEY`, or else the one in `dataDir/dev-key`. */
   developmentKey(): Promise<string>;
   /** Ends connections and the private server. May be called twice. */
@@ -82,6 +87,8 @@ const REACHABLE_WITHIN_MS = 15_000;
 const JOIN_WITHIN_MS = 30_000;
 const JOIN_POLL_MS = 200;
 const CLOSE_WITHIN_S = 3;
+/** Orchestrators ask again; a database that takes longer serves nobody. */
+const ANSWERS_WITHIN_MS = 2_000;
 
 interface Database {
   readonly target: PostgresConnection | string;
@@ -156,6 +163,12 @@ function assemble(parts: StoreParts): Store {
   const accounts = new Accounts(sql);
   const holds = new Holds(sql);
   const idempotencyKeys = new IdempotencyKeys(sql);
+  let meter: PostgresUsageMeter | null = null;
+  const isReachable = () =>
+    within(ANSWERS_WITHIN_MS, untilReachable(sql, 0)).then(
+      () => true,
+      () => false,
+    );
   const keys = new KeyCache({
     findActive: (hash) => apiKeys.findActive(hash),
     touch: (keyId) => apiKeys.touch(keyId),
@@ -177,7 +190,7 @@ function assemble(parts: StoreParts): Store {
       const instances = new ServiceInstances(sql);
       await mkdir(config.dataDir, { recursive: true });
       const { journal, left } = HoldJournal.open(join(config.dataDir, JOURNAL_FILE), log);
-      const meter = new PostgresUsageMeter(
+      meter = new PostgresUsageMeter(
         { accounts, holds, idempotencyKeys, instances, tariffs, journal, log, rules },
         newServiceId(),
       );
@@ -193,12 +206,10 @@ function assemble(parts: StoreParts): Store {
       onIdempotency(idempotency);
       return idempotency;
     },
+    ownersOfLongAnswers: () => idempotencyKeys.ownersOfLongAnswers(),
     lost: database.server?.lost ?? new Promise(() => {}),
-    isReachable: () =>
-      untilReachable(sql, 0).then(
-        () => true,
-        () => false,
-      ),
+    isReachable,
+    canServe: () => meter?.canWrite(ANSWERS_WITHIN_MS) ?? isReachable(),
     developmentKey: () => ensureDevelopmentKey(config, { organizations, apiKeys, keys }),
     close,
   };

@@ -34,6 +34,14 @@ export const DEFAULT_METER_RULES: MeterRules = {
   closeMs: 5_000,
 };
 
+/** What one organization may keep in the database of bodies of answers; the rest is made again for nothing. */
+const KEPT_BODIES_BYTES = 64 * 2 ** 20;
+/** One in a minute. */
+const BEATS_PER_CLEARING = 12;
+
+/** However many ask whether the service is ready, this is how often it finds out. */
+const WRITE_BELIEVED_MS = 250;
+
 export interface MeterParts {
   readonly accounts: Accounts;
   readonly holds: Holds;
@@ -60,6 +68,8 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #liveHolds: LiveHolds;
   #heartbeat: NodeJS.Timeout | null = null;
   readonly #signs: SignsOfLife;
+  #beats = 0;
+  #lastWrite: { readonly isWritten: Promise<boolean>; atMs: number } | null = null;
   #beating: Promise<void> = Promise.resolve();
 
   constructor(parts: MeterParts, serviceId: string) {
@@ -93,6 +103,27 @@ export class PostgresUsageMeter implements UsageMeter {
     this.#heartbeat = setInterval(() => {
       this.#beating = this.#beat();
     }, this.#rules.heartbeatMs).unref();
+  }
+
+  /**
+   * Whether the database takes a write in time: one that only answers questions cannot serve anybody. Those who ask at
+   * once share one, and for a moment its outcome.
+   */
+  async canWrite(withinMs: number): Promise<boolean> {
+    if (this.#heartbeat === null) return false;
+    const nowMs = performance.now();
+    if (this.#lastWrite === null || nowMs - this.#lastWrite.atMs > WRITE_BELIEVED_MS) {
+      const isWritten = within(withinMs, this.#parts.instances.beat(this.serviceId)).then(
+        () => true,
+        () => false,
+      );
+      const write = { isWritten, atMs: Number.POSITIVE_INFINITY };
+      this.#lastWrite = write;
+      void isWritten.then(() => {
+        write.atMs = performance.now();
+      });
+    }
+    return this.#lastWrite.isWritten;
   }
 
   /** Lets settlements finish, and signs the service off. May be called twice. */
@@ -190,11 +221,18 @@ export class PostgresUsageMeter implements UsageMeter {
       const settled = await sweep(holds);
       if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
       await idempotencyKeys.removeExpired();
+      await this.#dropBodies();
     } catch (error) {
       // While the database was away nobody's signs of life arrived: all get the time to give one.
       this.#signs.forget();
       log.warn({ err: error }, "sign of life not written");
     }
+  }
+
+  /** Once in a while, for it looks at every key. */
+  async #dropBodies(): Promise<void> {
+    if (this.#beats++ % BEATS_PER_CLEARING !== 0) return;
+    await this.#parts.idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
   }
 
   /** @throws {SpeechError} `AUTH_UNAVAILABLE` when the database does not answer in time */

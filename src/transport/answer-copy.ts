@@ -10,6 +10,7 @@ const SHORT_BODY_BYTES = 64 * 1024;
 /** Copies an answer as it leaves, and keeps the copy when the answer is complete. In memory is a short body at most. */
 export class AnswerCopy implements AnswerListener {
   readonly #requestId: string;
+  readonly #organizationId: string;
   readonly #attempt: Attempt;
   readonly #files: AnswerFiles;
   readonly #log: Log;
@@ -19,8 +20,16 @@ export class AnswerCopy implements AnswerListener {
   #bytes = 0;
   #isKept = false;
 
-  constructor(parts: { requestId: string; attempt: Attempt; files: AnswerFiles; log: Log }) {
+  constructor(parts: {
+    requestId: string;
+    /** Whose answer it is. */
+    organizationId?: string;
+    attempt: Attempt;
+    files: AnswerFiles;
+    log: Log;
+  }) {
     this.#requestId = parts.requestId;
+    this.#organizationId = parts.organizationId ?? "";
     this.#attempt = parts.attempt;
     this.#files = parts.files;
     this.#log = parts.log;
@@ -64,7 +73,7 @@ export class AnswerCopy implements AnswerListener {
   }
 
   async #spill(chunk: Uint8Array): Promise<void> {
-    this.#file ??= await this.#files.create(this.#requestId);
+    this.#file ??= await this.#files.create(this.#requestId, this.#organizationId);
     for (const earlier of this.#short.splice(0)) await this.#file.write(earlier);
     await this.#file.write(chunk);
   }

@@ -3,8 +3,11 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs
 import { join } from "node:path";
 import type { Log } from "../observe/log.js";
 import { KEPT_FOR_MS } from "../ports/idempotency.js";
+import type { DiskSpace } from "./spool-budget.js";
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
+/** The room is for so many organizations, even if only one uses it. */
+const OWNERS_AT_LEAST = 2;
 /** What is still being written; an earlier run may have left some. */
 const UNFINISHED = ".part";
 
@@ -13,14 +16,30 @@ export interface AnswerFilesOptions {
   readonly folder: string;
   /** All files together, those being written included. */
   readonly capacityBytes: number;
+  /** Whose the files are that an earlier run has left, by their ids. */
+  readonly owners?: ReadonlyMap<string, string>;
+  /** The disk that holds the folder; when it is short nothing more is kept. */
+  readonly disk?: DiskSpace;
   readonly log: Log;
 }
 
-/** Long bodies of kept answers, one file each: the oldest make room for new ones, and none outlives its key. */
+interface KeptFile {
+  readonly bytes: number;
+  readonly keptAtMs: number;
+  readonly owner: string;
+}
+
+/**
+ * Long bodies of kept answers, one file each: the oldest make room for new ones, and none outlives its key. An owner has
+ * half of the room at most, and when all of it is taken whoever has most gives way: nobody pushes out what others with
+ * less have kept.
+ */
 export class AnswerFiles {
   readonly #options: AnswerFilesOptions;
   /** Kept files, oldest first. */
-  readonly #kept = new Map<string, { readonly bytes: number; readonly keptAtMs: number }>();
+  readonly #kept = new Map<string, KeptFile>();
+  /** By owner, files that are being written included. */
+  readonly #bytesOf = new Map<string, number>();
   readonly #expiry: NodeJS.Timeout;
   #bytes = 0;
 
@@ -35,28 +54,36 @@ export class AnswerFiles {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     for (const { name, bytes, keptAtMs } of await listByAge(options.folder)) {
       if (name.endsWith(UNFINISHED)) await rm(join(options.folder, name), { force: true });
-      else files.#enter(name, bytes, keptAtMs);
+      else files.#enter(name, { bytes, keptAtMs, owner: options.owners?.get(name) ?? "" });
     }
     await files.#removeExpired();
-    await files.#makeRoom(0);
+    for (const owner of [...files.#bytesOf.keys()]) await files.#makeRoom(0, owner);
     return files;
   }
 
-  /** Begins the file of an answer. */
-  async create(id: string): Promise<AnswerFile> {
+  /**
+   * Begins the file of an answer.
+   *
+   * @param owner whose room it takes; without one it shares what is there with all others
+   */
+  async create(id: string, owner = ""): Promise<AnswerFile> {
     const path = this.#path(id) + UNFINISHED;
     const handle = await open(path, "wx", 0o600);
     let bytes = 0;
     const giveBack = () => {
-      this.#bytes -= bytes;
+      this.#count(owner, -bytes);
       bytes = 0;
     };
     return {
       write: async (chunk) => {
-        if (!(await this.#makeRoom(chunk.length))) throw new Error("Cannot keep the answer: no room is left");
+        if (!(await this.#makeRoom(chunk.length, owner)))
+          throw new Error("Cannot keep the answer: no room is left");
+        if ((await this.#options.disk?.hasRoomFor(chunk.length)) === false)
+          throw new Error("Cannot keep the answer: the disk is short of free space");
+        this.#options.disk?.wrote(chunk.length);
         // Counted before it is written: others who make room at the same time must know of it.
         bytes += chunk.length;
-        this.#bytes += chunk.length;
+        this.#count(owner, chunk.length);
         await writeAll(handle, chunk);
       },
       keep: async () => {
@@ -66,7 +93,7 @@ export class AnswerFiles {
         await rename(path, this.#path(id));
         const kept = bytes;
         giveBack();
-        this.#enter(id, kept, Date.now());
+        this.#enter(id, { bytes: kept, keptAtMs: Date.now(), owner });
       },
       discard: async () => {
         giveBack();
@@ -91,7 +118,7 @@ export class AnswerFiles {
     const file = this.#kept.get(id);
     if (file === undefined) return;
     this.#kept.delete(id);
-    this.#bytes -= file.bytes;
+    this.#count(file.owner, -file.bytes);
     await rm(this.#path(id), { force: true }).catch((error: unknown) => {
       this.#options.log.warn({ err: error }, "kept answer not removed");
     });
@@ -105,17 +132,43 @@ export class AnswerFiles {
     return join(this.#options.folder, id);
   }
 
-  #enter(id: string, bytes: number, keptAtMs: number): void {
-    this.#kept.set(id, { bytes, keptAtMs });
-    this.#bytes += bytes;
+  #enter(id: string, file: KeptFile): void {
+    this.#kept.set(id, file);
+    this.#count(file.owner, file.bytes);
   }
 
-  async #makeRoom(bytes: number): Promise<boolean> {
-    for (const id of this.#kept.keys()) {
-      if (this.#bytes + bytes <= this.#options.capacityBytes) break;
-      await this.remove(id);
+  #count(owner: string, bytes: number): void {
+    this.#bytes += bytes;
+    const left = (this.#bytesOf.get(owner) ?? 0) + bytes;
+    if (left === 0) this.#bytesOf.delete(owner);
+    else this.#bytesOf.set(owner, left);
+  }
+
+  async #makeRoom(bytes: number, owner: string): Promise<boolean> {
+    const { capacityBytes } = this.#options;
+    const shareBytes = owner === "" ? capacityBytes : capacityBytes / OWNERS_AT_LEAST;
+    for (;;) {
+      const isShareTaken = (this.#bytesOf.get(owner) ?? 0) + bytes > shareBytes;
+      if (!isShareTaken && this.#bytes + bytes <= capacityBytes) return true;
+      const oldest = isShareTaken ? this.#oldestOf(owner) : this.#oldestOfLargest();
+      if (oldest === undefined) return false;
+      await this.remove(oldest);
     }
-    return this.#bytes + bytes <= this.#options.capacityBytes;
+  }
+
+  #oldestOf(owner: string): string | undefined {
+    for (const [id, file] of this.#kept) if (file.owner === owner) return id;
+    return undefined;
+  }
+
+  /** The oldest file of whoever has most, of those with a file that can go. */
+  #oldestOfLargest(): string | undefined {
+    const byBytes = [...this.#bytesOf].sort(([, some], [, others]) => others - some);
+    for (const [owner] of byBytes) {
+      const oldest = this.#oldestOf(owner);
+      if (oldest !== undefined) return oldest;
+    }
+    return undefined;
   }
 
   async #removeExpired(): Promise<void> {

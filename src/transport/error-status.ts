@@ -15,6 +15,7 @@ export const HTTP_STATUS = {
   AUDIO_TOO_SHORT: 400,
   AUDIO_TOO_LONG: 413,
   BODY_TOO_LARGE: 413,
+  BODY_TOO_SLOW: 408,
   URL_FETCH_FAILED: 400,
   KEY_INVALID: 401,
   OUT_OF_CREDITS: 429,
@@ -26,6 +27,7 @@ export const HTTP_STATUS = {
   IDEMPOTENCY_KEY_REUSED: 422,
   AUTH_UNAVAILABLE: 503,
   ENGINE_BUSY: 503,
+  STORAGE_FULL: 503,
   WORKER_LOST: 503,
   MODEL_BROKEN: 500,
   CANCELLED: 499,
@@ -48,6 +50,7 @@ export const CLOSE_CODE = {
   AUDIO_TOO_SHORT: 4400,
   AUDIO_TOO_LONG: 4413,
   BODY_TOO_LARGE: 1009,
+  BODY_TOO_SLOW: 4400,
   URL_FETCH_FAILED: 4400,
   KEY_INVALID: 4401,
   OUT_OF_CREDITS: 4429,
@@ -59,6 +62,7 @@ export const CLOSE_CODE = {
   IDEMPOTENCY_KEY_REUSED: 4400,
   AUTH_UNAVAILABLE: 4503,
   ENGINE_BUSY: 1013,
+  STORAGE_FULL: 1013,
   WORKER_LOST: 1011,
   MODEL_BROKEN: 1011,
   CANCELLED: 1011,
@@ -72,6 +76,7 @@ const RETRY_AFTER_S: Partial<Record<ErrorCode, number>> = {
   IDEMPOTENCY_KEY_IN_USE: 2,
   AUTH_UNAVAILABLE: 2,
   ENGINE_BUSY: 2,
+  STORAGE_FULL: 10,
   WORKER_LOST: 1,
   SHUTTING_DOWN: 5,
 };
@@ -93,6 +98,8 @@ export function errorHeaders(code: ErrorCode): Record<string, string> {
   if (retryAfterS !== undefined) headers["retry-after"] = String(retryAfterS);
   // Clients of the OpenAI shape retry every 429 unless they are told not to; a retry cannot create credits.
   if (code === "OUT_OF_CREDITS") headers["x-should-retry"] = "false";
+  // The rest of the body may come for hours.
+  if (code === "BODY_TOO_SLOW") headers["connection"] = "close";
   if (code === "KEY_INVALID") headers["www-authenticate"] = "Bearer";
   return headers;
 }

@@ -38,7 +38,17 @@ export interface BilledRequest {
   readonly units: number;
   /** Not called for a request without a key. */
   readonly fingerprint: () => Uint8Array;
+  /** Which audio it is turns out while the work is done, which then has to call `hears`. */
+  readonly isAudioOpen?: boolean;
 }
+
+/**
+ * Says which audio the work hears, once that is known and before it costs anything.
+ *
+ * @returns whoever pays for it
+ * @throws {SpeechError} `IDEMPOTENCY_KEY_REUSED` when other audio was paid for under the key, `AUTH_UNAVAILABLE`
+ */
+export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
 /**
  * Does the work of a billed request, unless its idempotency key says that this was done before: then its answer is sent
@@ -50,10 +60,10 @@ export async function onceByKey(
   exchange: Exchange,
   deps: RouteDeps,
   billed: BilledRequest,
-  work: (caller: Caller) => Promise<void>,
+  work: (caller: Caller, hears: Hears) => Promise<void>,
 ): Promise<void> {
   const { caller, key, kind } = billed;
-  if (key === null) return work(caller);
+  if (key === null) return work(caller, async () => caller);
   const { requestId, identity } = caller;
   const request = { organizationId: identity.organizationId, key, kind, requestId };
   const keyed = { ...request, fingerprint: billed.fingerprint() };
@@ -66,11 +76,26 @@ export async function onceByKey(
   if (claim.type === "in-use" || claim.type === "answered") throw inUse();
   if (claim.type === "reused") throw reused();
   const { attempt, paid } = claim;
-  const copy = new AnswerCopy({ requestId, attempt, files: deps.answers, log: exchange.log });
+  const copy = new AnswerCopy({
+    requestId,
+    attempt,
+    files: deps.answers,
+    organizationId: identity.organizationId,
+    log: exchange.log,
+  });
   exchange.listener = copy;
-  if (paid !== null) exchange.addHeaders(paidHeaders(paid, billed));
+  const payerOf = (known: Paid | null) => {
+    if (known !== null) exchange.addHeaders(paidHeaders(known, billed));
+    return known === null ? caller : { ...caller, paid: known };
+  };
+  const hears: Hears = async (audioSha256) => {
+    const sha256 = audioSha256();
+    if (paid === null) await attempt.hears(sha256);
+    return payerOf(paid === null ? null : heardAgain(paid, sha256));
+  };
   try {
-    await work(paid === null ? caller : { ...caller, paid });
+    if (billed.isAudioOpen === true) await work(caller, hears);
+    else await work(payerOf(paid), hears);
   } finally {
     exchange.listener = null;
     await copy.ended();
@@ -117,13 +142,24 @@ async function replay(exchange: Exchange, deps: RouteDeps, answer: KeptAnswer): 
   return true;
 }
 
+/** What was paid, as far as it goes for the audio that is heard now. */
+function heardAgain(paid: Paid, sha256: Uint8Array): Paid {
+  // Charged by a version that did not note it: what this audio costs beyond that is charged.
+  if (paid.audioSha256 == null) return { ...paid, isAudioUnknown: true };
+  if (Buffer.compare(paid.audioSha256, sha256) === 0) return paid;
+  throw new SpeechError(
+    "IDEMPOTENCY_KEY_REUSED",
+    "the audio behind the url is not what was charged under this Idempotency-Key: use a new key",
+  );
+}
+
 /** Nothing is charged for this answer, for another request was. */
 function replayHeaders(chargedRequestId: string): Record<string, string> {
   return { "idempotent-replayed": "true", "original-request": chargedRequestId };
 }
 
 function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string, string> {
-  const isAllPaid = kind === "file" || paid.units >= units;
+  const isAllPaid = kind === "file" ? paid.isAudioUnknown !== true : paid.units >= units;
   return isAllPaid ? replayHeaders(paid.requestId) : { "original-request": paid.requestId };
 }
 

@@ -2,6 +2,7 @@ import { SpeechError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
 import { requireKnownNames, shownName } from "../protocol/known-names.js";
 import { type MultipartEvent, MultipartReader, multipartBoundary } from "../protocol/multipart.js";
+import { paced, UPLOAD_PACE } from "./paced-body.js";
 
 const FILE_PART = "file";
 /** All fields of a form together. */
@@ -118,6 +119,6 @@ function misnamed(name: string): SpeechError {
 
 async function* eventsOf(request: FrontRequest): AsyncGenerator<MultipartEvent, void, undefined> {
   const reader = new MultipartReader(multipartBoundary(request.header("content-type") ?? ""));
-  for await (const chunk of request.body) yield* reader.push(chunk);
+  for await (const chunk of paced(request.body, UPLOAD_PACE)) yield* reader.push(chunk);
   reader.end();
 }

@@ -3,6 +3,7 @@ import type { Log } from "../observe/log.js";
 import type { Clock } from "../ports/clock.js";
 import type { Idempotency } from "../ports/idempotency.js";
 import type { KeyStore } from "../ports/key-store.js";
+import type { SpoolRoom } from "../ports/spool-room.js";
 import type { UrlSource } from "../ports/url-source.js";
 import type { AnswerFiles } from "./answer-files.js";
 import { catalogRoutes } from "./catalog-routes.js";
@@ -40,6 +41,8 @@ export interface RouteDeps {
   readonly slots: OrganizationSlots;
   /** An existing folder for uploads; what is written there is deleted when its request ends. */
   readonly spoolDir: string;
+  /** How much of the disk uploads may take; without bounds when it is not said. */
+  readonly room?: SpoolRoom;
   readonly idempotency: Idempotency;
   /** Long answers that may be asked for again. */
   readonly answers: AnswerFiles;

@@ -2,6 +2,7 @@ import type { Hash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SpeechError } from "../domain/errors.js";
+import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../ports/spool-room.js";
 
 /** The longest upload in bytes. */
 export const LONGEST_UPLOAD_BYTES = 999_999_999;
@@ -16,12 +17,14 @@ export const LONGEST_FETCH_BYTES = 2 ** 31;
  * The file is deleted in every ending. At no time is more than a few chunks in memory.
  *
  * @param extension with its dot, or empty
- * @throws {SpeechError} `BODY_TOO_LARGE`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
+ * @throws {SpeechError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
  */
 export async function withUpload<T>(
   body: AsyncIterable<Uint8Array>,
   options: {
     readonly spoolDir: string;
+    /** Without bounds when it is not said. */
+    readonly room?: SpoolRoom;
     readonly name: string;
     readonly extension: string;
     readonly maxBytes: number;
@@ -31,12 +34,14 @@ export async function withUpload<T>(
   use: (path: string) => Promise<T>,
 ): Promise<T> {
   const path = join(options.spoolDir, `${options.name}${options.extension}`);
+  const share = (options.room ?? ENDLESS_ROOM).open();
   try {
-    const bytes = await writeUpload(body, path, options);
+    const bytes = await writeUpload(body, path, share, options);
     if (bytes === 0) throw new SpeechError("NO_AUDIO", "no audio supplied");
     return await use(path);
   } finally {
     await rm(path, { force: true });
+    share.release();
   }
 }
 
@@ -55,6 +60,7 @@ export function uploadTooLarge(maxBytes: number): SpeechError {
 async function writeUpload(
   body: AsyncIterable<Uint8Array>,
   path: string,
+  share: SpoolShare,
   { maxBytes, hash }: { readonly maxBytes: number; readonly hash?: Hash | undefined },
 ): Promise<number> {
   const file = await open(path, "wx", 0o600);
@@ -66,6 +72,7 @@ async function writeUpload(
     for await (const chunk of body) {
       bytes += chunk.length;
       if (bytes > maxBytes) throw uploadTooLarge(maxBytes);
+      await share.take(chunk.length);
       hash?.update(chunk);
       if (held + chunk.length > block.length) {
         await writeAll(file, block.subarray(0, held));

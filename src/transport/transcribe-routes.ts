@@ -3,6 +3,7 @@ import type { Caller } from "../../actors/session/conversation.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { SpeechError } from "../domain/errors.js";
 import type { Departure, FrontRequest } from "../ports/front.js";
+import { ENDLESS_ROOM, type SpoolRoom } from "../ports/spool-room.js";
 import type { UrlSource } from "../ports/url-source.js";
 import { parseTranscribeQuery } from "../protocol/transcribe-query.js";
 import { type TimedTranscript, toTranscription, usageHeaders } from "../protocol/transcription-response.js";
@@ -12,6 +13,7 @@ import { fingerprintOf, idempotencyKey, onceByKey, requireCreditForFile } from "
 import { jsonInTurns } from "./json-in-turns.js";
 import { endWithBody } from "./long-body.js";
 import { FormUpload, isMultipart } from "./multipart-upload.js";
+import { paced, UPLOAD_PACE } from "./paced-body.js";
 import type { Route, RouteDeps } from "./routes.js";
 import {
   LONGEST_FETCH_BYTES,
@@ -33,7 +35,7 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   await requireCreditForFile(deps, caller, key);
   const asked = parseTranscribeQuery(request.query, deps.conversations.alphabet);
   const { timestamps: wantsTimes, hotWords } = asked;
-  const upload = await uploadOf(request, asked.urls, deps.urls);
+  const upload = await uploadOf(request, asked.urls, { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM });
   const wanted = () => [wantsTimes, hotWords];
   await transcribeUpload(
     { exchange, deps, caller, key, upload, wanted, hotWords },
@@ -51,7 +53,7 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
 async function uploadOf(
   request: FrontRequest,
   [url, ...others]: readonly string[],
-  urls: UrlSource,
+  { urls, room }: { readonly urls: UrlSource; readonly room: SpoolRoom },
 ): Promise<Upload> {
   if (url !== undefined) {
     if (others.length > 0 || (await hasBytes(request))) {
@@ -65,15 +67,16 @@ async function uploadOf(
     };
   }
   checkLength(request.contentLength);
+  await room.check(request.contentLength ?? 0);
   if (isMultipart(request)) return FormUpload.open(request, { fields: [] });
-  return { bytes: request.body, fileName: request.header("x-filename") };
+  return { bytes: paced(request.body, UPLOAD_PACE), fileName: request.header("x-filename") };
 }
 
 /** A body whose length is not announced may still turn out to be empty. */
 async function hasBytes(request: FrontRequest): Promise<boolean> {
   if (request.contentLength !== null) return request.contentLength > 0;
   if (request.header("transfer-encoding") === undefined) return false;
-  for await (const chunk of request.body) {
+  for await (const chunk of paced(request.body, UPLOAD_PACE)) {
     if (chunk.length > 0) return true;
   }
   return false;
@@ -117,27 +120,32 @@ export async function transcribeUpload(
       conversation.complete();
     });
   };
-  const once = (fingerprint: () => Uint8Array, work: (payer: Caller) => Promise<void>) =>
-    onceByKey(exchange, deps, { caller, key, kind: "file", units: 0, fingerprint }, work);
+  const billed = { caller, key, kind: "file", units: 0 } as const;
   const extension = safeExtension(upload.fileName);
   const options = {
     spoolDir: deps.spoolDir,
+    room: deps.room ?? ENDLESS_ROOM,
     name: exchange.requestId,
     extension,
     maxBytes: upload.maxBytes ?? LONGEST_UPLOAD_BYTES,
   };
   const { url } = upload;
-  if (url !== undefined) {
-    // What was answered before is not fetched again.
-    const fingerprint = () => fingerprintOf(exchange.request, wanted(), { url });
-    return once(fingerprint, (payer) => withUpload(upload.bytes, options, transcribe(payer)));
-  }
   const hash = key === null ? undefined : createHash("sha256");
+  if (url !== undefined) {
+    const fingerprint = () => fingerprintOf(exchange.request, wanted(), { url });
+    // What was answered before is not fetched again; what was paid for is, and may be another file by now.
+    return onceByKey(exchange, deps, { ...billed, fingerprint, isAudioOpen: true }, (_caller, hears) =>
+      withUpload(upload.bytes, { ...options, hash }, async (path) => {
+        const payer = hash === undefined ? caller : await hears(() => hash.digest());
+        return transcribe(payer)(path);
+      }),
+    );
+  }
   await withUpload(upload.bytes, { ...options, hash }, (path) => {
     const parts = wanted();
     const fingerprint = () =>
       fingerprintOf(exchange.request, parts, { extension, sha256: hash?.digest("hex") });
-    return once(fingerprint, (payer) => transcribe(payer)(path));
+    return onceByKey(exchange, deps, { ...billed, fingerprint }, (payer) => transcribe(payer)(path));
   });
 }
 

@@ -25,6 +25,7 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const key = idempotencyKey(request);
   await requireCreditForFile(deps, caller, key);
   checkLength(request.contentLength);
+  await deps.room?.check(request.contentLength ?? 0);
   if (!isMultipart(request)) {
     throw new SpeechError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
   }

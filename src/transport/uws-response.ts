@@ -90,7 +90,7 @@ export class UwsAnswer implements FrontResponse {
       return this.#endEarly(res, chunk, this.#framing);
     }
     if (this.#options.isHead) return this.#endHead(res, this.#framing);
-    if (this.#options.closesConnection && !this.#isHeadSent) {
+    if (this.#closesConnection && !this.#isHeadSent) {
       departure?.leaving();
       return this.#endAndClose(res, chunk);
     }
@@ -106,7 +106,7 @@ export class UwsAnswer implements FrontResponse {
     this.#over();
     last.cork(() => {
       this.#sendHead(last);
-      if (this.#framing === "chunked") last.end(undefined, this.#options.closesConnection);
+      if (this.#framing === "chunked") last.end(undefined, this.#closesConnection);
       else this.#endEmpty(last, 0);
     });
   }
@@ -220,7 +220,7 @@ export class UwsAnswer implements FrontResponse {
   #endEmpty(res: UwsResponse, framing: Framing): void {
     // Told through `endWithoutBody`, a length makes the library believe that the connection is still busy.
     if (framing !== "chunked" && !this.#hasNoLength()) res.writeHeader("content-length", String(framing));
-    if (this.#options.closesConnection) res.endWithoutBody(undefined, true);
+    if (this.#closesConnection) res.endWithoutBody(undefined, true);
     else res.endWithoutBody();
   }
 
@@ -230,9 +230,13 @@ export class UwsAnswer implements FrontResponse {
     const { status, headers } = this.#head;
     res.writeStatus(`${status} ${STATUS_CODES[status] ?? ""}`);
     for (const [name, value] of Object.entries(headers)) {
-      // The library writes the length itself.
-      if (name !== "content-length") res.writeHeader(name, value);
+      // The library writes the length itself, and that the connection closes.
+      if (name !== "content-length" && name !== "connection") res.writeHeader(name, value);
     }
+  }
+
+  get #closesConnection(): boolean {
+    return this.#options.closesConnection || this.#head?.headers["connection"] === "close";
   }
 
   /** 204 and 304 have no body and say no length. */

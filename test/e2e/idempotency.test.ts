@@ -24,6 +24,9 @@ const CREDITS = synthesisCredits([...TEXT].length);
 const FILE = writeWav(new Int16Array(3 * 8_000), 8_000);
 const OTHER_FILE = writeWav(new Int16Array(4 * 8_000), 8_000);
 const FILE_CREDITS = 8;
+/** Twelve seconds. */
+const LONG_FILE = writeWav(new Int16Array(12 * 8_000), 8_000);
+const LONG_FILE_CREDITS = 30;
 
 let keyCount = 0;
 const newKey = () => `order-${++keyCount}`;
@@ -271,6 +274,51 @@ for (const front of FRONTS) {
       assertReplayed(againFile, firstFile);
       assertReplayed(await transcribe(), firstFile);
       assert.equal((await spent()) - before, CREDITS + FILE_CREDITS);
+    });
+
+    // Issue 12, "From the attack", line 10.
+    test("other audio behind a url that was paid for is not heard for nothing", async () => {
+      const files = [FILE, LONG_FILE, FILE, FILE, LONG_FILE];
+      const server = createServer((_request, response) => response.end(files.shift()));
+      const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
+      const [before, key] = [await spent(), newKey()];
+      const ask = () => persist(() => post(path, key, undefined));
+      const first = await ask();
+      const bytes = await bytesOf(first);
+      assert.equal(first.status, 200);
+      // As when others' answers have taken its room.
+      const loseAnswers = () => sql`update idempotency_keys set answer_body = null`;
+      await loseAnswers();
+      await assertRefused(await ask(), 422, "idempotency_key_reused");
+      const again = await ask();
+      assertReplayed(again, first);
+      assert.equal(((await again.json()) as { text: string }).text, JSON.parse(bytes.toString()).text);
+      await loseAnswers();
+      const oncemore = await ask();
+      await oncemore.arrayBuffer();
+      assertReplayed(oncemore, first);
+      await loseAnswers();
+      await assertRefused(await ask(), 422, "idempotency_key_reused");
+      assert.equal((await spent()) - before, FILE_CREDITS);
+      server.close();
+    });
+
+    test("audio that an earlier version did not note is charged for what it costs beyond", async () => {
+      const files = [FILE, LONG_FILE];
+      const server = createServer((_request, response) => response.end(files.shift()));
+      const path = `/v1/transcribe?url=${encodeURIComponent(`${await listening(server)}/speech.wav`)}`;
+      const [before, key] = [await spent(), newKey()];
+      const first = await post(path, key, undefined);
+      await first.arrayBuffer();
+      await sql`update idempotency_keys set answer_body = null, audio_sha256 = null`;
+      const longer = await persist(() => post(path, key, undefined));
+      await longer.arrayBuffer();
+      assert.equal(longer.status, 200);
+      assert.equal(longer.headers.get("idempotent-replayed"), null);
+      assert.equal(longer.headers.get("original-request"), first.headers.get("x-request-id"));
+      assert.equal(longer.headers.get("x-svc-credits"), String(LONG_FILE_CREDITS));
+      assert.equal((await spent()) - before, LONG_FILE_CREDITS);
+      server.close();
     });
 
     test("a refused request keeps its key for the same body", async () => {

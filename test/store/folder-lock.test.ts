@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { FolderInUse, lockFolder } from "../../src/store/folder-lock.js";
-import { temporaryFolder } from "./support.js";
+import { eventually, temporaryFolder } from "./support.js";
 
 test("a locked folder is refused by name, holder and way out", async () => {
   const folder = await temporaryFolder();
@@ -37,6 +38,27 @@ test("the lock of a process that is gone is taken over", async () => {
 test("the lock of an earlier process with the same number is taken over", async () => {
   const folder = await temporaryFolder();
   await abandon(folder, { pid: process.pid, startedAt: "another-boot/1" });
+  await (await lockFolder(folder, "service")).release();
+});
+
+// Issue 12, "From the attack", line 13.
+test("the lock of a process that has ended and waits for its parent is taken over", {
+  skip: process.platform !== "linux",
+}, async (t) => {
+  const folder = await temporaryFolder();
+  const parent = spawn("sh", ["-c", "sleep 0.3 & echo $!; exec sleep 60"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  t.after(() => parent.kill("SIGKILL"));
+  const [said] = await once(parent.stdout, "data");
+  const pid = Number(String(said));
+  const fields = async () => {
+    const status = await readFile(`/proc/${pid}/stat`, "utf8");
+    return status.slice(status.lastIndexOf(")") + 2).split(" ");
+  };
+  await eventually("a zombie", async () => (await fields())[0] === "Z");
+  const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+  await abandon(folder, { pid, startedAt: `${boot}/${(await fields())[19]}` });
   await (await lockFolder(folder, "service")).release();
 });
 

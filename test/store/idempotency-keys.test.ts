@@ -277,6 +277,41 @@ test("one sweep removes a thousand keys at most", async () => {
   assert.equal(await ledger.idempotencyKeys.removeExpired(), 500);
 });
 
+// Issue 12, "From the attack", line 10.
+test("bodies of an organization beyond its room go, the oldest first, and those of others stay", async () => {
+  const other = (await ledger.organizations.create("other")).id;
+  await ledger.sql`
+    insert into idempotency_keys (organization_id, key, fingerprint, kind, request_id, service_id, state, created_at,
+      answer_status, answer_headers, answer_bytes, answer_body)
+    select case when n = 0 then ${other} else ${organizationId} end, 'key ' || n, ${Buffer.from(REQUEST)}, 'file',
+      'body ' || n, 'svc_a', 'answered', now() - n * interval '1 minute', 200, '{}', 1000, ${Buffer.alloc(1_000)}
+    from generate_series(0, 9) as n`;
+  assert.equal(await ledger.idempotencyKeys.dropBodiesBeyond(3_500), 6);
+  const kept = await ledger.sql<{ key: string }[]>`
+    select key from idempotency_keys where answer_body is not null and key like 'key _' order by key`;
+  assert.deepEqual(
+    kept.map(({ key }) => key),
+    ["key 0", "key 1", "key 2", "key 3"],
+  );
+});
+
+test("the audio that was paid for is known to the next attempt, and only to that", async () => {
+  const { begin } = service();
+  const first = await begin();
+  const heard = fingerprint("audio");
+  await first.attempt.hears(heard);
+  await charge(first.hold);
+  await first.attempt.over();
+  const second = await begin();
+  assert.deepEqual(new Uint8Array(second.paid!.audioSha256!), new Uint8Array(heard));
+  await second.attempt.over();
+  await age(25);
+  const third = await begin();
+  assert.equal(third.paid, null);
+  await third.attempt.over();
+  assert.equal((await begin()).paid, null, "nothing was paid, whatever was heard");
+});
+
 test("the end of an attempt is written when the database is back", async () => {
   const { claim, begin } = service();
   const { attempt } = await begin();

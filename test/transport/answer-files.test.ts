@@ -72,6 +72,45 @@ test("the oldest files make room, and what is being read stays readable", async 
   assert.deepEqual((await readdir(folder)).sort(), ["req_e", "req_f"], "what was given up counts no more");
 });
 
+// Issue 12, "From the attack", line 10.
+test("an owner has half of the room at most, and whoever has most gives way", async (t) => {
+  const folder = await newFolder(t);
+  const files = await openFiles(t, folder, 600_000);
+  const keepFor = async (owner: string, id: string) => {
+    const file = await files.create(id, owner);
+    await file.write(LONG);
+    await file.keep();
+  };
+  await keepFor("small", "small_1");
+  for (let each = 1; each <= 9; each++) await keepFor("large", `large_${each}`);
+  assert.deepEqual((await readdir(folder)).sort(), ["large_7", "large_8", "large_9", "small_1"]);
+  for (let each = 1; each <= 5; each++) await keepFor("late", `late_${each}`);
+  // 600 kB are taken: two owners have most, and one of them gives way.
+  assert.deepEqual((await readdir(folder)).sort(), [
+    "large_8",
+    "large_9",
+    "late_3",
+    "late_4",
+    "late_5",
+    "small_1",
+  ]);
+  const tooLong = await files.create("long", "small");
+  for (let each = 0; each < 3; each++) await tooLong.write(LONG);
+  await assert.rejects(tooLong.write(LONG), /no room/);
+  await tooLong.discard();
+
+  files.close();
+  const owners = new Map([
+    ["large_8", "large"],
+    ["large_9", "large"],
+    ["late_5", "late"],
+  ]);
+  const reopened = await AnswerFiles.open({ folder, capacityBytes: 300_000, owners, log: SILENT });
+  t.after(() => reopened.close());
+  const left = await readdir(folder);
+  assert.ok(left.includes("large_9") && !left.includes("large_8") && left.includes("late_5"), left.join());
+});
+
 test("files of yesterday, and those beyond a smaller capacity, go when the folder is opened", async (t) => {
   const folder = await newFolder(t);
   for (const [name, hours] of [
@@ -98,6 +137,7 @@ function notingAttempt({ isKept = true } = {}) {
       notes.push([status, bytes, body?.toString() ?? null]);
       return isKept;
     },
+    hears: async () => {},
     over: async () => void notes.push("over"),
   };
   return { attempt, notes };

@@ -5,6 +5,7 @@ import { idempotencyKeys } from "./0003-idempotency-keys.js";
 import { consoleTables } from "./0004-console.js";
 import { passwordResets } from "./0005-password-resets.js";
 import { keyMakers } from "./0006-key-makers.js";
+import { audioOfKeptAnswers } from "./0007-audio-of-kept-answers.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -14,4 +15,5 @@ export const MIGRATIONS: readonly Migration[] = [
   consoleTables,
   passwordResets,
   keyMakers,
+  audioOfKeptAnswers,
 ];

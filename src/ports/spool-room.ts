@@ -1,0 +1,29 @@
+import type { SpeechError } from "../domain/errors.js";
+
+/** Room on the disk for what is written while a request is served, and goes with it. */
+export interface SpoolRoom {
+  /**
+   * Refuses what would not fit now, before any of it is taken.
+   * @param bytes that are announced, 0 when nobody knows
+   * @throws {SpeechError} `STORAGE_FULL`
+   */
+  check(bytes: number): Promise<void>;
+  /** A part of the room, for one file. Nothing is taken yet. */
+  open(): SpoolShare;
+}
+
+/** What one file takes of the room. */
+export interface SpoolShare {
+  /** Counts bytes that are about to be written. @throws {SpeechError} `STORAGE_FULL` */
+  take(bytes: number): Promise<void>;
+  /** Counts a file that somebody else writes, as it grows. `onFull` is told once, when it has outgrown the room. */
+  watch(path: string, onFull: (error: SpeechError) => void): void;
+  /** The file is gone. May be called twice. */
+  release(): void;
+}
+
+/** Room without bounds. */
+export const ENDLESS_ROOM: SpoolRoom = {
+  check: async () => {},
+  open: () => ({ take: async () => {}, watch: () => {}, release: () => {} }),
+};

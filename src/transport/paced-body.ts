@@ -1,0 +1,90 @@
+import { SpeechError } from "../domain/errors.js";
+
+/** How fast a body has to come. Only time in which we wait for the client counts. */
+export interface BodyPace {
+  /** On the whole, once `graceMs` are over. */
+  readonly leastBytesPerS: number;
+  readonly graceMs: number;
+  /** Without any byte. */
+  readonly stallMs: number;
+  readonly longestMs: number;
+}
+
+/** A microphone with the leanest codecs sends a little more than that, and two hours of it are the longest file. */
+export const UPLOAD_PACE: BodyPace = {
+  leastBytesPerS: 512,
+  graceMs: 30_000,
+  stallMs: 50_000,
+  longestMs: 9_000_000,
+};
+/** At most 64 KiB, which are there before they are sent. */
+export const JSON_PACE: BodyPace = {
+  leastBytesPerS: 512,
+  graceMs: 10_000,
+  stallMs: 10_000,
+  longestMs: 60_000,
+};
+
+/**
+ * A body that has to keep its pace.
+ *
+ * @throws {SpeechError} `BODY_TOO_SLOW` when it does not, and whatever `body` throws
+ */
+export async function* paced(
+  body: AsyncIterable<Uint8Array>,
+  pace: BodyPace,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  const chunks = body[Symbol.asyncIterator]();
+  let bytes = 0;
+  let waitedMs = 0;
+  let isWaiting = false;
+  try {
+    for (;;) {
+      const sinceMs = performance.now();
+      isWaiting = true;
+      const { value, done } = await nextWithin(chunks, leftMs(pace, bytes, waitedMs), () =>
+        tooSlow(pace, bytes, waitedMs + performance.now() - sinceMs),
+      );
+      isWaiting = false;
+      waitedMs += performance.now() - sinceMs;
+      if (done === true) return;
+      bytes += value.length;
+      yield value;
+    }
+  } finally {
+    // Whoever reads no further says so to the source, which may still be sending.
+    if (!isWaiting) await chunks.return?.();
+  }
+}
+
+/** A timer of its own for each chunk: whoever stops reading in between leaves none behind. */
+async function nextWithin(
+  chunks: AsyncIterator<Uint8Array>,
+  limitMs: number,
+  failure: () => SpeechError,
+): Promise<IteratorResult<Uint8Array, unknown>> {
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    return await new Promise((resolve, reject) => {
+      timer = setTimeout(() => reject(failure()), limitMs);
+      // It goes on waiting when we give up; what becomes of it is of no interest then.
+      chunks.next().then(resolve, reject);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** How long the next bytes may take. */
+function leftMs(pace: BodyPace, bytes: number, waitedMs: number): number {
+  const dueMs = pace.graceMs + (1_000 * bytes) / pace.leastBytesPerS;
+  return Math.max(0, Math.min(Math.min(dueMs, pace.longestMs) - waitedMs, pace.stallMs));
+}
+
+function tooSlow({ leastBytesPerS, longestMs }: BodyPace, bytes: number, waitedMs: number): SpeechError {
+  return new SpeechError(
+    "BODY_TOO_SLOW",
+    `the body must come with at least ${leastBytesPerS} bytes per second and within ${longestMs / 1_000} s, ` +
+      `received ${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`,
+  );
+}

@@ -1,0 +1,62 @@
+import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { mkdtemp, statfs, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Why file systems cannot be mounted here, null when they can. */
+export function whyNoMounts(): string | null {
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    return "only root of Linux can mount a small disk";
+  return spawnSync("unshare", ["-m", "true"]).status === 0 ? null : "mounts are not allowed here";
+}
+
+/** A file system of its own in memory, which can be filled and made read-only. */
+export class SmallDisk {
+  readonly path: string;
+
+  private constructor(path: string) {
+    this.path = path;
+  }
+
+  static async mount(megabytes: number): Promise<SmallDisk> {
+    const path = await mkdtemp(join(tmpdir(), "dauys-disk-"));
+    mountOrThrow(["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0711`, "tmpfs", path]);
+    process.on("exit", () => {
+      // A test that failed may have left it read-only, which is a mount of its own.
+      while (spawnSync("umount", ["-l", path]).status === 0);
+      rmSync(path, { recursive: true, force: true });
+    });
+    return new SmallDisk(path);
+  }
+
+  async freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(this.path);
+    return bavail * bsize;
+  }
+
+  /** Takes what is free but for `leftBytes`. */
+  async fill(leftBytes: number): Promise<void> {
+    const bytes = Math.max(0, (await this.freeBytes()) - leftBytes);
+    await writeFile(join(this.path, "filling"), Buffer.alloc(bytes)).catch((error: NodeJS.ErrnoException) => {
+      // The rest went while we wrote.
+      if (error.code !== "ENOSPC") throw error;
+    });
+  }
+
+  /** From now on nothing that is opened here can be written. */
+  makeReadOnly(): void {
+    mountOrThrow(["--bind", this.path, this.path]);
+    mountOrThrow(["-o", "remount,bind,ro", this.path]);
+  }
+
+  makeWritable(): void {
+    const { status, stderr } = spawnSync("umount", ["-l", this.path], { encoding: "utf8" });
+    if (status !== 0) throw new Error(`umount: ${stderr}`);
+  }
+}
+
+function mountOrThrow(args: readonly string[]): void {
+  const { status, stderr } = spawnSync("mount", [...args], { encoding: "utf8" });
+  if (status !== 0) throw new Error(`mount ${args.join(" ")}: ${stderr}`);
+}
