@@ -105,8 +105,8 @@ export async function startService({ config, log, allowFaults = false }: Service
     owned.push({ name: "store", stop: () => store.close() });
     // Only now: while the folder is another service's, so are the files in it.
     const isFirstStart = await emptyFolder(spoolFolder);
-    // Last of all: uploads that the end of the service cuts off would stay until the next start.
-    owned.unshift({ name: "spool", stop: async () => void (await emptyFolder(spoolFolder)) });
+    // While the folder is still ours: uploads that the end of the service cuts off would stay until the next start.
+    owned.push({ name: "spool", stop: async () => void (await emptyFolder(spoolFolder)) });
     const meter = await store.startMeter(config.tariffs);
     const packages = await findPackages(config.modelsDir);
     const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
