@@ -1,3 +1,5 @@
+import { SENTENCE_STARTERS } from "./kazakh/reading.js";
+
 /** Characters of spoken text that one pass of a voice takes without running out of breath. */
 export const LONGEST_PIECE_CHARACTERS = 180;
 
@@ -6,10 +8,15 @@ const LETTER = "\\p{L}\\p{M}";
 const CANDIDATE = /[.!?…]+["'»”’“)\]]*|\n/gu;
 /** Abbreviations that go on even before a capital. */
 const LEADING_ABBREVIATION =
-  /^(?:проф|акад|док|ред|тел|мыс|қар|сал|қ|обл|респ|мкр|шағ|бас|нұсқ|сур|кес|ауд|а|көш|даң|пәт|ул|им|пр|просп|корп|кв|стр|рис|табл|гл|пп|ст|г|св|см|т|№|dr|mr|mrs|prof|st|vs)$/iu;
+  /^(?:доц|шам|сын|қат|пәт|кес|бет|др|тар|бөл|инж|ген|полк|лейт|дир|авт|атын|басқ|құраст|ст|пос|солт|оңт|шығ|бат|мемл|ғыл|экон|мед|тех|лат|грек|араб|ағылш|мөлт|проф|акад|док|ред|тел|мыс|қар|сал|қ|обл|респ|мкр|шағ|бас|нұсқ|сур|кес|ауд|а|көш|даң|пәт|ул|им|пр|просп|корп|кв|стр|рис|табл|гл|пп|ст|г|св|см|т|№|dr|mr|mrs|prof|st|vs)$/iu;
 /** Abbreviations that may stand last: a capital after them begins a sentence. */
 const TRAILING_ABBREVIATION =
-  /(?:^|[^\p{L}])(?:т\.\s?б|т\.\s?с\.\s?с|т\.\s?т|б\.\s?з(?:\.\s?[бд])?|жж?|ғғ?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
+  /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
+const LAST_WORD = new RegExp(`[${LETTER}\\d№]+$`, "u");
+/** Marks of years and centuries: a name goes on after them, and a word that begins sentences does not. */
+const TIME_MARK = /(?:^|[^\p{L}]|[IVXІХ])(?:ж(?:\.\s?ж|ж)?|ғ(?:\.\s?ғ|ғ)?)\.$/u;
+const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
+const STARTER = new RegExp(`^\\s+(?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,}\p{L}$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
@@ -79,7 +86,12 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   if (startsLow && (marks.startsWith("…") || marks.startsWith("..."))) return false;
   if (marks[0] !== "." || marks.length > 1) return true;
   const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ -])/u.test(after);
-  return isFullStop(text.slice(Math.max(0, at - 40), at), { startsLow, goesOnWithNumber, hasCapitals });
+  const before = text.slice(Math.max(0, at - 40), at);
+  if (/[жғ]$/u.test(before) && TIME_MARK.test(`${before}.`))
+    return hasCapitals ? STARTER.test(after) : !startsLow && !goesOnWithNumber;
+  // "ж. т. б.", "б. з. д."
+  if (SPACED_LETTER.test(after) && /(?:^|[^\p{L}])\p{L}$/u.test(before)) return false;
+  return isFullStop(before, { startsLow, goesOnWithNumber, hasCapitals });
 }
 
 /** A line that goes on in lower case was only wrapped. */
@@ -105,10 +117,10 @@ function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }
   if (TRAILING_ABBREVIATION.test(`${before}.`)) return !startsLow && !goesOnWithNumber;
   // Letters with dots: "т.ғ.д.", "ф.-м.ғ.к."
   if (DOTTED_LETTERS.test(before)) return false;
-  const word = new RegExp(`[${LETTER}\\d№]+$`, "u").exec(before)?.[0] ?? "";
+  const word = LAST_WORD.exec(before)?.[0] ?? "";
   if (LEADING_ABBREVIATION.test(word)) return false;
-  // An initial: one capital.
-  if (/^\p{Lu}$/u.test(word)) return false;
+  // An initial: one capital, or two letters for one of the Latin alphabet.
+  if (/^(?:\p{Lu}|[SCZ]h)$/u.test(word)) return false;
   // The number of a list item.
   if (/^(?:\d{1,3}|[IVXІХ]{1,5})$/u.test(word) && /(?:^|\n)[ \t]*[\dIVXІХ]{1,5}$/u.test(before)) return false;
   return !(startsLow && hasCapitals);

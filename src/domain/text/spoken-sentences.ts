@@ -1,3 +1,4 @@
+import { latinAlphabetOf } from "./kazakh/latin-kazakh.js";
 import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazakh/normalize.js";
 import { pauseMarks } from "./pause-marks.js";
 import { pieceRanges, splitIntoSentences } from "./sentences.js";
@@ -24,7 +25,8 @@ export interface SpokenSentence {
 }
 
 /** A written text as sentences of spoken pieces, with the place in the text of every word. */
-export function spokenSentences(text: string, options: NormalizeOptions): SpokenSentence[] {
+export function spokenSentences(text: string, given: NormalizeOptions): SpokenSentence[] {
+  const options = { ...given, latin: latinAlphabetOf(text) };
   const sentences: SpokenSentence[] = [];
   let start = 0;
   for (const mark of pauseMarks(text)) {
