@@ -13,8 +13,11 @@ const LEADING_ABBREVIATION =
 const TRAILING_ABBREVIATION =
   /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
 const LAST_WORD = new RegExp(`[${LETTER}\\d№]+$`, "u");
+/** With what stands before it. */
+const LONGEST_TRAILING = 16;
 /** Marks of years and centuries: a name goes on after them, and a word that begins sentences does not. */
 const TIME_MARK = /(?:^|[^\p{L}]|[IVXІХ])(?:ж(?:\.\s?ж|ж)?|ғ(?:\.\s?ғ|ғ)?)\.$/u;
+const LONE_LETTER = /(?:^|[^\p{L}])\p{L}$/u;
 const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
 const STARTER = new RegExp(`^\\s+(?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,}\p{L}$/u;
@@ -87,10 +90,12 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   if (marks[0] !== "." || marks.length > 1) return true;
   const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ -])/u.test(after);
   const before = text.slice(Math.max(0, at - 40), at);
-  if (/[жғ]$/u.test(before) && TIME_MARK.test(`${before}.`))
+  const last = text[at - 1];
+  if ((last === "ж" || last === "ғ") && TIME_MARK.test(`${before}.`)) {
     return hasCapitals ? STARTER.test(after) : !startsLow && !goesOnWithNumber;
+  }
   // "ж. т. б.", "б. з. д."
-  if (SPACED_LETTER.test(after) && /(?:^|[^\p{L}])\p{L}$/u.test(before)) return false;
+  if (after[2] === "." && SPACED_LETTER.test(after) && LONE_LETTER.test(before)) return false;
   return isFullStop(before, { startsLow, goesOnWithNumber, hasCapitals });
 }
 
@@ -114,7 +119,8 @@ interface Surroundings {
 
 function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }: Surroundings): boolean {
   // "2024 ж. 12 мамыр" goes on, "XX ғ. V" too; a capital begins a sentence.
-  if (TRAILING_ABBREVIATION.test(`${before}.`)) return !startsLow && !goesOnWithNumber;
+  if (TRAILING_ABBREVIATION.test(`${before.slice(-LONGEST_TRAILING)}.`))
+    return !startsLow && !goesOnWithNumber;
   // Letters with dots: "т.ғ.д.", "ф.-м.ғ.к."
   if (DOTTED_LETTERS.test(before)) return false;
   const word = LAST_WORD.exec(before)?.[0] ?? "";

@@ -20,7 +20,6 @@ const TOKEN = new RegExp(
 const A_WORD = new RegExp(`^${WORD}$`, "u");
 /** What parts the words of one run: no letter of another script. */
 const RUN = new RegExp(`[${LETTER}][${LETTER}${APOSTROPHE}\\d\\s\\p{P}\\p{S}]+`, "gu");
-const LATIN_LETTERS = new RegExp(`[${LETTER}]{2,}`, "gu");
 const A_LATIN_LETTER = /[A-Za-z]/;
 const CYRILLIC_WORD = /\p{Script=Cyrillic}{2,}/gu;
 
@@ -125,18 +124,16 @@ export function respellLatinKazakh(
 /** Whether any word could be Kazakh: cheap, for the names in Cyrillic text. */
 function mayBeKazakh(text: string): boolean {
   if (!A_LATIN_LETTER.test(text)) return false;
-  for (const [word] of text.matchAll(LATIN_LETTERS)) {
+  if (A_SIGN.test(text)) return true;
+  for (const [word] of text.matchAll(ASCII_WORDS)) {
     const lower = word.toLowerCase();
-    if (
-      SURE_SIGN.test(lower) ||
-      (!FOREIGN_LETTERS.test(lower) && !NEUTRAL.has(lower) && spelledByStem(lower) !== null)
-    )
-      return true;
+    if (!FOREIGN_LETTERS.test(lower) && !NEUTRAL.has(lower) && spelledByStem(lower) !== null) return true;
   }
-  // Stems with apostrophes: "ko'shemiz".
-  return LATIN_APOSTROPHE.test(text);
+  return false;
 }
-const LATIN_APOSTROPHE = new RegExp(`[AaGgIiNnOoSsCcUuYy][${APOSTROPHE}]`);
+const ASCII_WORDS = /[A-Za-z]{2,}/g;
+/** Letters with marks, a q that is not before u, and letters with apostrophes: "ko'shemiz". */
+const A_SIGN = new RegExp(`[äöüūğñşŋıáóúńǵýÄÖÜŪĞÑŞŊÁÓÚŃǴÝ]|[qQ](?![uU])|[AaGgIiNnOoSsCcUuYy][${APOSTROPHE}]`);
 
 function isKazakh({ kazakh, sure, foreign }: Votes): boolean {
   return sure > 0 && kazakh > foreign;
