@@ -12,6 +12,7 @@ const LEADING_ABBREVIATION =
 /** Abbreviations that may stand last: a capital after them begins a sentence. */
 const TRAILING_ABBREVIATION =
   /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
+const UNIT = /\d ?(?:[кмсд]?м|[км]?г|м?л|т|ц|га|сағ|мин|сек|ш|дана)$/u;
 const LAST_WORD = new RegExp(`[${LETTER}\\d№]+$`, "u");
 /** With what stands before it. */
 const LONGEST_TRAILING = 16;
@@ -88,7 +89,7 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   const startsLow = /^\s+[«"“'(]?\p{Ll}/u.test(after);
   if (startsLow && (marks.startsWith("…") || marks.startsWith("..."))) return false;
   if (marks[0] !== "." || marks.length > 1) return true;
-  const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ -])/u.test(after);
+  const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ –—-])/u.test(after);
   const before = text.slice(Math.max(0, at - 40), at);
   const last = text[at - 1];
   if ((last === "ж" || last === "ғ") && TIME_MARK.test(`${before}.`)) {
@@ -129,6 +130,8 @@ function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }
   if (/^(?:\p{Lu}|[SCZ]h)$/u.test(word)) return false;
   // The number of a list item.
   if (/^(?:\d{1,3}|[IVXІХ]{1,5})$/u.test(word) && /(?:^|\n)[ \t]*[\dIVXІХ]{1,5}$/u.test(before)) return false;
+  // "300 м. биіктікте"
+  if (startsLow && UNIT.test(before)) return false;
   return !(startsLow && hasCapitals);
 }
 

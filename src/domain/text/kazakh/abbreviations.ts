@@ -1,6 +1,7 @@
 import { LOWER, spelledByLetters, UPPER } from "./letters.js";
+import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, SENTENCE_STARTERS, WORD_END } from "./reading.js";
-import { isEnding, withEnding } from "./suffixes.js";
+import { type GrammaticalCase, inCase, isEnding, withEnding } from "./suffixes.js";
 
 /**
  * Abbreviations that may end a sentence, with their dot.
@@ -200,10 +201,14 @@ const DEGREES: Readonly<Record<string, string>> = {
 const SCALES: Readonly<Record<string, string>> = { млн: "миллион", млрд: "миллиард", трлн: "триллион" };
 
 const BEFORE_DOT = `(?<![${LOWER}${UPPER}])`;
-const CAPITAL_WORD_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+ $`, "u");
+/** "Алматы қ.", "Тәуке хан даң." */
+const CAPITAL_WORD_BEFORE = new RegExp(
+  `[${UPPER}][${LOWER}-]+(?: (?:хан|батыр|би|ата|ана|ақын|жырау|сері|сал))? $`,
+  "u",
+);
 const TEXT_END = /^[ \t]*(?:$|\n)/u;
 /** A Roman numeral goes on: "б.з.б. V ғасыр". */
-const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ -])\p{Lu})/u;
+const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ –—-])\p{Lu})/u;
 /** "XIX ғ. Қазақстан" goes on before a name. */
 const CENTURY_END = new RegExp(`^\\s*(?:$|\\n)|^ (?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]|\p{Ll}н?ш[ыі]) ?$/u;
@@ -283,11 +288,33 @@ export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (writte
   const isDegrees = (written.length === 4 && written.endsWith("е.")) || written === "ш.б.";
   if (!(isDegrees ? DEGREE_BEFORE : NUMBER_BEFORE).test(before)) return null;
   if (written.startsWith("ғ")) {
-    const century = written === "ғ." && ERA_OWNER_BEFORE.test(before) ? "ғасыры" : AFTER_NUMBERS[written]!;
+    const century =
+      written === "ғ." && ERA_OWNER_BEFORE.test(before)
+        ? "ғасыры"
+        : AFTER_NUMBERS[written]! + timeCase(AFTER_NUMBERS[written]!, after);
     return CENTURY_END.test(after) ? `${century}.` : century;
   }
   return AFTER_NUMBERS[written]!;
 });
+/** "3 т., 150 б.": a volume where pages follow, tonnes elsewhere. */
+export const volumeRule: Rule = patternRule(
+  "(\\d{1,3})[- ]?т\\.(?=,? ?\\d{1,4}(?:[-–]\\d{1,4})?[- ]?(?:бб?\\.|бет))",
+  ([, digits = ""]) => `${ordinal(cardinal(digits))} том`,
+);
+
+/** The case that what follows asks of a year or a century: "XIX ғ. дейін", "XX ғ. екінші жартысы". */
+export function timeCase(name: string, after: string): string {
+  const found = TIME_CASES.find(([pattern]) => pattern.test(after));
+  return found === undefined ? "" : inCase(name, found[1]).slice(name.length);
+}
+const TIME_CASES: readonly (readonly [RegExp, GrammaticalCase])[] = [
+  [/^ ?(?:бастап|бері|кейін|соң|бұрын)(?!\p{L})/u, "ablative"],
+  [/^ ?(?:дейін|шейін)/u, "dative"],
+  [
+    /^ ?(?:(?:бірінші|екінші|соңғы|алғашқы|үшінші|төртінші|[12ІIV]+)[ -](?:жарты|ширег|тоқсан|онжылд)|\d0(?:[–-]\d0)?-)/u,
+    "genitive",
+  ],
+];
 const ERA_OWNER_BEFORE = /(?:^|[^\p{L}])б\. ?[зэ]\. (?:\d{1,4}|[IVXІХ]+) ?$/iu;
 /** "ғ-дың", "ғ-лардағы" after a number, and "ХV ғ" without a dot. */
 const CENTURY = new RegExp(`(ғ|ғғ)(?:-([${LOWER}]+)${WORD_END}|(?= (?:\\p{Ll}|$)|[,;)]|$))`, "yu");

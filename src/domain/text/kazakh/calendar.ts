@@ -1,3 +1,4 @@
+import { timeCase } from "./abbreviations.js";
 import { readNumberEnding } from "./number-endings.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, SENTENCE_STARTERS, WORD_END } from "./reading.js";
@@ -59,6 +60,12 @@ const yearRule = patternRule(
   },
 );
 
+/** "1986, 1990 және 1995 жылдары": each of them. */
+const listedYearRule = patternRule(
+  "(\\d{4})(?=(?:(?:, | және | мен | пен | не | немесе |, әрі )\\d{4}){1,6}(?:[-–—]\\d{2,4})? ?-?(?:жылдар|жж\\.|ж\\.|жылы))",
+  ([, year = ""]) => (isYear(year) ? ordinals([year]) : null),
+);
+
 /** "751 жылы": of three figures, a year only where the possessive says which. */
 const earlyYearRule = patternRule(
   `(?<![\\d.,–—-] ?)(\\d{3})${RANGE}(?=-? ?(?:жыл(?:ы|ғы|дары)(?![\\p{L}\\p{M}])|жж\\.|ж\\.(?= ?\\p{L})(?!${COUNTED})))-?`,
@@ -102,7 +109,11 @@ const yearMarkRule: Rule = (text, at) => {
   const next = at + written.length;
   const rest = text.slice(next, next + 24);
   const goesOn = !ENDS.test(rest) && /^[\p{L}\d]/u.test(mark === written ? rest.trimStart() : rest);
-  if (mark.length > 1 || /\d ?[-–—/] ?\d{1,4} ?$/.test(before)) {
+  const isPlural = mark.length > 1 || /\d ?[-–—/] ?\d{1,4} ?$/.test(before);
+  const name = isPlural ? "жылдар" : "жыл";
+  const ending = timeCase(name, rest);
+  if (ending !== "") return { spoken: `${name}${ending} `, next };
+  if (isPlural) {
     return {
       spoken: goesOn && !PLURAL_BEFORE.test(rest) ? "жылдары " : "жылдар ",
       next: endOfMark(text, next),
@@ -160,7 +171,7 @@ const shortDateRule = patternRule(
 const TIME = /(24(?=[:.]00)|[01]?\d|2[0-3])([:.])([0-5]\d)(?:\2([0-5]\d))?(?![\d:])(?!\.\d)/uy;
 /** "сағат 9.30", "таңғы 7.45", and the second of two: "сағат 9.30-дан 18.00-ге". */
 const CLOCK_BEFORE =
-  /(?:сағат|таңғы|таңертеңгі|түскі|кешкі|түнгі|(?:жергілікті|Астана|Алматы|Мәскеу) уақыт(?:ы бойынша|ымен)) (?:(?:кешкі|таңғы|түнгі|түскі) )?(?:[0-2]?\d[.:][0-5]\d(?:-?[дтн][ае]н)?(?: ?[-–—,] ?| | мен | және | пен ))?$/iu;
+  /(?:сағат|таңғы|таңертеңгі|түскі|кешкі|түнгі|(?:жергілікті|Астана|Алматы|Мәскеу) уақыт(?:ы бойынша|ымен)|уақыты:?) (?:(?:кешкі|таңғы|түнгі|түскі) )?(?:[0-2]?\d[.:][0-5]\d(?:-?[дтн][ае]н)?(?: ?[-–—,] ?| | мен | және | пен ))?$/iu;
 /** What is done at a time, or until one. */
 const CLOCK_AFTER =
   /^(?:-[дт][ае] (?:баста|аш|аяқта|жаб|кел|кет|шық|біт|өт|жина|бол)|-[дн]?[дтн][ае]н [0-2]?\d\.[0-5]\d-[ғгқк][ае] (?:дейін|шейін))/u;
@@ -197,6 +208,7 @@ export const CALENDAR_RULES: readonly Rule[] = [
   timeRule,
   eraRule,
   yearRule,
+  listedYearRule,
   earlyYearRule,
   shortDateRule,
   shortMonthRule,

@@ -13,6 +13,12 @@ export const letterRule: Rule = patternRule(
   (match) => named(match[1]!),
 );
 
+/** "А, В және С нүктелері": one of several letters. */
+export const letterListRule: Rule = patternRule(
+  `(?<![\\p{L}\\p{M}\\d])([${UPPER}])(?=(?:,| және| мен| пен| бен| не| немесе) [${UPPER}](?![\\p{L}\\p{M}.\\d]))`,
+  (match) => named(match[1]!),
+);
+
 /** "2) тармақшасы": brackets have become commas. */
 export const listedPartRule: Rule = patternRule(
   "(?<![\\d.,])(\\d{1,3}),(?= ?(?:тармақша|тармағы|абзац|пункт))",

@@ -10,6 +10,7 @@ import {
   placeRule,
   scaleRule,
   undottedRule,
+  volumeRule,
 } from "./abbreviations.js";
 import { acronymRule } from "./acronyms.js";
 import { addressRule } from "./addresses.js";
@@ -18,7 +19,7 @@ import type { DictionaryReading, PronunciationDictionary } from "./dictionary.js
 import { accountRule, latinRule } from "./latin.js";
 import { type LatinAlphabet, respellLatinKazakh } from "./latin-kazakh.js";
 import { CONSONANTS, LOWER, UPPER } from "./letters.js";
-import { classLetterRule, letterRule, listedPartRule } from "./lone-letters.js";
+import { classLetterRule, letterListRule, letterRule, listedPartRule } from "./lone-letters.js";
 import type { MappedText } from "./mapped-text.js";
 import { ordinaryRunEnd } from "./ordinary.js";
 import { phoneRule } from "./phones.js";
@@ -80,6 +81,7 @@ const WORD_RULES: readonly Rule[] = [
   romanRule,
   initialRule,
   letterRule,
+  letterListRule,
   acronymRule,
   degreeRule,
   undottedRule,
@@ -106,6 +108,7 @@ const LATIN_RULES: readonly Rule[] = [
 const DIGIT_RULES: readonly Rule[] = [
   addressRule,
   sectionRule,
+  volumeRule,
   numberedDistrictRule,
   classLetterRule,
   listedPartRule,

@@ -25,7 +25,7 @@ const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:$|\n| \p{Lu}))/uy;
 export const sectionRule: Rule = (text: string, at: number): Reading | null => {
   if (/[\d.,]/.test(text[at - 1] ?? "")) return null;
   const match = matchAt(SECTION_NUMBER, text, at);
-  if (match === null) return headingAt(text, at);
+  if (match === null) return afterNoun(text, at) ?? headingAt(text, at);
   const [written, number = "", noun, others = "", otherNoun] = match;
   const hyphenated = noun ?? otherNoun;
   if (hyphenated !== undefined && !isNumbered(hyphenated)) return null;
@@ -34,6 +34,16 @@ export const sectionRule: Rule = (text: string, at: number): Reading | null => {
   const next = at + written.length;
   return { spoken: spokenSection(number, others === ""), next };
 };
+
+/** "2.3-кестеде", and "кесте 2.3". */
+const SECTION_BEFORE = new RegExp(`(?:^|[^\\p{L}])${SECTION}\\p{Ll}{0,6} $`, "iu");
+const PLAIN_NUMBER = new RegExp(`(${NUMBER})(?!-\\p{L}|[.,]\\d)`, "yu");
+
+function afterNoun(text: string, at: number): Reading | null {
+  const match = matchAt(PLAIN_NUMBER, text, at);
+  if (match === null || !SECTION_BEFORE.test(text.slice(Math.max(0, at - 24), at))) return null;
+  return { spoken: spokenSection(match[1]!, false), next: at + match[0].length };
+}
 
 function headingAt(text: string, at: number): Reading | null {
   if (at > 0 && text[at - 1] !== "\n") return null;
