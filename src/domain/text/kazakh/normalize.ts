@@ -28,7 +28,7 @@ import { moneyFirstRule, NUMBER_RULES, numberSignRule, vulgarRule } from "./quan
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { romanRule } from "./roman.js";
 import { sectionRule } from "./sections.js";
-import { contractionRule, districtRule, numberedDistrictRule } from "./short-forms.js";
+import { CONTRACTED_HEADS, contractionRule, districtRule, numberedDistrictRule } from "./short-forms.js";
 import {
   addressDotRule,
   droppedRangeRule,
@@ -146,6 +146,7 @@ const PAUSES = new Set([" ", ",", ".", "!", "?", ":", ";", "-", "—"]);
 /** What a pass over its own output could still read: it changes something only where marks met by chance. */
 const UNSETTLED_WORD = new RegExp(`(?<![${LOWER}])[${CONSONANTS}]+(?![${LOWER}])`, "u");
 const UNSETTLED_END = new RegExp(`(?:^|[^${LOWER}])(?:${DOTTED_SOURCE})$`, "u");
+const HEAD_BEFORE = new RegExp(`[${LOWER}]+$`, "u");
 /** At least as long as the longest abbreviation. */
 const LONGEST_DOTTED = 20;
 const MAX_PASSES = 4;
@@ -173,6 +174,10 @@ function isUnsettled(spoken: string): boolean {
   if (UNSETTLED_WORD.test(spoken)) return true;
   for (let dot = spoken.indexOf("."); dot >= 0; dot = spoken.indexOf(".", dot + 1)) {
     if (UNSETTLED_END.test(spoken.slice(Math.max(0, dot - LONGEST_DOTTED), dot + 1))) return true;
+  }
+  for (let hyphen = spoken.indexOf("-"); hyphen >= 0; hyphen = spoken.indexOf("-", hyphen + 1)) {
+    const head = HEAD_BEFORE.exec(spoken.slice(Math.max(0, hyphen - LONGEST_DOTTED), hyphen))?.[0] ?? "";
+    if (CONTRACTED_HEADS.has(head)) return true;
   }
   return false;
 }

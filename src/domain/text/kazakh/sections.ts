@@ -4,6 +4,7 @@ import { codeGroup } from "./numbers.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { isEnding } from "./suffixes.js";
+import { saidWord } from "./words.js";
 
 /** What documents and school books number in parts, so that it may stand without a hyphen: "3.1 тармақ". */
 const SECTION =
@@ -30,7 +31,7 @@ export const sectionRule: Rule = (text: string, at: number): Reading | null => {
   const hyphenated = noun ?? otherNoun;
   if (hyphenated !== undefined && !isNumbered(hyphenated)) return null;
   if (noun !== undefined)
-    return { spoken: `${spokenSection(number, true)} ${noun}`, next: at + written.length };
+    return { spoken: `${spokenSection(number, true)} ${saidWord(noun)}`, next: at + written.length };
   const next = at + written.length;
   return { spoken: spokenSection(number, others === ""), next };
 };
