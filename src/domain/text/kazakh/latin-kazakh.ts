@@ -54,9 +54,15 @@ for (const word of FREQUENT_WORDS.trim().split(/\s+/)) {
 }
 const LONGEST_SKELETON = Math.max(...[...BY_SKELETON.keys()].map((key) => key.length));
 
-/** Endings in skeleton letters, any number of them. Each begins where the one before it ends: linear. */
-const ENDINGS =
-  /^(?:[ldt][ae]r|[ndt][yi]n|[gq][ae]|[kg]e|q[ae]|n[ae]|[ndt][yi]|n?[dt][ae]|[ndt][ae]n|[mbp]en|s[yi]|[yi]m|[yi]n|[yi]|m[yi]z|[yi]z|m|n|l[yi][qk]|l[yi]g|d[yi][qk]|t[yi][qk]|l[yi]|s[yi]z|S[yi]|S[ae]|[gq][yi]|k[yi]|[gk]en|[gq]an|[aeiy]|[aei]d[yi]|[yi]p|p|u|ud[ayei]|[sd][ae]|m[ae]|m[ae][iy]|[ae]m|[yi]l|l[ae]|l[ae]n|[sm][yi]n|[mb]yn|min|nSy|nSi|ia|iu|i)*$/;
+/** Endings in skeleton letters; one of the letters in brackets. */
+const ENDING_FORMS = `
+[ldt][ae]r [ndt][yi]n [gq][ae] [kg]e q[ae] n[ae] [ndt][yi] [dt][ae] n[dt][ae] [ndt][ae]n [mbp]en s[yi]
+[yi]m [yi]n [yi] m[yi]z [yi]z m n l[yi][qk] l[yi]g d[yi][qk] t[yi][qk] l[yi] s[yi]z S[yi] S[ae] [gq][yi]
+k[yi] [gk]en [gq]an [aeiy] [aei]d[yi] [yi]p p u ud[ayei] [sd][ae] m[ae] m[ae][iy] [ae]m [yi]l l[ae]
+l[ae]n [sm][yi]n [mb]yn min nSy nSi ia iu i
+`;
+const ENDINGS: ReadonlySet<string> = new Set(ENDING_FORMS.trim().split(/\s+/).flatMap(expanded));
+const LONGEST_ENDING = Math.max(...[...ENDINGS].map((ending) => ending.length));
 const LONGEST_ENDINGS = 16;
 /** Longer ones are no words. */
 const LONGEST_WORD = 40;
@@ -229,10 +235,33 @@ function spelledByStem(lower: string, alphabet: LatinAlphabet = "plain"): string
     // Two letters are a word only by themselves.
     if (length < 3 && rest !== "") return null;
     const stem = BY_SKELETON.get(skeleton.slice(0, length))?.find((word) => fits(word, letters, alphabet));
-    if (stem === undefined || !ENDINGS.test(rest)) continue;
+    if (stem === undefined || !areEndings(rest)) continue;
     return joined(stem + endingLetters(letters.slice(length), stem));
   }
   return null;
+}
+
+/** "[ld]ar" is lar and dar. */
+function expanded(form: string): string[] {
+  const parts = form.match(/\[[^\]]+\]|./g) ?? [];
+  return parts.reduce<string[]>(
+    (forms, part) =>
+      forms.flatMap((begun) => [...part.replace(/[[\]]/g, "")].map((letter) => begun + letter)),
+    [""],
+  );
+}
+
+/** Whether a word may end so: any number of endings, found from left to right. */
+function areEndings(rest: string): boolean {
+  const reached = new Array<boolean>(rest.length + 1).fill(false);
+  reached[0] = true;
+  for (let at = 0; at < rest.length; at++) {
+    if (reached[at] !== true) continue;
+    for (let length = 1; length <= LONGEST_ENDING && at + length <= rest.length; length++) {
+      if (ENDINGS.has(rest.slice(at, at + length))) reached[at + length] = true;
+    }
+  }
+  return reached[rest.length] === true;
 }
 
 /** A letter with a mark must be that of the stem, and where marks are written one without is none: "an" is not ән. */

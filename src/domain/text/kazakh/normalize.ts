@@ -177,7 +177,7 @@ function isUnsettled(spoken: string): boolean {
   }
   for (let hyphen = spoken.indexOf("-"); hyphen >= 0; hyphen = spoken.indexOf("-", hyphen + 1)) {
     const head = HEAD_BEFORE.exec(spoken.slice(Math.max(0, hyphen - LONGEST_DOTTED), hyphen))?.[0] ?? "";
-    if (CONTRACTED_HEADS.has(head)) return true;
+    if (CONTRACTED_HEADS.has(head) && contractionRule(spoken, hyphen - head.length) !== null) return true;
   }
   return false;
 }

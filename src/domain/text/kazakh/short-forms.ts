@@ -72,6 +72,8 @@ export const contractionRule: Rule = (text: string, at: number): Reading | null 
   const match = matchAt(CONTRACTED, text, at);
   if (match === null) return null;
   const [written, head = "", end = ""] = match;
+  // "Г-ті": a letter, or a headword by its first letter.
+  if (head.length === 1 && head !== head.toLowerCase() && isEnding(end)) return null;
   const word = contracted(head.toLowerCase(), end, text.slice(Math.max(0, at - 30), at));
   if (word === null) return null;
   // A dot that ends the sentence stays.
