@@ -13,7 +13,7 @@ const LEADING_ABBREVIATION =
 const TRAILING_ABBREVIATION =
   /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
 const UNIT = /\d ?(?:[кмсд]?м|[км]?г|м?л|т|ц|га|сағ|мин|сек|ш|дана)$/u;
-const LAST_WORD = new RegExp(`[${LETTER}\\d№]+$`, "u");
+const LAST_WORD = new RegExp(`(?<![${LETTER}\\d№])[${LETTER}\\d№]+$`, "u");
 /** With what stands before it. */
 const LONGEST_TRAILING = 16;
 /** Marks of years and centuries: a name goes on after them, and a word that begins sentences does not. */

@@ -12,6 +12,8 @@ const LETTER = "A-Za-zÄÖÜŪĞÑŞŊÁÓÚŃǴÝäöüūğñşıŋáóúńǵý
 const APOSTROPHE = "'’ʼ‘´`";
 /** An apostrophe belongs to a word only where the alphabet of 2017 has one. */
 const WORD = `[${LETTER}](?:[${LETTER}]|(?<=[AaGgIiNnOoSsCcUuYy])[${APOSTROPHE}])*`;
+const APOSTROPHES = new RegExp(`[${APOSTROPHE}]`, "gu");
+const APOSTROPHE_INSIDE = new RegExp(`[agiosucyn][${APOSTROPHE}][a-z]`);
 /** Addresses are words of their own alphabet. */
 const TOKEN = new RegExp(
   `(?:https?://|www\\.)\\S+|[A-Za-z\\d._+-]{1,64}@\\S+|[A-Za-z\\d-]{1,63}(?:\\.[A-Za-z\\d-]{2,63})+|[@#][A-Za-z\\d_]+|${WORD}`,
@@ -178,7 +180,7 @@ function alphabetOf(text: string): LatinAlphabet {
   if (/[äöüūğñşŋ]/.test(lower)) return lower.includes("ı") ? "umlauts-ı" : "umlauts";
   if (/[aeouy]ı/.test(lower)) return "acutes";
   if (lower.includes("ı")) return "umlauts-ı";
-  return new RegExp(`[agiosucy]n?[${APOSTROPHE}][a-z]`).test(lower) ? "apostrophes" : "plain";
+  return APOSTROPHE_INSIDE.test(lower) ? "apostrophes" : "plain";
 }
 
 function respelled(token: string, alphabet: LatinAlphabet, isKept: (word: string) => boolean): string {
@@ -209,7 +211,7 @@ function isRoman(token: string): boolean {
 
 /** The letters of a word, digraphs and apostrophes joined. */
 function lettersOf(lower: string): string[] {
-  return lower.replace(new RegExp(`[${APOSTROPHE}]`, "gu"), "'").match(/sh|ch|zh|[agionsuyc]'|./gu) ?? [];
+  return lower.replace(APOSTROPHES, "'").match(/sh|ch|zh|[agionsuyc]'|./gu) ?? [];
 }
 
 function skeletonOf(letters: readonly string[]): string {
@@ -243,7 +245,7 @@ function spelledByStem(lower: string, alphabet: LatinAlphabet = "plain"): string
 
 /** "[ld]ar" is lar and dar. */
 function expanded(form: string): string[] {
-  const parts = form.match(/\[[^\]]+\]|./g) ?? [];
+  const parts = form.match(/\[[^\]]{1,12}\]|./g) ?? [];
   return parts.reduce<string[]>(
     (forms, part) =>
       forms.flatMap((begun) => [...part.replace(/[[\]]/g, "")].map((letter) => begun + letter)),

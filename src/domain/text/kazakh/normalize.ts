@@ -146,7 +146,7 @@ const PAUSES = new Set([" ", ",", ".", "!", "?", ":", ";", "-", "—"]);
 /** What a pass over its own output could still read: it changes something only where marks met by chance. */
 const UNSETTLED_WORD = new RegExp(`(?<![${LOWER}])[${CONSONANTS}]+(?![${LOWER}])`, "u");
 const UNSETTLED_END = new RegExp(`(?:^|[^${LOWER}])(?:${DOTTED_SOURCE})$`, "u");
-const HEAD_BEFORE = new RegExp(`[${LOWER}]+$`, "u");
+const HEAD_BEFORE = new RegExp(`(?<![${LOWER}])[${LOWER}]+$`, "u");
 /** At least as long as the longest abbreviation. */
 const LONGEST_DOTTED = 20;
 const MAX_PASSES = 4;

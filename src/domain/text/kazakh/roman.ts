@@ -6,7 +6,7 @@ import { matchAt, type Reading } from "./reading.js";
 const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 100, D: 500, M: 1_000 };
 /** Cyrillic letters that are typed for Roman ones. */
 const STAND_INS: Readonly<Record<string, string>> = { І: "I", Х: "X", Ү: "V", С: "C", М: "M", Д: "D" };
-const NUMERAL = /[IVXLCDMІХҮСМ]+(?![\p{L}\p{M}\d])/uy;
+const NUMERAL = /[IVXLCDMІХҮСМ]{1,16}(?![\p{L}\p{M}\d])/uy;
 /** Typed with the Cyrillic letters У, П and Ш for V, II and III, which only a century gives away: "ХШ ғасыр". */
 const TYPED = /[IVXІХУПШ]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШ]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
 const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III" };
