@@ -132,16 +132,17 @@ export function respellLatinKazakh(
 /** Whether any word could be Kazakh: cheap, for the names in Cyrillic text. */
 function mayBeKazakh(text: string): boolean {
   if (!A_LATIN_LETTER.test(text)) return false;
-  if (A_SIGN.test(text)) return true;
-  for (const [word] of text.matchAll(ASCII_WORDS)) {
+  if (A_MARKED_LETTER.test(text)) return true;
+  for (const { 0: word, index } of text.matchAll(ASCII_WORDS)) {
     const lower = word.toLowerCase();
+    // "ko'shemiz"
+    if (/q(?!u)/.test(lower) || APOSTROPHE.includes(text[index + word.length] ?? " ")) return true;
     if (!FOREIGN_LETTERS.test(lower) && !NEUTRAL.has(lower) && spelledByStem(lower) !== null) return true;
   }
   return false;
 }
-const ASCII_WORDS = /[A-Za-z]{2,}/g;
-/** Letters with marks, a q that is not before u, and letters with apostrophes: "ko'shemiz". */
-const A_SIGN = new RegExp(`[äöüūğñşŋıáóúńǵýÄÖÜŪĞÑŞŊÁÓÚŃǴÝ]|[qQ](?![uU])|[AaGgIiNnOoSsCcUuYy][${APOSTROPHE}]`);
+const ASCII_WORDS = /[A-Za-z]+/g;
+const A_MARKED_LETTER = /[äöüūğñşŋıáóúńǵýÄÖÜŪĞÑŞŊÁÓÚŃǴÝ]/;
 
 function isKazakh({ kazakh, sure, foreign }: Votes): boolean {
   return sure > 0 && kazakh > foreign;

@@ -161,7 +161,7 @@ const MAX_PASSES = 4;
 export function normalizeKazakh(text: string, options: NormalizeOptions): SpokenText {
   const first = readOnce(text, options);
   let result = first;
-  for (let pass = 1; pass < MAX_PASSES && isUnsettled(result.spoken); pass++) {
+  for (let pass = 1; options.expand && pass < MAX_PASSES && isUnsettled(result.spoken); pass++) {
     // What was said as the dictionary wants it is no word of the dictionary.
     const again = readOnce(result.spoken, { expand: options.expand });
     if (again.spoken === result.spoken) break;
