@@ -14,8 +14,9 @@ export interface ReadNumber {
 const HYPHENATED = new RegExp(`-([${LOWER}]+)(?![\\p{L}\\p{M}])(\\.(?= ?[,;)${LOWER}]| \\d|$))?`, "yu");
 /** "20:00 ге", "ІІ -нің": what was meant to hang on; "де" and "те" are words too. */
 const APART = /(?: -([ндт][ыі]ң?|[ғгқк][ае]|[дт][ае]|[дтн][ае]н)| ([ғгқк][ае]))(?![\p{L}\p{M}-])/uy;
+/** "5деген" says five, "100деген" is hundreds. */
 const ATTACHED_CASE =
-  /([ғгқк][ае]|[дт][ае]н?|н[ае]н|[ндт][ыі]ң?|[мбп]ен|[дт][ае]й|[лдт](?:аған|еген))(?![\p{L}\p{M}-])/uy;
+  /([ғгқк][ае]|[дт][ае]н?|н[ае]н|[ндт][ыі]ң?|[мбп]ен|[дт][ае]й|(?<=0)[лдт](?:аған|еген))(?![\p{L}\p{M}-])/uy;
 /** Nouns that are numbered, by their abbreviations: "7-сын.". */
 const NUMBERED_NOUNS: Readonly<Record<string, string>> = {
   сын: "сынып",
