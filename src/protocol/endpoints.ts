@@ -72,6 +72,12 @@ export const ANSWER_HEADERS = {
     type: "integer",
     description: "Only when the request waited over 1 s for its model: how long, in milliseconds",
   },
+  "X-Svc-Notes": {
+    type: "string",
+    description:
+      "Only when there is something to know about the text: stable names, with commas between. `russian_text`: a sentence of " +
+      "it is Russian, and the voice says it with Kazakh sounds",
+  },
   "X-Sample-Rate": { type: "integer", description: "Only with `pcm`: 24000" },
   "X-Channels": { type: "integer", description: "Only with `pcm`: 1" },
   "X-Bit-Depth": { type: "integer", description: "Only with `pcm`: 16" },
@@ -139,7 +145,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "audio/wav": "bytes", "application/json": "TimedSpeech" },
-    answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Cold-Start-Ms"],
+    answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Cold-Start-Ms", "X-Svc-Notes"],
     isBilled: true,
     errors: [400, 401, 404, 413, 429, 503],
   },
@@ -157,7 +163,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "application/octet-stream": "bytes" },
-    answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Stream", "X-Svc-Cold-Start-Ms"],
+    answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Stream", "X-Svc-Cold-Start-Ms", "X-Svc-Notes"],
     isBilled: true,
     errors: [400, 401, 404, 413, 429, 503],
   },
@@ -176,6 +182,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       "X-Channels",
       "X-Bit-Depth",
       "X-Svc-Cold-Start-Ms",
+      "X-Svc-Notes",
     ],
     isBilled: true,
     errors: [400, 401, 413, 429, 503],

@@ -8,6 +8,7 @@ const EXPOSED = [
   "X-Svc-Model",
   "X-Svc-Error",
   "X-Svc-Cold-Start-Ms",
+  "X-Svc-Notes",
   "X-Sample-Rate",
   "X-Channels",
   "X-Bit-Depth",

@@ -8,7 +8,7 @@ import type { Exchange } from "./exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey } from "./idempotency.js";
 import { readJson } from "./read-json.js";
 import type { Route, RouteDeps } from "./routes.js";
-import { answerWithWav, charsHeader } from "./synthesis-routes.js";
+import { answerWithWav, charsHeader, noteText } from "./synthesis-routes.js";
 
 /** Text-to-speech for clients of the OpenAI shape. */
 export function speechRoutes(deps: RouteDeps): readonly Route[] {
@@ -20,6 +20,7 @@ async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const key = idempotencyKey(exchange.request);
   const { synthesis, format } = parseSpeechRequest(await readJson(exchange.request));
   checkNames(synthesis, deps.conversations.models);
+  noteText(exchange, synthesis, deps.conversations.models);
   const answer = format === "pcm" ? answerWithPcm : answerWithWav;
   const fingerprint = () => fingerprintOf(exchange.request, synthesis, format);
   const units = countCodePoints(synthesis.text);

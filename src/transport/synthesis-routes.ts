@@ -8,9 +8,14 @@ import { wavInParts } from "../domain/audio/wav.js";
 import { SpeechError } from "../domain/errors.js";
 import type { WordTime } from "../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../domain/synthesis/word-times.js";
+import { textNotes } from "../domain/text/notes.js";
 import type { Headers } from "../ports/front.js";
 import { parseStrictQuery } from "../protocol/fields.js";
-import { countCodePoints, parseSynthesisRequest } from "../protocol/synthesis-request.js";
+import {
+  countCodePoints,
+  parseSynthesisRequest,
+  type SynthesisRequest,
+} from "../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../protocol/wav-frames.js";
 import { admit, converse } from "./converse.js";
@@ -62,6 +67,7 @@ async function speak(
   const { timestamps } = parseStrictQuery(SPEECH_QUERY, exchange.request.query);
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.models);
+  noteText(exchange, request, deps.conversations.models);
   // A request without times has the fingerprint it had before there were any.
   const fingerprint = () => fingerprintOf(exchange.request, request, ...(timestamps ? ["timestamps"] : []));
   const billed = {
@@ -78,6 +84,17 @@ async function speak(
       return answerTimed(exchange, conversation, new WrittenWords(request.text, conversation.sampleRateHz));
     });
   });
+}
+
+/** Tells in a header what the caller should know about a text; nothing when there is nothing. */
+export function noteText(
+  exchange: Exchange,
+  { text, model }: SynthesisRequest,
+  models: readonly CatalogModel[],
+): void {
+  const languages = models.find(({ name }) => name === model)?.lang.split("-") ?? [];
+  const notes = languages.includes("ru") ? [] : textNotes(text);
+  if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }
 
 /** @throws {SpeechError} `INVALID_REQUEST` */

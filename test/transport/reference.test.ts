@@ -168,9 +168,9 @@ test("answers have the members, content types and headers that the reference nam
     return fields;
   };
   const requests: Record<string, RequestInit> = {
-    "/v1/tts": { body: JSON.stringify({ text: "a" }) },
-    "/v1/tts/stream": { body: JSON.stringify({ text: "a" }) },
-    "/v1/audio/speech": { body: JSON.stringify({ input: "a", response_format: "pcm" }) },
+    "/v1/tts": { body: JSON.stringify({ text: "Привет" }) },
+    "/v1/tts/stream": { body: JSON.stringify({ text: "Привет" }) },
+    "/v1/audio/speech": { body: JSON.stringify({ input: "Привет", response_format: "pcm" }) },
     "/v1/transcribe": { body: "x" },
     "/v1/audio/transcriptions": { body: form() },
   };

@@ -51,3 +51,27 @@ export function wordLanguage(word: string): SpokenLanguage | null {
   // Letters that Kazakh has in loans only.
   return /[цчфэь]/.test(word) ? "russian" : null;
 }
+
+const A_WORD = /[\p{L}\p{M}]+/gu;
+/** A lone word may be a name or a loan: only these tell the language by themselves. */
+const SURE_ALONE =
+  /^(?:здравствуй(?:те)?|привет|спасибо|пожалуйста|хорошо|конечно|сегодня|завтра|нельзя|можно|что|почему|когда)$/;
+
+/**
+ * Whether a written sentence is Russian: no letter that only Kazakh has, and more words that are Russian than may be
+ * Kazakh, at least two of them.
+ */
+export function isRussianSentence(sentence: string): boolean {
+  const lower = sentence.toLowerCase();
+  if (KAZAKH_LETTER.test(lower)) return false;
+  const words = lower.match(A_WORD)?.filter((word) => /^[а-яё]+$/.test(word)) ?? [];
+  let russian = 0;
+  let kazakh = 0;
+  for (const word of words) {
+    const language = wordLanguage(word);
+    if (language === "russian") russian++;
+    else if (language === "kazakh") kazakh++;
+  }
+  if (words.length === 1) return SURE_ALONE.test(words[0]!);
+  return russian >= 2 && russian > kazakh && russian * 3 >= words.length;
+}

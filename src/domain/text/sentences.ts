@@ -1,3 +1,5 @@
+import { SENTENCE_STARTERS } from "./kazakh/reading.js";
+
 /** Characters of spoken text that one pass of a voice takes without running out of breath. */
 export const LONGEST_PIECE_CHARACTERS = 180;
 
@@ -5,13 +7,26 @@ const LETTER = "\\p{L}\\p{M}";
 /** Marks that may end a sentence, with the quotes and brackets that close around it; or the end of a line. */
 const CANDIDATE = /[.!?…]+["'»”’“)\]]*|\n/gu;
 /** Abbreviations that go on even before a capital. */
-const LEADING_ABBREVIATION =
-  /^(?:проф|акад|док|ред|тел|мыс|қар|сал|қ|обл|респ|мкр|шағ|бас|нұсқ|сур|кес|ауд|а|көш|даң|пәт|ул|им|пр|просп|корп|кв|стр|рис|табл|гл|пп|ст|г|св|см|т|№|dr|mr|mrs|prof|st|vs)$/iu;
+const LEADING_ABBREVIATIONS = new Set(
+  `доц биол хим физ матем пед филос филол психол геогр геол әдеб әск өнерк еур мәд техн төм жоғ биікт
+  тереңд әлеум халықар шам сын қат пәт кес бет др тар бөл инж ген полк лейт дир авт атын басқ құраст
+  ст пос солт оңт шығ бат мемл ғыл экон мед тех лат грек араб ағылш мөлт проф акад док ред тел мыс қар
+  сал қ обл респ мкр шағ бас нұсқ сур ауд а көш даң ул им пр просп корп кв стр рис табл гл пп г св см
+  т № dr mr mrs prof st vs`.split(/\s+/),
+);
 /** Abbreviations that may stand last: a capital after them begins a sentence. */
 const TRAILING_ABBREVIATION =
-  /(?:^|[^\p{L}])(?:т\.\s?б|т\.\s?с\.\s?с|т\.\s?т|б\.\s?з(?:\.\s?[бд])?|жж?|ғғ?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
-const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,20}\p{L}$/u;
+  /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
+const UNIT = /\d ?(?:[кмсд]?м|[км]?г|м?л|т|ц|га|сағ|мин|сек|ш|дана)$/u;
 const LAST_WORD = new RegExp(`(?<![${LETTER}\\d№])[${LETTER}\\d№]+$`, "u");
+/** With what stands before it. */
+const LONGEST_TRAILING = 16;
+/** Marks of years and centuries: a name goes on after them, and a word that begins sentences does not. */
+const TIME_MARK = /(?:^|[^\p{L}]|[IVXІХ])(?:ж(?:\.\s?ж|ж)?|ғ(?:\.\s?ғ|ғ)?)\.$/u;
+const LONE_LETTER = /(?:^|[^\p{L}])\p{L}$/u;
+const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
+const STARTER = new RegExp(`^\\s+(?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
+const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,20}\p{L}$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
 /**
@@ -85,8 +100,15 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   const startsLow = /^\s+[«"“'(]?\p{Ll}/u.test(after);
   if (startsLow && (marks.startsWith("…") || marks.startsWith("..."))) return false;
   if (marks[0] !== "." || marks.length > 1) return true;
-  const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ -])/u.test(after);
-  return isFullStop(text.slice(Math.max(0, at - 40), at), { startsLow, goesOnWithNumber, hasCapitals });
+  const goesOnWithNumber = /^\s+(?:\d|[IVXІХ]+[ –—-])/u.test(after);
+  const before = text.slice(Math.max(0, at - 40), at);
+  const last = text[at - 1];
+  if ((last === "ж" || last === "ғ") && TIME_MARK.test(`${before}.`)) {
+    return hasCapitals ? STARTER.test(after) : !startsLow && !goesOnWithNumber;
+  }
+  // "ж. т. б.", "б. з. д."
+  if (after[2] === "." && SPACED_LETTER.test(after) && LONE_LETTER.test(before)) return false;
+  return isFullStop(before, { startsLow, goesOnWithNumber, hasCapitals });
 }
 
 /** A line that goes on in lower case was only wrapped. */
@@ -109,15 +131,18 @@ interface Surroundings {
 
 function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }: Surroundings): boolean {
   // "2024 ж. 12 мамыр" goes on, "XX ғ. V" too; a capital begins a sentence.
-  if (TRAILING_ABBREVIATION.test(`${before}.`)) return !startsLow && !goesOnWithNumber;
+  if (TRAILING_ABBREVIATION.test(`${before.slice(-LONGEST_TRAILING)}.`))
+    return !startsLow && !goesOnWithNumber;
   // Letters with dots: "т.ғ.д.", "ф.-м.ғ.к."
   if (DOTTED_LETTERS.test(before)) return false;
   const word = LAST_WORD.exec(before)?.[0] ?? "";
-  if (LEADING_ABBREVIATION.test(word)) return false;
-  // An initial: one capital.
-  if (/^\p{Lu}$/u.test(word)) return false;
+  if (LEADING_ABBREVIATIONS.has(word.toLowerCase())) return false;
+  // An initial: one capital, or two letters for one of the Latin alphabet.
+  if (/^(?:\p{Lu}|[SCZ]h)$/u.test(word)) return false;
   // The number of a list item.
   if (/^(?:\d{1,3}|[IVXІХ]{1,5})$/u.test(word) && /(?:^|\n)[ \t]*[\dIVXІХ]{1,5}$/u.test(before)) return false;
+  // "300 м. биіктікте"
+  if (startsLow && UNIT.test(before)) return false;
   return !(startsLow && hasCapitals);
 }
 

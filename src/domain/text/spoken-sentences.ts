@@ -1,3 +1,4 @@
+import { latinAlphabetOf } from "./kazakh/latin-kazakh.js";
 import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazakh/normalize.js";
 import { pauseMarks } from "./pause-marks.js";
 import { pieceRanges, splitIntoSentences } from "./sentences.js";
@@ -31,8 +32,9 @@ export function spokenSentences(text: string, options: NormalizeOptions): Spoken
 /** The same sentence by sentence, each read when it is asked for: a long text takes milliseconds. */
 export function* eachSpokenSentence(
   text: string,
-  options: NormalizeOptions,
+  given: NormalizeOptions,
 ): Generator<SpokenSentence, void, undefined> {
+  const options = { ...given, latin: latinAlphabetOf(text) };
   let start = 0;
   for (const mark of pauseMarks(text)) {
     let last: SpokenSentence | null = null;

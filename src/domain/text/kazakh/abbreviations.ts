@@ -1,5 +1,7 @@
 import { LOWER, spelledByLetters, UPPER } from "./letters.js";
-import { matchAt, patternRule, type Reading, type Rule, WORD_END } from "./reading.js";
+import { cardinal, ordinal } from "./numerals.js";
+import { matchAt, patternRule, type Reading, type Rule, SENTENCE_STARTERS, WORD_END } from "./reading.js";
+import { type GrammaticalCase, inCase, isEnding, withEnding } from "./suffixes.js";
 
 /**
  * Abbreviations that may end a sentence, with their dot.
@@ -10,6 +12,22 @@ const CLOSING: Readonly<Record<string, string>> = {
   "б.з.б.": "біздің заманымыздан бұрын",
   "б.з.д.": "біздің заманымызға дейін",
   "б.з.": "біздің заманымыз",
+  "б.э.б.": "біздің эрамыздан бұрын",
+  "б.э.д.": "біздің эрамызға дейін",
+  "б.э.": "біздің эрамыз",
+  "б.д.б.": "біздің дәуірімізден бұрын",
+  "б.д.д.": "біздің дәуірімізге дейін",
+  "ж.т.с.с.": "және тағы сол сияқты",
+  "ж.т.б.": "және тағы басқа",
+  "ж.т.т.": "және тағы тағы",
+  "ж.с.с.": "және сол сияқты",
+  "ж.б.": "және басқа",
+  "т.б.с.с.": "тағы басқа сол сияқты",
+  "т.с.": "тағы сондай",
+  "др.": "другие",
+  "пр.": "прочее",
+  "м.а.": "міндетін атқарушы",
+  "о.і.": "оның ішінде",
   "т.б.": "тағы басқа",
   "т.с.с.": "тағы сол сияқты",
   "т.т.": "тағы тағы",
@@ -24,16 +42,6 @@ const OPENING: Readonly<Record<string, string>> = {
   "қар.": "қараңыз",
   "сал.": "салыстырыңыз",
   "сағ.": "сағат",
-  "т.ғ.д.": "тарих ғылымдарының докторы",
-  "т.ғ.к.": "тарих ғылымдарының кандидаты",
-  "ф.ғ.д.": "филология ғылымдарының докторы",
-  "ф.ғ.к.": "филология ғылымдарының кандидаты",
-  "э.ғ.д.": "экономика ғылымдарының докторы",
-  "э.ғ.к.": "экономика ғылымдарының кандидаты",
-  "з.ғ.д.": "заң ғылымдарының докторы",
-  "з.ғ.к.": "заң ғылымдарының кандидаты",
-  "п.ғ.д.": "педагогика ғылымдарының докторы",
-  "п.ғ.к.": "педагогика ғылымдарының кандидаты",
   "т.е.": "то есть",
   "т.к.": "так как",
   "тел.": "телефон",
@@ -41,6 +49,71 @@ const OPENING: Readonly<Record<string, string>> = {
   "акад.": "академик",
   "ред.": "редактор",
   "пәт.": "пәтер",
+  "etc.": "эт цетера",
+  "p.s.": "постскриптум",
+  "долл.": "доллар",
+  "доц.": "доцент",
+  "инж.": "инженер",
+  "ген.": "генерал",
+  "полк.": "полковник",
+  "лейт.": "лейтенант",
+  "дир.": "директор",
+  "авт.": "автор",
+  "атын.": "атындағы",
+  "ред.басқ.": "редакциясын басқарған",
+  "басқ.": "басқарған",
+  "құраст.": "құрастырған",
+  "солт.": "солтүстік",
+  "оңт.": "оңтүстік",
+  "солт.-шығ.": "солтүстік-шығыс",
+  "солт.-бат.": "солтүстік-батыс",
+  "оңт.-шығ.": "оңтүстік-шығыс",
+  "оңт.-бат.": "оңтүстік-батыс",
+  "шығ.": "шығыс",
+  "бат.": "батыс",
+  "орт.": "орта",
+  "мемл.": "мемлекеттік",
+  "ұлт.": "ұлттық",
+  "халықар.": "халықаралық",
+  "ғыл.": "ғылыми",
+  "ғыл.-зерт.": "ғылыми-зерттеу",
+  "экон.": "экономикалық",
+  "әлеум.": "әлеуметтік",
+  "мәд.": "мәдени",
+  "әдеб.": "әдебиет",
+  "геогр.": "географиялық",
+  "геол.": "геологиялық",
+  "хим.": "химиялық",
+  "физ.": "физикалық",
+  "биол.": "биологиялық",
+  "матем.": "математикалық",
+  "тех.": "техникалық",
+  "техн.": "техникалық",
+  "мед.": "медициналық",
+  "пед.": "педагогикалық",
+  "филос.": "философиялық",
+  "әск.": "әскери",
+  "өнерк.": "өнеркәсіп",
+  "еур.": "еуропалық",
+  "лат.": "латынша",
+  "грек.": "грекше",
+  "араб.": "арабша",
+  "парс.": "парсыша",
+  "ағылш.": "ағылшынша",
+  "биікт.": "биіктігі",
+  "ұз.": "ұзындығы",
+  "тереңд.": "тереңдігі",
+  "төм.": "төменгі",
+  "жоғ.": "жоғарғы",
+  "шам.": "шамамен",
+  "а.ш.": "ауыл шаруашылығы",
+  "т.ж.": "теміржол",
+  "ж.ш.с.": "жауапкершілігі шектеулі серіктестік",
+  "т.н.": "так называемый",
+  "в т.ч.": "в том числе",
+  "сур.": "сурет",
+  "кес.": "кесте",
+  "қос.": "қосымша",
 };
 
 /** Kinds of places: plain before a name, possessive after one ("Алматы қ." is "алматы қаласы"). */
@@ -51,50 +124,231 @@ const PLACES: Readonly<Record<string, readonly [plain: string, afterName: string
   "а.": ["ауыл", "ауылы"],
   "көш.": ["көше", "көшесі"],
   "даң.": ["даңғыл", "даңғылы"],
+  "пр.": ["проспект", "проспект"],
   "респ.": ["республика", "республикасы"],
   "мкр.": ["мөлтек аудан", "мөлтек ауданы"],
   "ш.а.": ["шағын аудан", "шағын ауданы"],
+  "ы.а.": ["ықшам аудан", "ықшам ауданы"],
+  "мөлт.ауд.": ["мөлтек аудан", "мөлтек ауданы"],
+  "шағын ауд.": ["шағын аудан", "шағын ауданы"],
+  "ықшам ауд.": ["ықшам аудан", "ықшам ауданы"],
+  "өз.": ["өзен", "өзені"],
+  "ст.": ["станса", "стансасы"],
 };
 
 const AFTER_NUMBERS: Readonly<Record<string, string>> = {
   "ғ.": "ғасыр",
   "ғғ.": "ғасырлар",
+  "ғ.ғ.": "ғасырлар",
   "б.": "бет",
   "бб.": "беттер",
   "т.": "том",
+  "бет.": "бет",
+  "с.е.": "солтүстік ендік",
+  "о.е.": "оңтүстік ендік",
+  "ш.б.": "шығыс бойлық",
+};
+/** Doctors and candidates of sciences by the field, in the genitive plural: "ф.-м.ғ.д.". */
+const SCIENCES: Readonly<Record<string, string>> = {
+  т: "тарих",
+  тар: "тарих",
+  ф: "филология",
+  фил: "филология",
+  филол: "филология",
+  филос: "философия",
+  э: "экономика",
+  экон: "экономика",
+  з: "заң",
+  заң: "заң",
+  п: "педагогика",
+  пед: "педагогика",
+  пс: "психология",
+  псих: "психология",
+  психол: "психология",
+  х: "химия",
+  хим: "химия",
+  б: "биология",
+  биол: "биология",
+  м: "медицина",
+  мед: "медицина",
+  г: "география",
+  геогр: "география",
+  с: "саяси",
+  саяс: "саяси",
+  ә: "әлеуметтану",
+  әлеум: "әлеуметтану",
+  тех: "техника",
+  техн: "техника",
+  вет: "ветеринария",
+  "а-ш": "ауыл шаруашылығы",
+  "а.ш": "ауыл шаруашылығы",
+  "ф-м": "физика-математика",
+  "ф.-м": "физика-математика",
+  "физ-мат": "физика-математика",
+  "физ.-мат": "физика-математика",
+  "г-м": "геология-минералогия",
+  "г.-м": "геология-минералогия",
+};
+const DEGREES: Readonly<Record<string, string>> = {
+  "д.": "докторы",
+  "д-ры": "докторы",
+  "докт.": "докторы",
+  докторы: "докторы",
+  "к.": "кандидаты",
+  "канд.": "кандидаты",
+  кандидаты: "кандидаты",
 };
 const SCALES: Readonly<Record<string, string>> = { млн: "миллион", млрд: "миллиард", трлн: "триллион" };
 
 const BEFORE_DOT = `(?<![${LOWER}${UPPER}])`;
-const CAPITAL_WORD_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+ $`, "u");
+/** "Алматы қ.", "Тәуке хан даң." */
+const CAPITAL_WORD_BEFORE = new RegExp(
+  `[${UPPER}][${LOWER}-]+(?: (?:хан|батыр|би|ата|ана|ақын|жырау|сері|сал))? $`,
+  "u",
+);
 const TEXT_END = /^[ \t]*(?:$|\n)/u;
 /** A Roman numeral goes on: "б.з.б. V ғасыр". */
-const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ -])\p{Lu})/u;
-const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]) ?$/u;
+const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ –—-])\p{Lu})/u;
+/** "XIX ғ. Қазақстан" goes on before a name. */
+const CENTURY_END = new RegExp(`^\\s*(?:$|\\n)|^ (?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
+const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]|\p{Ll}н?ш[ыі]) ?$/u;
+const DEGREE_BEFORE = /[°′'] ?$/u;
 
 /** "А. Байтұрсынұлы", "Қ.К. Тоқаев": initials by letter name, without a full stop. */
 export const initialRule: Rule = patternRule(
-  `${BEFORE_DOT}([${UPPER}])\\. ?(?=[${UPPER}](?:[${LOWER}]{2}|\\.))`,
-  (match) => `${spelledByLetters(match[1]!.toLowerCase())} `,
+  `${BEFORE_DOT}(?:([${UPPER}])\\. ?(?=[${UPPER}](?:[${LOWER}]{2}|\\.))|([ABCEHIKMOPTX])\\. ?(?=[${UPPER}][${LOWER}]{2}))`,
+  ([, letter, latin = ""]) =>
+    `${spelledByLetters((letter ?? TYPED_INITIALS.get(latin) ?? latin).toLowerCase())} `,
 );
+/** Latin letters typed for Cyrillic ones: "I. Есенберлин". */
+const TYPED_INITIALS = new Map([..."ABCEHIKMOPTX"].map((letter, i) => [letter, "АВСЕНІКМОРТХ"[i]!]));
 
-export const closingRule: Rule = dotted(CLOSING, SENTENCE_END, (written) => CLOSING[written]!);
-/** Without its last dot: "т.б" */
-export const undottedRule: Rule = patternRule(`${BEFORE_DOT}т\\. ?б(?![\\p{L}\\p{M}.])`, () => "тағы басқа");
-export const openingRule: Rule = dotted(OPENING, TEXT_END, (written) => OPENING[written]!);
+export const closingRule: Rule = dotted(CLOSING, SENTENCE_END, (written, before, after) => {
+  // Russian, and only after "and": "пр." is an avenue too.
+  if (/^[дп]р/.test(written) && !/(?:^|[^\p{L}])и $/iu.test(before)) return null;
+  // "Б.з. V ғасырында": whose century it is.
+  const isOwner = written === "б.з." || written === "б.э.";
+  return isOwner && ERA_OWNS.test(after) ? `${CLOSING[written]!}дың` : CLOSING[written]!;
+});
+const ERA_OWNS =
+  /^ (?:\d{1,4}|[IVXІХ]+)(?: ?[-–—] ?(?:\d{1,4}|[IVXІХ]+))?[ -]?(?:ғ\.|ғасырының?|ғасыры|ғасырын|жыл(?:ы|дары))/u;
+
+/** Without its last dot: "т.б", "т. с. с". */
+const UNDOTTED = new RegExp(
+  `${BEFORE_DOT}(?:${dottedSource(CLOSING)
+    .split("|")
+    .filter((source) => !/^(?:др|пр|м|о)/.test(source))
+    .map((source) => source.slice(0, -2))
+    .join("|")}|т\\. ?[дп])(?![\\p{L}\\p{M}.])`,
+  "yui",
+);
+export const undottedRule: Rule = (text, at) => {
+  const match = matchAt(UNDOTTED, text, at);
+  if (match === null) return null;
+  // "Ф.Т.Б" has initials, or letters.
+  if (/\p{Lu}\. ?\p{Lu}/u.test(match[0])) return null;
+  const written = `${canonical(match[0])}.`;
+  return withHyphen(CLOSING[written] ?? "", text, at + match[0].length);
+};
+
+const DEGREE = new RegExp(
+  `${BEFORE_DOT}(${alternatives(SCIENCES)})\\. ?ғ(?:\\.|ыл\\.?) ?(${alternatives(DEGREES)})${WORD_END}`,
+  "yui",
+);
+export const degreeRule: Rule = (text, at) => {
+  const match = matchAt(DEGREE, text, at);
+  if (match === null) return null;
+  const [written, science = "", degree = ""] = match;
+  const spoken = `${SCIENCES[canonical(science)] ?? ""} ғылымдарының ${DEGREES[canonical(degree)] ?? ""}`;
+  const end = at + written.length;
+  return { spoken: TEXT_END.test(text.slice(end, end + 8)) ? `${spoken}.` : spoken, next: end };
+};
+
+function alternatives(table: Readonly<Record<string, unknown>>): string {
+  return Object.keys(table)
+    .toSorted((a, b) => b.length - a.length)
+    .map((key) => key.replace(/\.(?=.)/g, "\\. ?").replace(/\.$/, "\\."))
+    .join("|");
+}
+export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, _before, after) =>
+  WORDS_TOO.has(written) && !GOES_ON.test(after) ? null : OPENING[written]!,
+);
+/** Words of their own, which end sentences: short for something only where the sentence goes on. */
+const WORDS_TOO = new Set("атын. қос. кес. бат. шам. ұлт. орт. шығ. авт. мед. сур.".split(" "));
+const GOES_ON = /^ ?[\p{Ll}\d]/u;
 export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before) => {
   const [plain, afterName] = PLACES[written]!;
+  // "ст." is an old man too, "өз." is also "own".
+  if (/^(?:ст|өз)/.test(written) && !CAPITAL_WORD_BEFORE.test(before)) return null;
   if (CAPITAL_WORD_BEFORE.test(before)) return afterName;
   // Lower-case "а." is also the end of a sentence: without a name nearby it stays a word.
   return written.length > 2 ? plain : null;
 });
-export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (written, before) =>
-  NUMBER_BEFORE.test(before) ? AFTER_NUMBERS[written]! : null,
+export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (written, before, after) => {
+  const isDegrees = (written.length === 4 && written.endsWith("е.")) || written === "ш.б.";
+  if (!(isDegrees ? DEGREE_BEFORE : NUMBER_BEFORE).test(before)) return null;
+  if (written.startsWith("ғ")) {
+    const century =
+      written === "ғ." && ERA_OWNER_BEFORE.test(before)
+        ? "ғасыры"
+        : AFTER_NUMBERS[written]! + timeCase(AFTER_NUMBERS[written]!, after);
+    return CENTURY_END.test(after) ? `${century}.` : century;
+  }
+  return AFTER_NUMBERS[written]!;
+});
+/** "3 т., 150 б.": a volume where pages follow, tonnes elsewhere. */
+export const volumeRule: Rule = patternRule(
+  "(\\d{1,3})[- ]?т\\.(?=,? ?\\d{1,4}(?:[-–]\\d{1,4})?[- ]?(?:бб?\\.|бет))",
+  ([, digits = ""]) => `${ordinal(cardinal(digits))} том`,
 );
-export const scaleRule: Rule = patternRule(`(млн|млрд|трлн)\\.?${WORD_END}`, (match) => SCALES[match[1]!]!);
+
+/** The case that what follows asks of a year or a century: "XIX ғ. дейін", "XX ғ. екінші жартысы". */
+export function timeCase(name: string, after: string): string {
+  const found = TIME_CASES.find(([pattern]) => pattern.test(after));
+  return found === undefined ? "" : inCase(name, found[1]).slice(name.length);
+}
+const TIME_CASES: readonly (readonly [RegExp, GrammaticalCase])[] = [
+  [/^ ?(?:бастап|бері|кейін|соң|бұрын)(?!\p{L})/u, "ablative"],
+  [/^ ?(?:дейін|шейін)/u, "dative"],
+  [
+    /^ ?(?:(?:бірінші|екінші|соңғы|алғашқы|үшінші|төртінші|[12ІIV]+)[ -](?:жарты|ширег|тоқсан|онжылд)|\d0(?:[–-]\d0)?-)/u,
+    "genitive",
+  ],
+];
+const ERA_OWNER_BEFORE = /(?:^|[^\p{L}])б\. ?[зэ]\. (?:\d{1,4}|[IVXІХ]+) ?$/iu;
+/** "ғ-дың", "ғ-лардағы" after a number, and "ХV ғ" without a dot. */
+const CENTURY = new RegExp(`(ғ|ғғ)(?:-([${LOWER}]+)${WORD_END}|(?= (?:\\p{Ll}|$)|[,;)]|$))`, "yu");
+export const centuryMarkRule: Rule = (text, at) => {
+  const match = matchAt(CENTURY, text, at);
+  if (match === null || !NUMBER_BEFORE.test(text.slice(Math.max(0, at - 8), at))) return null;
+  const [written, mark, ending] = match;
+  if (ending !== undefined && !isEnding(ending)) return null;
+  const spoken = mark === "ғ" ? "ғасыр" : "ғасырлар";
+  return { spoken: ending === undefined ? spoken : withEnding(spoken, ending), next: at + written.length };
+};
+export const scaleRule: Rule = (text, at) => {
+  const match = matchAt(SCALE, text, at);
+  return match === null ? null : withHyphen(SCALES[match[1]!]!, text, at + match[0].length);
+};
+const SCALE = new RegExp(`(млн|млрд|трлн)\\.?${WORD_END}`, "yu");
+const HYPHENATED = new RegExp(`-([${LOWER}]+)${WORD_END}`, "yu");
+
+/** An abbreviation with the ending that a hyphen ties to it: "т.б.-дан", "млн-даған". */
+function withHyphen(spoken: string, text: string, end: number): Reading {
+  const ending = matchAt(HYPHENATED, text, end);
+  if (ending === null || !isEnding(ending[1]!)) return { spoken, next: end };
+  return { spoken: withEnding(spoken, ending[1]!), next: end + ending[0].length };
+}
 
 /** Every abbreviation with a dot, as a pattern in lower case. */
 export const DOTTED_SOURCE = dottedSource({ ...CLOSING, ...OPENING, ...PLACES, ...AFTER_NUMBERS });
+
+/** The letters that abbreviations of three and more letters begin with. */
+export const ABBREVIATION_HEADS: ReadonlySet<string> = new Set(
+  [CLOSING, OPENING, PLACES, AFTER_NUMBERS, SCIENCES, SCALES]
+    .flatMap((table) => Object.keys(table))
+    .map((key) => /^[а-яёәғқңөұүһі]+/u.exec(key)?.[0] ?? ""),
+);
 
 /**
  * A rule for abbreviations with dots. Spaces after inner dots are allowed, and a capital where a sentence begins. The last
@@ -103,19 +357,23 @@ export const DOTTED_SOURCE = dottedSource({ ...CLOSING, ...OPENING, ...PLACES, .
 function dotted(
   table: Readonly<Record<string, unknown>>,
   sentenceEnd: RegExp,
-  read: (written: string, before: string) => string | null,
+  read: (written: string, before: string, after: string) => string | null,
 ): Rule {
-  const pattern = new RegExp(`${BEFORE_DOT}(?:${dottedSource(table)})`, "yui");
+  // "ХІХғ." sticks to its numeral; whether there is one is asked later.
+  const before = Object.hasOwn(table, "ғ.") ? `(?:(?<=[IVXІХ])|${BEFORE_DOT})` : BEFORE_DOT;
+  const pattern = new RegExp(`${before}(?:${dottedSource(table)})`, "yui");
   return (text: string, at: number): Reading | null => {
     const match = matchAt(pattern, text, at);
     if (match === null) return null;
     const written = canonical(match[0]);
     if (!Object.hasOwn(table, written) || isInitial(match[0])) return null;
-    const spoken = read(written, text.slice(Math.max(0, at - 40), at));
-    if (spoken === null) return null;
     const end = at + match[0].length;
-    const isSentenceEnd = sentenceEnd.test(text.slice(end, end + 8));
-    return { spoken: isSentenceEnd ? `${spoken}.` : spoken, next: end };
+    const spoken = read(written, text.slice(Math.max(0, at - 40), at), text.slice(end, end + 30));
+    if (spoken === null) return null;
+    const ended = withHyphen(spoken, text, end);
+    const isSentenceEnd =
+      !written.startsWith("ғ") && ended.next === end && sentenceEnd.test(text.slice(end, end + 8));
+    return isSentenceEnd ? { spoken: `${spoken}.`, next: end } : ended;
   };
 }
 

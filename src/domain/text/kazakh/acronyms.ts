@@ -50,7 +50,59 @@ const ACRONYMS: Readonly<Record<string, string>> = {
   ЖЭО: "жылу электр орталығы",
   АЭС: "атом электр стансасы",
   ГЭС: "су электр стансасы",
+  ЖЭС: "жылу электр стансасы",
+  ДДҰ: "дүниежүзілік денсаулық сақтау ұйымы",
+  ЭЫДҰ: "экономикалық ынтымақтастық және даму ұйымы",
+  АӨСШК: "азиядағы өзара іс-қимыл және сенім шаралары кеңесі",
+  ТМҰ: "түркі мемлекеттері ұйымы",
+  ЕДБ: "еуразия даму банкі",
+  ЕҚДБ: "еуропа қайта құру және даму банкі",
+  БҚО: "батыс қазақстан облысы",
+  ШҚО: "шығыс қазақстан облысы",
+  СҚО: "солтүстік қазақстан облысы",
+  ОҚО: "оңтүстік қазақстан облысы",
+  КСР: "кеңестік социалистік республикасы",
+  АКСР: "автономиялық кеңестік социалистік республикасы",
+  РКФСР: "ресей кеңестік федеративтік социалистік республикасы",
+  КОКП: "кеңес одағы коммунистік партиясы",
+  КХДР: "корей халық демократиялық республикасы",
+  БАӘ: "біріккен араб әмірліктері",
+  ҰҒА: "ұлттық ғылым академиясы",
+  ІІБ: "ішкі істер басқармасы",
+  ДСМ: "денсаулық сақтау министрлігі",
+  ОАМ: "оқу-ағарту министрлігі",
+  АШМ: "ауыл шаруашылығы министрлігі",
+  ҰЭМ: "ұлттық экономика министрлігі",
+  МКК: "мемлекеттік кірістер комитеті",
+  МЖӘ: "мемлекеттік-жекеменшік әріптестік",
+  ЭЦҚ: "электрондық цифрлық қолтаңба",
+  АХҚО: "астана халықаралық қаржы орталығы",
+  АЭА: "арнайы экономикалық аймақ",
+  ӘКК: "әлеуметтік-кәсіпкерлік корпорация",
+  ЖАҚ: "жабық акционерлік қоғам",
+  ААҚ: "ашық акционерлік қоғам",
+  МАИ: "мемлекеттік автоинспекция",
+  ЖҚЕ: "жол қозғалысы ережелері",
+  КЕАҚ: "коммерциялық емес акционерлік қоғам",
+  РМК: "республикалық мемлекеттік кәсіпорын",
+  КММ: "коммуналдық мемлекеттік мекеме",
+  ҮЕҰ: "үкіметтік емес ұйым",
+  ҚХА: "қазақстан халқы ассамблеясы",
+  ҚазҰУ: "қазақ ұлттық университеті",
+  ЕҰУ: "еуразия ұлттық университеті",
+  ҚазҰПУ: "қазақ ұлттық педагогикалық университеті",
+  ҚазҰТУ: "қазақ ұлттық техникалық университеті",
+  ҚазҰМУ: "қазақ ұлттық медицина университеті",
+  ҚазҰАУ: "қазақ ұлттық аграрлық университеті",
+  ҚазМУ: "қазақ мемлекеттік университеті",
+  ҚазКСР: "қазақ кеңестік социалистік республикасы",
 };
+/** Said as words although their syllables are none of Kazakh, or too long for letters. */
+const SAID_AS_WORDS = new Set(
+  "ЖИТС ЭКСПО ЮНЕСКО ЮНИСЕФ НАТО УЕФА ФИФА ОПЕК НАСА МАГАТЭ КЕГОК БРИКС ИНТЕРПОЛ КОВИД СКАТ АЛЖИР ЮНКТАД ФАО ОСАГО ГУЛАГ КАМАЗ БЕЛАЗ СПИД ЛУКОЙЛ КИМЭП ИГИЛ АСЕАН ЕВРАЗЭС ГОСТ".split(
+    " ",
+  ),
+);
 const VOWEL = "аәеёоөұүыіэ";
 const GLIDE = "иуюя";
 /**
@@ -63,12 +115,28 @@ const PRONOUNCEABLE = new RegExp(
 );
 const CAPITAL_NEIGHBOUR = new RegExp(`^[ ,:;!?-]*[${UPPER}]{6}|[${UPPER}]{6}[ ,:;!?-]*$`, "u");
 
+const PARTY_BEFORE = /(?:К[Оо]?[КП]?П|партиясы) $/u;
+
 /** "АҚШ-тың", "ҚР-да": known names in full, others by letters unless they can be said as a word ("НАТО", "МЕН"). */
 export const acronymRule: Rule = patternRule(
-  `([${UPPER}]{2,5})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
+  `(Қаз[${UPPER}]{2,3}|[${UPPER}]{2,8})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
   (match, text) => {
     const [written, letters = "", hyphenated, attached] = match;
     const ending = hyphenated ?? attached;
+    // The committee of a party; elsewhere "ОК" is a button.
+    if (letters === "ОК" && PARTY_BEFORE.test(text.slice(Math.max(0, match.index - 12), match.index)))
+      return ending === undefined ? "орталық комитеті" : withEnding("орталық комитеті", ending);
+    // "ІТ-компания" is written with the Kazakh І often enough; a dog in capitals has no hyphen.
+    if (letters === "ІТ" && hyphenated !== undefined)
+      return isEnding(hyphenated) ? `ай ти${hyphenated}` : `ай ти ${saidWord(hyphenated)}`;
+    if (
+      hyphenated !== undefined &&
+      isEnding(hyphenated) &&
+      isSaidAsWord(letters) &&
+      !Object.hasOwn(ACRONYMS, letters)
+    )
+      return letters.toLowerCase() + hyphenated;
+    if (letters.length > 5 && !Object.hasOwn(ACRONYMS, letters)) return null;
     if (attached !== undefined && !(Object.hasOwn(ACRONYMS, letters) && isEnding(attached))) return null;
     const spoken = spokenAcronym(letters, text, match.index, match.index + written.length);
     if (spoken === null) return null;
@@ -86,5 +154,9 @@ function spokenAcronym(letters: string, text: string, start: number, end: number
   // In a line of capitals "АҚ" is white and "БАҚ" is luck, and "СПОРТ" is a word.
   if (isShouted && (isWord || (letters.length > 4 && hasVowel(lower)))) return null;
   if (Object.hasOwn(ACRONYMS, letters)) return ACRONYMS[letters] ?? null;
-  return isWord ? null : spelledByLetters(lower);
+  return isWord || SAID_AS_WORDS.has(letters) ? null : spelledByLetters(lower);
+}
+
+function isSaidAsWord(letters: string): boolean {
+  return SAID_AS_WORDS.has(letters) || PRONOUNCEABLE.test(letters.toLowerCase());
 }

@@ -18,7 +18,7 @@ ferrari феррари; fi фай; fifa фифа; file файл; fire файр; 
 free фри; freedom фридом; game гейм; games геймс; github гитхаб; glovo глово; gmail джимейл; gold голд;
 google гугл; gpt джи пи ти; green грин; group групп; gucci гуччи; halyk халық; hello хэллоу; hilton хилтон;
 home хоум; honda хонда; hotel отель; house хаус; huawei хуавей; hub хаб; hyundai хёндэ; ikea икеа; indrive индрайв;
-instagram инстаграм; intel интел; internet интернет; ipad айпад; iphone айфон; it ай ти; java джава;
+instagram инстаграм; intel интел; internet интернет; isbn ай эс би эн; ipad айпад; iphone айфон; it ай ти; java джава;
 javascript джаваскрипт; jusan жусан; juventus ювентус; kaspi каспи; kazakh казах; kazakhstan казахстан;
 kcell кселл; kfc кей эф си; kia киа; king кинг; kolesa колеса; krisha крыша; kz кей зед; league лиг; lenovo леново;
 level левел; lexus лексус; lg эл джи; life лайф; light лайт; like лайк; linux линукс; live лайв;
@@ -30,7 +30,7 @@ nato нато; netflix нетфликс; new нью; news ньюс; nike най�
 of оф; office офис; offline офлайн; ok окей; one уан; online онлайн; openai оупен эй ай; opera опера;
 outlook аутлук; page пейдж; park парк; paypal пэйпал; pepsi пепси; phone фон; photoshop фотошоп; pizza пицца;
 play плэй; playstation плэйстейшн; plaza плаза; plus плюс; porsche порше; powerpoint пауэрпоинт; premium премиум;
-pro про; puma пума; python пайтон; real реал; red ред; reddit реддит; reels рилс; resort ризорт; reuters рейтерс;
+pro про; puma пума; python пайтон; qr кью ар; real реал; red ред; reddit реддит; reels рилс; resort ризорт; reuters рейтерс;
 rixos риксос; safari сафари; sale сейл; samsung самсунг; school скул; service сервис; shop шоп; shorts шортс;
 show шоу; shymkent шымкент; site сайт; sky скай; skype скайп; smart смарт; sony сони; spacex спейс икс;
 spotify спотифай; star стар; starbucks старбакс; starlink старлинк; startup стартап; steam стим; store стор;

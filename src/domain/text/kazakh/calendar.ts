@@ -1,6 +1,7 @@
+import { timeCase } from "./abbreviations.js";
 import { readNumberEnding } from "./number-endings.js";
 import { cardinal, ordinal } from "./numerals.js";
-import { matchAt, patternRule, type Reading, type Rule, WORD_END } from "./reading.js";
+import { matchAt, patternRule, type Reading, type Rule, SENTENCE_STARTERS, WORD_END } from "./reading.js";
 
 /** Source: Unicode CLDR main/kk ca-gregorian. */
 const MONTHS = [
@@ -41,36 +42,87 @@ const FIRST_YEAR = 1_001;
 const LAST_YEAR = 2_199;
 
 /** "2024 жылы", "1941-1945 жылдары", "2019-2020 оқу жылы": years are ordinals. "2000 жыл бұрын" is a count. */
-const YEAR_WORD = `(?:жыл(?:ы|ғы|дың|ға|да|дан|дары|дардың|дарға|дарда|дардан|дардағы|ының|ында|ынан|ына|ындағы)?|ж\\.|жж\\.|гг?\\.)`;
+const YEAR_WORD =
+  "жыл(?:ы|ғы|дың|ға|да|дан|дар\\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?|ж\\. ?ж\\.|жж\\.|ж\\.|гг?\\.|ж(?= (?:\\p{Ll}|$))";
+const COUNTED = " (?:бұрын|бойы|астам|аса|артық|кем|жуық|өтсе|өтті|тұрады|ішінде|кейін|сайын)";
+/** "2021–2025-інші жылдар": the ending is in the reading. */
+const ORDINAL_ENDING = "(?:-(?:[ыі]н|сын|н)?ш[ыі])?";
 const yearRule = patternRule(
-  `(\\d{4})${RANGE}(?= ?(?:оқу )?${YEAR_WORD}(?![\\p{L}\\p{M}])(?! (?:бұрын|бойы|астам|аса|жуық|өтсе|тұрады|ішінде)))`,
+  `(\\d{4})${RANGE}${ORDINAL_ENDING}(?=-? ?(?:оқу )?(${YEAR_WORD})(?![\\p{L}\\p{M}])(${COUNTED})?)-?`,
   (match) => {
-    const years = match[2] === undefined ? [match[1]!] : [match[1]!, match[2]];
+    const [, first = "", second, word = "", counted] = match;
+    const years = second === undefined ? [first] : [first, second];
+    // Counts have no plural: "1990-1995 жылдар ішінде" is a time.
+    if (counted !== undefined && /^(?:жыл(?:дан|да|ға)?|ж\.)$/.test(word)) return null;
     // "1941–45 жж.": the second year leaves out its century.
-    if (!isYear(match[1]!) || !years.every((year) => isYear(year) || year.length === 2)) return null;
+    if (!isYear(first) || !years.every((year) => isYear(year) || year.length === 2)) return null;
     return ordinals(years);
   },
 );
 
-/** "90-жылдары", "80–90 жылдардың": decades. */
-const decadeRule = patternRule(`(\\d0)${RANGE}-? ?(?=жылдар(?:ы|да|дан|дың|ға)?)`, (match) =>
-  ordinals(match[2] === undefined ? [match[1]!] : [match[1]!, match[2]]),
+/** "1986, 1990 және 1995 жылдары": each of them. */
+const listedYearRule = patternRule(
+  "(\\d{4})(?=(?:(?:, | және | мен | пен | не | немесе |, әрі )\\d{4}){1,6}(?:[-–—]\\d{2,4})? ?-?(?:жылдар|жж\\.|ж\\.|жылы))",
+  ([, year = ""]) => (isYear(year) ? ordinals([year]) : null),
 );
 
-/** "20 ғ.": a century's number is an ordinal; "5 ғасыр" may be counted and stays a cardinal. */
-const centuryRule = patternRule("(\\d{1,2})(?= ?ғғ?\\.)", ([, century = ""]) => ordinals([century]));
+/** "751 жылы": of three figures, a year only where the possessive says which. */
+const earlyYearRule = patternRule(
+  `(?<![\\d.,–—-] ?)(\\d{3})${RANGE}(?=-? ?(?:жыл(?:ы|ғы|дары)(?![\\p{L}\\p{M}])|жж\\.|ж\\.(?= ?\\p{L})(?!${COUNTED})))-?`,
+  ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
+);
 
-/** "ж." after a year: a date or more of the sentence asks for the possessive. */
+/** After "б.з.д." and its like every year, century and millennium is an ordinal: "б.з.б. 330 ж.", "б.з.д. 17-9 ғасырлар". */
+const ERA_BEFORE =
+  /(?:^|[^\p{L}])(?:б\. ?[здэ]\. ?(?:[дб]\.)?|заман\p{Ll}+ (?:дейін|бұрын)\p{Ll}*|заманымыздың|эрамыз\p{Ll}*(?: дейін\p{Ll}*| бұрын\p{Ll}*)?)[ ,—–-]{0,3}(?:шамамен |жуық |ерте )?$/iu;
+const ERA_NUMBER = new RegExp(
+  `(\\d{1,5})${RANGE}(?=-? ?(?:ж\\.|жж\\.|ғғ?\\.|жыл(?!дай|дық| бұрын)|ғасыр|мыңж))-?`,
+  "uy",
+);
+function eraRule(text: string, at: number): Reading | null {
+  const match = matchAt(ERA_NUMBER, text, at);
+  if (match === null || !ERA_BEFORE.test(text.slice(Math.max(0, at - 48), at))) return null;
+  const [written, first = "", second] = match;
+  return { spoken: ordinals(second === undefined ? [first] : [first, second]), next: at + written.length };
+}
+
+/** "90-жылдары", "80–90 жылдардың", "60-70 ж.ж.": decades. */
+const decadeRule = patternRule(
+  `(\\d0)${RANGE}${ORDINAL_ENDING}-? ?(?=жылдар\\p{Ll}*|жж\\.|ж\\. ?ж\\.)`,
+  ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
+);
+
+/** "20 ғ.", "20 ғасырда": a century's number is an ordinal; "5 ғасыр бойы" is counted and stays a cardinal. */
+const centuryRule = patternRule(
+  `(\\d{1,2})${RANGE}(?=-? ?(?:ғғ?\\.|ғ-\\p{Ll}|ғ(?= \\p{Ll})|(?:ғасыр|мыңжылдық)(?:да|та|дағы|тағы|дың|тың)(?![\\p{L}\\p{M}])(?! (?:ішінде|бойы))|(?<=[-–—] ?\\d{1,2}-? ?)ғасыр(?:лар)?))-?`,
+  ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
+);
+
+/** "ж." after a year: a date or more of the sentence asks for the possessive, two years for the plural. */
 const yearMarkRule: Rule = (text, at) => {
-  const match = matchAt(/(жж?|гг?)\.( ?)/uy, text, at);
-  if (match === null || !/\d ?$/.test(text.slice(Math.max(0, at - 3), at))) return null;
-  // The Russian mark, "2024 г.", only behind four digits: "5 г." is grams.
-  if (match[1]!.startsWith("г") && !/\d{4} ?$/.test(text.slice(Math.max(0, at - 5), at))) return null;
-  const next = at + match[0].length;
-  if (match[1]!.length === 2) return { spoken: "жылдар ", next: endOfMark(text, next) };
-  if (DAY_MONTH.test(text.slice(next, next + 20))) return { spoken: "жылғы ", next };
-  return { spoken: /^\p{L}/u.test(text.slice(next)) ? "жылы " : "жыл", next: endOfMark(text, next) };
+  const match = matchAt(/(ж\. ?ж|жж?|гг?)\.( ?)|ж(?= (?:\p{Ll}|$))/uy, text, at);
+  const before = text.slice(Math.max(0, at - 14), at);
+  if (match === null || !/\d(?:-?\p{Ll}{1,5})?[ -]?$/u.test(before)) return null;
+  const [written, mark = "ж"] = match;
+  // The Russian mark, "2024 г.", only behind four digits: "5 г." is grams. So is a year without a dot.
+  if ((mark.startsWith("г") || mark === written) && !/\d{4} ?$/.test(before)) return null;
+  const next = at + written.length;
+  const rest = text.slice(next, next + 24);
+  const goesOn = !ENDS.test(rest) && /^[\p{L}\d]/u.test(mark === written ? rest.trimStart() : rest);
+  const isPlural = mark.length > 1 || /\d ?[-–—/] ?\d{1,4} ?$/.test(before);
+  const name = isPlural ? "жылдар" : "жыл";
+  const ending = timeCase(name, rest);
+  if (ending !== "") return { spoken: `${name}${ending} `, next };
+  if (isPlural) {
+    return {
+      spoken: goesOn && !PLURAL_BEFORE.test(rest) ? "жылдары " : "жылдар ",
+      next: endOfMark(text, next),
+    };
+  }
+  if (DAY_MONTH.test(rest)) return { spoken: "жылғы ", next };
+  return { spoken: goesOn ? "жылы " : "жыл", next: endOfMark(text, next) };
 };
+const PLURAL_BEFORE = /^ ?(?:аралығ|аралық|бойы|ішінде|арасында)/u;
 
 /** "5 мамыр", "8-10 наурызда": days before a month are ordinals. */
 const dayRule = patternRule(`(\\d{1,2})${RANGE}[ -](?=${MONTH_WORD})`, (match) => {
@@ -115,26 +167,49 @@ const shortDateRule = patternRule(
     isDay(day, month) ? `${ordinals([day])} ${MONTHS[Number(month) - 1] ?? ""}` : null,
 );
 
-/** With a dot only after "сағат": "12.05" alone may be a date or a decimal. */
-const TIME =
-  /(24(?=:00)|[01]?\d|2[0-3])(?::|(?<=[Сс]ағат (?:кешкі |таңғы |түнгі |түскі )?\d{1,2})\.)([0-5]\d)(?::([0-5]\d))?(?![\d:])/uy;
+/** A dot only where something says that it is a time: "12.05" alone may be a date or a decimal. */
+const TIME = /(24(?=[:.]00)|[01]?\d|2[0-3])([:.])([0-5]\d)(?:\2([0-5]\d))?(?![\d:])(?!\.\d)/uy;
+/** "сағат 9.30", "таңғы 7.45", and the second of two: "сағат 9.30-дан 18.00-ге". */
+const CLOCK_BEFORE =
+  /(?:сағат|таңғы|таңертеңгі|түскі|кешкі|түнгі|(?:жергілікті|Астана|Алматы|Мәскеу) уақыт(?:ы бойынша|ымен)|уақыты:?) (?:(?:кешкі|таңғы|түнгі|түскі) )?(?:[0-2]?\d[.:][0-5]\d(?:-?[дтн][ае]н)?(?: ?[-–—,] ?| | мен | және | пен ))?$/iu;
+/** What is done at a time, or until one. */
+const CLOCK_AFTER =
+  /^(?:-[дт][ае] (?:баста|аш|аяқта|жаб|кел|кет|шық|біт|өт|жина|бол)|-[дн]?[дтн][ае]н [0-2]?\d\.[0-5]\d-[ғгқк][ае] (?:дейін|шейін))/u;
+const CLOCK_RANGE_BEFORE = /(?<![\d.,])[0-2]?\d\.[0-5]\d-[дтн][ае]н $/u;
 
 /** "14:30" is "он төрт отыз", "9:00" is "тоғыз", "14:30-да" is "он төрт отызда". */
 function timeRule(text: string, at: number): Reading | null {
   const match = matchAt(TIME, text, at);
   if (match === null) return null;
-  const parts = [match[1]!, match[2]!, match[3] ?? ""].map((part) => (part === "" ? 0 : Number(part)));
+  const end = at + match[0].length;
+  if (match[2] === "." && !isClock(text, at, end)) return null;
+  // A result: "27:37 есебіне" is none of these, "12:10 есебімен" would be.
+  if (/^ есе[пб]/.test(text.slice(end, end + 6))) return null;
+  const parts = [match[1]!, match[3]!, match[4] ?? ""].map((part) => (part === "" ? 0 : Number(part)));
   const spokenParts =
-    match[3] === undefined && parts[1] === 0 ? parts.slice(0, 1) : parts.slice(0, match[3] ? 3 : 2);
+    match[4] === undefined && parts[1] === 0 ? parts.slice(0, 1) : parts.slice(0, match[4] ? 3 : 2);
   const spoken = spokenParts.map((part) => cardinal(String(part))).join(" ");
-  return readNumberEnding({ spoken, digits: null }, text, at + match[0].length);
+  return readNumberEnding({ spoken, digits: null }, text, end);
+}
+
+function isClock(text: string, at: number, end: number): boolean {
+  const before = text.slice(Math.max(0, at - 48), at);
+  if (CLOCK_BEFORE.test(before)) return true;
+  const after = text.slice(end, end + 24);
+  return (
+    CLOCK_AFTER.test(after) ||
+    (CLOCK_RANGE_BEFORE.test(before) && /^-[ғгқк][ае] (?:дейін|шейін)/u.test(after))
+  );
 }
 
 /** In the order they are tried, at a digit. */
 export const CALENDAR_RULES: readonly Rule[] = [
   dateRule,
   timeRule,
+  eraRule,
   yearRule,
+  listedYearRule,
+  earlyYearRule,
   shortDateRule,
   shortMonthRule,
   dayRule,
@@ -159,8 +234,9 @@ function isDay(digits: string, month = "1"): boolean {
   return digits.length <= 2 && Number(digits) >= 1 && Number(digits) <= longest;
 }
 
-/** The dot of an abbreviation also ends a sentence when a capital or nothing follows: then it stays. */
+const ENDS = new RegExp(`^(?:$|\\n|(?:${SENTENCE_STARTERS})(?!\\p{L}))`, "u");
+/** The dot of an abbreviation also ends a sentence where another begins or nothing follows: then it stays. */
 function endOfMark(text: string, next: number): number {
-  if (/^(?:$|\p{Lu}|\n)/u.test(text.slice(next))) return text[next - 1] === " " ? next - 2 : next - 1;
+  if (ENDS.test(text.slice(next, next + 16))) return text[next - 1] === " " ? next - 2 : next - 1;
   return next;
 }

@@ -1,5 +1,6 @@
 import { KNOWN_WORDS } from "./brands.js";
 import { LOWER } from "./letters.js";
+import { digitByDigit } from "./numerals.js";
 import { KAZAKH_LATIN } from "./prepare.js";
 import { patternRule, type Rule, WORD_END } from "./reading.js";
 import { isEnding } from "./suffixes.js";
@@ -145,6 +146,15 @@ const KAZAKH_SPELLINGS: readonly (readonly [string, string])[] = [
 /** A letter that only Kazakh uses, or a q that is not before u. */
 const KAZAKH_SIGN = new RegExp(`[${KAZAKH_LATIN.replace("q", "")}]|q(?!u)`);
 
+/** "KZ86125KZT5004100100": an account's number, letter by letter and figure by figure. */
+export const accountRule: Rule = patternRule(
+  `[A-Z]{2}\\d{2}(?:[A-Z\\d]{11,30}|(?: [A-Z\\d]{4}){3,7}(?: [A-Z\\d]{1,3})?)(?![A-Za-z\\d])`,
+  (match) =>
+    [...match[0].replaceAll(" ", "")]
+      .map((sign) => LETTER_NAMES[sign.toLowerCase()] ?? digitByDigit(sign))
+      .join(" "),
+);
+
 /** Latin words by sound, abbreviations by letters, with a Kazakh ending after a hyphen: "Google-дың". */
 export const latinRule: Rule = patternRule(`([${LATIN_CLASS}]+)(?:-([${LOWER}]+)${WORD_END})?`, (match) => {
   const spoken = spokenLatin(match[1]!);
@@ -160,9 +170,9 @@ export function endedName(spoken: string, ending: string): string {
 /** One Latin word in Kazakh letters. */
 export function spokenLatin(word: string): string {
   const lower = word.toLowerCase();
-  if (KAZAKH_SIGN.test(lower) && lower.length > 1) return respelled(kazakhSpelling(lower), KAZAKH_SPELLINGS);
   const known = KNOWN_WORDS.get(lower);
   if (known !== undefined) return known;
+  if (KAZAKH_SIGN.test(lower) && lower.length > 1) return respelled(kazakhSpelling(lower), KAZAKH_SPELLINGS);
   if (isSpelledOut(word))
     return [...lower].map((letter) => LETTER_NAMES[plainLetter(letter)] ?? "").join(" ");
   // A last e is silent, a last é is not.

@@ -1,19 +1,25 @@
 import {
+  ABBREVIATION_HEADS,
   afterNumberRule,
+  centuryMarkRule,
   closingRule,
   DOTTED_SOURCE,
+  degreeRule,
   initialRule,
   openingRule,
   placeRule,
   scaleRule,
   undottedRule,
+  volumeRule,
 } from "./abbreviations.js";
 import { acronymRule } from "./acronyms.js";
 import { addressRule } from "./addresses.js";
 import { CALENDAR_RULES, YEAR_MARK_RULE } from "./calendar.js";
 import type { DictionaryReading, PronunciationDictionary } from "./dictionary.js";
-import { latinRule } from "./latin.js";
+import { accountRule, latinRule } from "./latin.js";
+import { type LatinAlphabet, respellLatinKazakh } from "./latin-kazakh.js";
 import { CONSONANTS, LOWER, UPPER } from "./letters.js";
+import { classLetterRule, letterListRule, letterRule, listedPartRule } from "./lone-letters.js";
 import type { MappedText } from "./mapped-text.js";
 import { ordinaryRunEnd } from "./ordinary.js";
 import { phoneRule } from "./phones.js";
@@ -21,6 +27,8 @@ import { prepare } from "./prepare.js";
 import { moneyFirstRule, NUMBER_RULES, numberSignRule, vulgarRule } from "./quantities.js";
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { romanRule } from "./roman.js";
+import { sectionRule } from "./sections.js";
+import { CONTRACTED_HEADS, contractionRule, districtRule, numberedDistrictRule } from "./short-forms.js";
 import {
   addressDotRule,
   droppedRangeRule,
@@ -39,6 +47,8 @@ export interface NormalizeOptions {
   readonly expand: boolean;
   /** Words with readings of their own, whatever `expand` says. */
   readonly dictionary?: PronunciationDictionary | undefined;
+  /** The alphabet of the text that this is a sentence of, if that is Kazakh in Latin letters. */
+  readonly latin?: LatinAlphabet | null | undefined;
 }
 
 /**
@@ -66,22 +76,46 @@ export interface SpokenText {
 
 /** Rules by what stands at the place; the first that reads it wins. */
 const WORD_RULES: readonly Rule[] = [
-  addressRule,
-  moneyFirstRule,
+  contractionRule,
+  districtRule,
   romanRule,
   initialRule,
+  letterRule,
+  letterListRule,
   acronymRule,
-  closingRule,
+  degreeRule,
   undottedRule,
+  closingRule,
   openingRule,
   placeRule,
   YEAR_MARK_RULE,
   afterNumberRule,
+  centuryMarkRule,
   scaleRule,
-  latinRule,
   plainWordRule,
 ];
-const DIGIT_RULES: readonly Rule[] = [addressRule, ...CALENDAR_RULES, phoneRule, ...NUMBER_RULES];
+/** Words that nothing is left out of: neither short nor known as the begin of an abbreviation. */
+const WHOLE_WORD_RULES: readonly Rule[] = [romanRule, acronymRule, plainWordRule];
+const LATIN_RULES: readonly Rule[] = [
+  addressRule,
+  accountRule,
+  moneyFirstRule,
+  romanRule,
+  initialRule,
+  openingRule,
+  latinRule,
+];
+const DIGIT_RULES: readonly Rule[] = [
+  addressRule,
+  sectionRule,
+  volumeRule,
+  numberedDistrictRule,
+  classLetterRule,
+  listedPartRule,
+  ...CALENDAR_RULES,
+  phoneRule,
+  ...NUMBER_RULES,
+];
 const SIGN_RULES: readonly Rule[] = [
   phoneRule,
   moneyFirstRule,
@@ -95,6 +129,12 @@ const SIGN_RULES: readonly Rule[] = [
   vulgarRule,
   signRule,
 ];
+/** Marks of punctuation, which few rules begin with; the others have all of them. */
+const MARK_RULES: ReadonlyMap<string, readonly Rule[]> = new Map([
+  [".", [addressDotRule]],
+  ["-", [minusRule, nameHyphenRule, smallRangeRule]],
+  ...[..."!?:;—–\n"].map((mark): [string, readonly Rule[]] => [mark, []]),
+]);
 /** What Latin letters sound like is needed even where nothing is expanded. */
 const WORD_RULES_PLAIN: readonly Rule[] = [latinRule];
 const SIGN_RULES_PLAIN: readonly Rule[] = [nameHyphenRule, addressDotRule, droppedRangeRule];
@@ -104,10 +144,11 @@ const PLAIN_WORD = new RegExp(`[${LOWER}${UPPER}]+`, "uy");
 const LINE_ENDS = /\n[ \n]*/uy;
 const PAUSES = new Set([" ", ",", ".", "!", "?", ":", ";", "-", "—"]);
 /** What a pass over its own output could still read: it changes something only where marks met by chance. */
-const UNSETTLED = new RegExp(
-  `(?<![${LOWER}])(?:${DOTTED_SOURCE}|т\\. ?б|[${CONSONANTS}]+(?![${LOWER}]))`,
-  "u",
-);
+const UNSETTLED_WORD = new RegExp(`(?<![${LOWER}])[${CONSONANTS}]+(?![${LOWER}])`, "u");
+const UNSETTLED_END = new RegExp(`(?:^|[^${LOWER}])(?:${DOTTED_SOURCE})$`, "u");
+const HEAD_BEFORE = new RegExp(`(?<![${LOWER}])[${LOWER}]+$`, "u");
+/** At least as long as the longest abbreviation. */
+const LONGEST_DOTTED = 20;
 const MAX_PASSES = 4;
 
 /**
@@ -120,7 +161,7 @@ const MAX_PASSES = 4;
 export function normalizeKazakh(text: string, options: NormalizeOptions): SpokenText {
   const first = readOnce(text, options);
   let result = first;
-  for (let pass = 1; pass < MAX_PASSES && UNSETTLED.test(result.spoken); pass++) {
+  for (let pass = 1; options.expand && pass < MAX_PASSES && isUnsettled(result.spoken); pass++) {
     // What was said as the dictionary wants it is no word of the dictionary.
     const again = readOnce(result.spoken, { expand: options.expand });
     if (again.spoken === result.spoken) break;
@@ -129,8 +170,23 @@ export function normalizeKazakh(text: string, options: NormalizeOptions): Spoken
   return { ...result, dropped: first.dropped };
 }
 
-function readOnce(raw: string, { expand, dictionary }: NormalizeOptions): SpokenText {
-  const { mapped, dropped: unsayable } = prepare(raw);
+function isUnsettled(spoken: string): boolean {
+  if (UNSETTLED_WORD.test(spoken)) return true;
+  for (let dot = spoken.indexOf("."); dot >= 0; dot = spoken.indexOf(".", dot + 1)) {
+    if (UNSETTLED_END.test(spoken.slice(Math.max(0, dot - LONGEST_DOTTED), dot + 1))) return true;
+  }
+  for (let hyphen = spoken.indexOf("-"); hyphen >= 0; hyphen = spoken.indexOf("-", hyphen + 1)) {
+    const head = HEAD_BEFORE.exec(spoken.slice(Math.max(0, hyphen - LONGEST_DOTTED), hyphen))?.[0] ?? "";
+    if (CONTRACTED_HEADS.has(head) && contractionRule(spoken, hyphen - head.length) !== null) return true;
+  }
+  return false;
+}
+
+function readOnce(raw: string, { expand, dictionary, latin }: NormalizeOptions): SpokenText {
+  const isKept = (word: string) => dictionary?.spokenName(word) !== undefined;
+  const { mapped, dropped: unsayable } = prepare(raw, (composed) =>
+    respellLatinKazakh(composed, latin ?? null, isKept),
+  );
   const { text } = mapped;
   const dropped = [...unsayable];
   const names = new NamesAhead(text, expand, dictionary);
@@ -248,17 +304,31 @@ function inOrder(positions: readonly number[]): number[] {
 function read(text: string, at: number, expand: boolean): Reading | null {
   const character = text.charAt(at);
   if (character === " " || character === ",") return null;
-  for (const rule of rulesAt(character, expand)) {
+  for (const rule of rulesAt(text, at, expand)) {
     const reading = rule(text, at);
     if (reading !== null) return reading;
   }
   return null;
 }
 
-function rulesAt(character: string, expand: boolean): readonly Rule[] {
-  if (LETTER.test(character)) return expand ? WORD_RULES : WORD_RULES_PLAIN;
+function rulesAt(text: string, at: number, expand: boolean): readonly Rule[] {
+  const character = text.charAt(at);
+  if (LETTER.test(character)) {
+    if (!expand) return WORD_RULES_PLAIN;
+    // No Cyrillic letter of a prepared text comes before these.
+    if (character < "Ѐ") return LATIN_RULES;
+    return isWhole(text, at) ? WHOLE_WORD_RULES : WORD_RULES;
+  }
   if (!expand) return SIGN_RULES_PLAIN;
-  return character >= "0" && character <= "9" ? DIGIT_RULES : SIGN_RULES;
+  if (character >= "0" && character <= "9") return DIGIT_RULES;
+  return MARK_RULES.get(character) ?? SIGN_RULES;
+}
+
+/** Whether the word at a place is no abbreviation, by its length, by what follows and by how abbreviations begin. */
+function isWhole(text: string, at: number): boolean {
+  const word = matchAt(PLAIN_WORD, text, at)?.[0] ?? "";
+  const mark = text[at + word.length];
+  return word.length > 2 && mark !== "-" && mark !== "/" && !ABBREVIATION_HEADS.has(word.toLowerCase());
 }
 
 /** A line that ends without a mark ends a sentence, unless the next goes on in lower case. */

@@ -11,15 +11,37 @@ export interface ReadNumber {
   readonly digits: string | null;
 }
 
-const HYPHENATED = new RegExp(`-([${LOWER}]+)(?![\\p{L}\\p{M}])`, "yu");
+const HYPHENATED = new RegExp(`-([${LOWER}]+)(?![\\p{L}\\p{M}])(\\.(?= ?[,;)${LOWER}]| \\d|$))?`, "yu");
+/** "20:00 ге", "ІІ -нің": what was meant to hang on; "де" and "те" are words too. */
+const APART = /(?: -([ндт][ыі]ң?|[ғгқк][ае]|[дт][ае]|[дтн][ае]н)| ([ғгқк][ае]))(?![\p{L}\p{M}-])/uy;
+/** "5деген" says five, "100деген" is hundreds. */
+const ATTACHED_CASE =
+  /([ғгқк][ае]|[дт][ае]н?|н[ае]н|[ндт][ыі]ң?|[мбп]ен|[дт][ае]й|(?<=0)[лдт](?:аған|еген))(?![\p{L}\p{M}-])/uy;
+/** Nouns that are numbered, by their abbreviations: "7-сын.". */
+const NUMBERED_NOUNS: Readonly<Record<string, string>> = {
+  сын: "сынып",
+  қат: "қабат",
+  көш: "көше",
+  пәт: "пәтер",
+  п: "пәтер",
+  бөл: "бөлім",
+  тар: "тарау",
+  кес: "кесте",
+  сур: "сурет",
+  том: "том",
+  т: "том",
+  б: "бет",
+  ж: "жыл",
+  ғ: "ғасыр",
+};
 const ATTACHED = new RegExp(`((?:[ыі]н|сын|н)?ш[ыі])([${LOWER}]*)(?![\\p{L}\\p{M}])`, "yu");
 const ORDINAL_ENDING = /^(?:ыншы|інші|сыншы|ншы|нші|шы|ші)(.*)$/;
 const COLLECTIVE_ENDING = /^[еа]у(.*)$/;
-/** "Жүздеген": hundreds of. */
+/** "Жүздеген", "жүздеп": hundreds of, by hundreds. */
 const MANY_ENDING =
-  /^д(?:аған|еген)(?:[дт][ае]р)?(?:[ыі]|[ндт][ыі]ң|[ғг][ае]|[дт][ае]|[ндт][ае]н|[дт][ыі])?$/;
+  /^[лдт](?:аған|еген|[ае]п)(?:[дт][ае]р)?(?:[ыі]|[ндт][ыі]ң|[ғг][ае]|[дт][ае]|[ндт][ае]н|[дт][ыі])?$/;
 /** Adjectives of measure count, other nouns after a hyphen are numbered: "5-жылдық", but "5-сынып". */
-const COUNTED_NOUN = /^(?!жылы$|жылғы$).*(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық)$/;
+export const COUNTED_NOUN = /^(?!жылы$|жылғы$).*(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық)$/;
 const CLITIC = /^(?:ақ|ай)$/;
 
 /** Reads what hangs on a number at `at` ("2024-тен", "5-ші", "90-жылдары") and where the text goes on. */
@@ -30,12 +52,25 @@ export function readNumberEnding(
 ): { spoken: string; next: number } {
   const hyphenated = matchAt(HYPHENATED, text, at);
   if (hyphenated !== null) {
-    return { spoken: withNumberEnding(number, hyphenated[1]!), next: at + hyphenated[0].length };
+    const noun =
+      hyphenated[2] === undefined || number.digits === null ? undefined : NUMBERED_NOUNS[hyphenated[1]!];
+    if (noun !== undefined) {
+      const end = at + hyphenated[0].length;
+      return { spoken: `${ordinal(number.spoken)} ${noun}${end === text.length ? "." : ""}`, next: end };
+    }
+    const next = at + hyphenated[1]!.length + 1;
+    return { spoken: withNumberEnding(number, hyphenated[1]!), next };
   }
+  const apart = matchAt(APART, text, at);
+  if (apart !== null)
+    return { spoken: withEnding(number.spoken, apart[1] ?? apart[2]!), next: at + apart[0].length };
   const attached = number.digits === null ? null : matchAt(ATTACHED, text, at);
   if (attached !== null && (attached[2] === "" || isEnding(attached[2]!))) {
     return { spoken: withNumberEnding(number, attached[0]), next: at + attached[0].length };
   }
+  const attachedCase = /\d/.test(text[at - 1] ?? "") ? matchAt(ATTACHED_CASE, text, at) : null;
+  if (attachedCase !== null)
+    return { spoken: withNumberEnding(number, attachedCase[0]), next: at + attachedCase[0].length };
   return { spoken: number.spoken, next: at };
 }
 
@@ -49,8 +84,9 @@ function withNumberEnding(number: ReadNumber, written: string): string {
     const group = collectiveEnding === undefined ? null : collective(digits);
     if (group !== null && (collectiveEnding === "" || isEnding(collectiveEnding!)))
       return group + collectiveEnding;
-    if (MANY_ENDING.test(written)) return manyOf(spoken) + written;
+    if (written === "ер" || written === "ар") return `${spoken}${written}`;
   }
+  if (MANY_ENDING.test(written)) return withEnding(manyOf(spoken), written);
   if (isEnding(written)) return withEnding(spoken, written);
   if (CLITIC.test(written)) return `${spoken}-${written}`;
   if (digits === null || COUNTED_NOUN.test(written)) return `${spoken} ${saidWord(written)}`;

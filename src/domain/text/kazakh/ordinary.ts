@@ -1,4 +1,5 @@
 import { CONSONANTS, KAZAKH_LETTERS } from "./letters.js";
+import { CONTRACTED_HEADS } from "./short-forms.js";
 import { RUSSIAN_WORDS } from "./words.js";
 
 const LOWER = 1;
@@ -12,6 +13,9 @@ for (const letter of KAZAKH_LETTERS) {
   KINDS[letter.toUpperCase().charCodeAt(0)] = UPPER | vowel;
 }
 const DOT = ".".charCodeAt(0);
+const HYPHEN = "-".charCodeAt(0);
+/** The longest head of a contraction: "ун" of "ун-ті". */
+const LONGEST_HEAD = 6;
 const O = "о".charCodeAt(0);
 const YA = "я".charCodeAt(0);
 const EXCEPTIONS = new Set([...RUSSIAN_WORDS.keys()].filter((word) => !/[оя]$/.test(word)));
@@ -49,6 +53,7 @@ function wordEnd(text: string, at: number): number {
   const lowerFrom = end;
   for (let kind = kindAt(text, end); (kind & LOWER) !== 0; kind = kindAt(text, ++end)) kinds |= kind;
   if (end === lowerFrom || (kinds & VOWEL) === 0 || isJoined(text, end)) return at;
+  if (text.charCodeAt(end) === HYPHEN && end - at <= LONGEST_HEAD && isContracted(text, at, end)) return at;
   const last = text.charCodeAt(end - 1);
   // Russian words that sound otherwise: endings -ого and -ся, and a few more.
   if (last === O || last === YA) return at;
@@ -59,6 +64,10 @@ function wordEnd(text: string, at: number): number {
 
 function kindAt(text: string, at: number): number {
   return KINDS[text.charCodeAt(at)] ?? 0;
+}
+
+function isContracted(text: string, at: number, end: number): boolean {
+  return CONTRACTED_HEADS.has(text.slice(at, end).toLowerCase());
 }
 
 /** Whether a dot or a letter of any script follows. */

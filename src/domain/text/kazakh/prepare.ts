@@ -83,13 +83,19 @@ const LATIN_LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
  * Composes, maps and filters characters, and repairs letters of another script inside words.
  *
  * A dash keeps its length here, an ellipsis becomes three dots, brackets and bullets become commas: pauses all of them.
+ *
+ * @param respell writes words of the composed text otherwise
  */
-export function prepare(raw: string): PreparedText {
+export function prepare(raw: string, respell?: (mapped: MappedText) => MappedText): PreparedText {
   const dropped: number[] = [];
   let mapped = new MappedText(raw);
   const isUnusual = AN_UNUSUAL.test(raw);
   if (isUnusual) mapped = mapped.replace(MARKED, (marked) => marked.normalize("NFC"));
-  if (FOREIGN_LETTER.test(raw)) mapped = mapped.replace(WORD, repaired);
+  if (FOREIGN_LETTER.test(raw)) {
+    mapped = mapped.replace(WORD, repaired);
+    // Before apostrophes fall silent: one alphabet has letters with them.
+    if (respell !== undefined) mapped = respell(mapped);
+  }
   mapped = mapped.replace(ZERO_BETWEEN_DIGITS, () => "0");
   if (!isUnusual) return { mapped, dropped };
   mapped = mapped

@@ -71,6 +71,7 @@ export const numberSignRule: Rule = patternRule(
     const spoken = cardinal(digits);
     if (ending !== undefined && ORDINAL_ENDING.test(ending)) return ordinal(spoken);
     if (ending !== undefined) {
+      if (!isEnding(ending) && digits.length <= 3) return `${ordinal(spoken)} ${saidWord(ending)}`;
       return `нөмірі ${isEnding(ending) ? withEnding(spoken, ending) : `${spoken} ${saidWord(ending)}`}`;
     }
     return following !== undefined && digits.length <= 3 ? ordinal(spoken) : `нөмірі ${spoken}`;

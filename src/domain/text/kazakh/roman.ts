@@ -7,34 +7,66 @@ const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 
 /** Cyrillic letters that are typed for Roman ones. */
 const STAND_INS: Readonly<Record<string, string>> = { І: "I", Х: "X", Ү: "V", С: "C", М: "M", Д: "D" };
 const NUMERAL = /[IVXLCDMІХҮСМ]{1,16}(?![\p{L}\p{M}\d])/uy;
+/** Typed with the Cyrillic letters У, П and Ш for V, II and III, which only a century gives away: "ХШ ғасыр". */
+const TYPED = /[IVXІХУПШ]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШ]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
+const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III" };
 const ORDINAL_ENDING = /-(?:[ыі]н|сын|н)?ш[ыі]/uy;
 const CANONICAL = /^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$/;
-/** Nouns that are numbered with Roman numerals, so that even a single letter is one. */
+/** Nouns and adjectives that are numbered with Roman numerals, so that even a single letter is one. */
 const NUMBERED =
-  /[ -](?:ғасыр|ғ\.|ғғ\.|тарау|бөлім|том|съезд|тоқсан|дәреже|топ|кезең|сынып|жартыжылдық|мыңжылдық|класс|санат)/uy;
+  /[ -](?:ғасыр|ғ\.|ғғ\.|ғ(?!\p{L})|тарау|бөлім|бап|баб|том|съезд|тоқсан|дәреже|топ|тоб|кезең|сынып|сыныб|жартыжылдық|жарты|мыңжылдық|онжылдық|класс|санат|сессия|конгресс|форум|саммит|олимпиада|спартакиада|фестивал|байқау|чемпионат|турнир|кубо|конференция|симпозиум|құрылтай|шақырыл|орын|жүлде|деңгей|разряд|сектор|тип|түрі|қабат|кезек|курс|семестр|жартылық|тур|кітап|кітаб|параграф|тармақ|пункт|бағыт|республикалық|халықаралық|облыстық|қалалық|аймақтық|дүние|жазғы|қысқы|дәстүрлі|корпус|армия|дивизия|мемлекеттік дума|патша|император|король|папа|сұлтан)/iuy;
 const NAME_BEFORE = new RegExp(`(?:^|[^${LOWER}${UPPER}])[${UPPER}][${LOWER}]+ $`, "u");
+const INITIAL_END = new RegExp(`^\\. ?[${UPPER}]`, "u");
+const RULER_BEFORE =
+  /(?:Петр|Пётр|Николай|Александр|Екатерина|Елизавета|Людовик|Карл|Генрих|Вильгельм|Фридрих|Наполеон|Филипп|Павел|Иван|Мехмед|Дарий|Птолемей|Рамсес|Георг|Леопольд|Густав|Иоанн|Бенедикт|Юстиниан|Оттон|Ричард|Эдуард|Яков|Мұрад|Сүлеймен|Селім|Баязид) $/u;
+/** "Х–ХІІ", "І, ІІ және ІІІ": the numerals beside one letter. */
+const NUMERAL_AFTER = /(?: ?[-–—] ?|, ?| және | мен | пен | бен )[IVXІХ]{1,5}(?![\p{L}\p{M}\d.])/uy;
+const NUMERAL_BEFORE = /(?<![\p{L}\p{M}])[IVXІХ]{1,5}(?: ?[-–—] ?|, ?| және | мен | пен | бен )$/u;
+/** A word or name behind the numeral; "V тәрізді" and "V образды" are shapes. */
+const WORD_AFTER = new RegExp(`[ -](?!тәрізді|образды|пішінді)[${LOWER}]{2}`, "uy");
+const NAME_AFTER = new RegExp(` [${UPPER}][${LOWER}]`, "uy");
 
 /** Roman numerals are ordinals: "ХХІ ғасыр", "ІІ Петр", "Петр I", "III-ші". Capitals only. */
 export function romanRule(text: string, at: number): Reading | null {
-  const match = matchAt(NUMERAL, text, at);
+  const typed = LETTER.test(text[at - 1] ?? "") ? null : matchAt(TYPED, text, at);
+  const match = matchAt(NUMERAL, text, at) ?? typed;
   if (match === null) return null;
-  const numeral = [...match[0]].map((letter) => STAND_INS[letter] ?? letter).join("");
+  const numeral = [...match[0]]
+    .map((letter) => STAND_INS[letter] ?? (typed === null ? letter : (TYPED_STAND_INS[letter] ?? letter)))
+    .join("");
   if (!CANONICAL.test(numeral)) return null;
-  const end = at + numeral.length;
-  if (!isNumeral(numeral, text, at, end)) return null;
+  const end = at + match[0].length;
+  if (typed === null && !isNumeral(numeral, text, at, end)) return null;
   const spoken = cardinal(String(romanValue(numeral)));
   // "ІІ-ші" writes the ordinal out; any other ending goes to the ordinal: "ХХ-да" is "жиырмасыншыда".
   const isWrittenOut = matchAt(ORDINAL_ENDING, text, end) !== null;
   const number = isWrittenOut ? { spoken, digits: numeral } : { spoken: ordinal(spoken), digits: null };
-  return readNumberEnding(number, text, end);
+  const reading = readNumberEnding(number, text, end);
+  // "X-XII ғасырлар": a range has a pause.
+  if (matchAt(RANGE_AFTER, text, reading.next) === null) return reading;
+  return { spoken: `${reading.spoken} —`, next: reading.next + 1 };
 }
+const RANGE_AFTER = /-(?=[IVXІХ]{1,6}(?![\p{L}\p{M}\d]))/uy;
+
+const LETTER = /[\p{L}\p{M}]/u;
 
 function isNumeral(numeral: string, text: string, at: number, end: number): boolean {
+  if (numeral.length > 1) {
+    if (matchAt(NUMBERED, text, end) !== null) return true;
+    // Sizes and abbreviations: XL, CD, DC, MC; a number that uses these letters is long, like MCMXCI.
+    return /^[IVX]+$/.test(numeral) || numeral.length >= 4;
+  }
+  if (!"IVX".includes(numeral)) return false;
   if (matchAt(NUMBERED, text, end) !== null) return true;
-  if (numeral.length === 1)
-    return NAME_BEFORE.test(text.slice(Math.max(0, at - 30), at)) && "IVX".includes(numeral);
-  // Sizes and abbreviations: XL, CD, DC, MC; a number that uses these letters is long, like MCMXCI.
-  return /^[IVX]+$/.test(numeral) || numeral.length >= 4;
+  const before = text.slice(Math.max(0, at - 30), at);
+  // "Жазушы І. Есенберлин" has an initial, "Петр I. Ол" ends a sentence.
+  if (INITIAL_END.test(text.slice(end, end + 3)) && !RULER_BEFORE.test(before)) return false;
+  if (NAME_BEFORE.test(before) || NUMERAL_BEFORE.test(before)) return true;
+  if (matchAt(NUMERAL_AFTER, text, end) !== null || matchAt(ORDINAL_ENDING, text, end) !== null) return true;
+  // "I" and "V" are nothing else in Kazakh text; "X" is unknown things, companies and rays too.
+  return (
+    (numeral !== "X" && matchAt(WORD_AFTER, text, end) !== null) || matchAt(NAME_AFTER, text, end) !== null
+  );
 }
 
 function romanValue(numeral: string): number {

@@ -19,7 +19,13 @@ const WRITTEN_CASES: readonly (readonly [GrammaticalCase, RegExp])[] = [
 /** Endings that are not one case alone and are taken as written: plural, possessive, likeness, origin. */
 const OTHER_ENDING =
   /^(?:ң$|[лдт][ае]р)?(?:с?[ыі]|[ыі]?м[ыі]з)?(?:[ндт][ыі]ң|н?[дт][ае]|[ндт][ае]н|н[ае]?|[ғгқк][ае]|[ндт][ыі]|[мбп]ен|(?:н?[дт][ае])?[ғг][ыі])?$/;
-const LIKENESS = /^(?:[дт][ае]й|[лдт](?:ық|ік))$/;
+const LIKENESS = /^[лдт](?:ық|ік)$/;
+/** "-дай" about so many, "-дап" so many at a time, "-даған" so many and more, and the plural, with what follows them. */
+const DERIVED =
+  /^(?:([дт])[ае](й)|[лдт][ае](п)$|[лдт](?:аға|еге)(н)|[лдт][ае](р))((?:[ыі](?:н|н[ыі]ң|н[ае]|нд[ае]|н[ае]н)?|[ыі]?м[ыі]з|[ғгқк][ае]|[ндт][ыі]ң?|[дт][ае]|[дн][ае]н|[дт][ае][ғг][ыі]|[мбп]ен|н)?)$/;
+/** Of those who or what is somewhere, and of whose it is: "-дағы", "-нікі". */
+const OF_PLACE = /^н?[дт][ае][ғг][ыі]$/;
+const OF_OWNER = /^[ндт]ікі$/;
 
 const FRONT = "әеіөүэ";
 const BACK = "аоұыяё";
@@ -27,7 +33,10 @@ const VOICELESS = "пфкқтсшщчцхһбвгд";
 
 /** True for a run of letters that can only be an ending, such as "тен", "сінде", "лары". */
 export function isEnding(written: string): boolean {
-  return written !== "" && (OTHER_ENDING.test(written) || LIKENESS.test(written));
+  if (written === "") return false;
+  return (
+    OTHER_ENDING.test(written) || LIKENESS.test(written) || OF_OWNER.test(written) || DERIVED.test(written)
+  );
 }
 
 /** The third person's possessive, and a case after it: "-сі", "-ынан". */
@@ -39,14 +48,65 @@ const WRITTEN_POSSESSIVE = /^с?[ыі](н[ыі]ң|н[ае]|н|нд[ае]|н[ае
  */
 export function withEnding(phrase: string, written: string): string {
   const possessive = WRITTEN_POSSESSIVE.exec(written);
-  if (possessive !== null) return inPossessive(phrase) + (possessive[1] ?? "");
+  if (possessive !== null) {
+    return inPossessive(phrase) + harmonized(possessive[1] ?? "", hasFrontHarmony(lastWord(phrase)));
+  }
   const found = WRITTEN_CASES.find(([, pattern]) => pattern.test(written));
-  return found === undefined ? phrase + written : inCase(phrase, found[0]);
+  if (found !== undefined) return inCase(phrase, found[0]);
+  if (OF_PLACE.test(written))
+    return `${inCase(phrase, "locative")}${hasFrontHarmony(lastWord(phrase)) ? "гі" : "ғы"}`;
+  if (OF_OWNER.test(written)) return `${inCase(phrase, "genitive").slice(0, -2)}ікі`;
+  const derived = DERIVED.exec(written);
+  return derived === null ? phrase + written : inDerived(phrase, derived);
+}
+
+function inDerived(phrase: string, [, , like, each, many, , rest = ""]: RegExpExecArray): string {
+  const isPlural = like === undefined && each === undefined && many === undefined;
+  if (isPlural && POSSESSIVE.test(lastWord(phrase))) {
+    const plural = possessivePlural(phrase);
+    return rest === "" || /^[ыі]$/.test(rest) ? plural : withEnding(plural, rest.replace(/^[ыі](?=н)/, ""));
+  }
+  const word = lastWord(phrase);
+  const isFront = hasFrontHarmony(word);
+  const last = soundingLast(word);
+  const isVoiceless = VOICELESS.includes(last);
+  const begin = isVoiceless ? "т" : like === undefined && /[аәеёоөұүыіэярйуюи]/.test(last) ? "л" : "д";
+  const low = isFront ? "е" : "а";
+  const body = many === undefined ? low + (like ?? each ?? "р") : isFront ? "еген" : "аған";
+  return stem(phrase) + begin + body + harmonized(rest, isFront);
+}
+
+/** Endings behind an ending keep their consonants and take its vowels. */
+function harmonized(endings: string, isFront: boolean): string {
+  if (/^[мбп]ен$/.test(endings)) return endings;
+  const [from, to] = isFront ? ["аығқ", "еігк"] : ["еігк", "аығқ"];
+  return [...endings].map((letter) => to[from.indexOf(letter)] ?? letter).join("");
+}
+
+/** "Жоғары оқу орны" is "жоғары оқу орындары". */
+function possessivePlural(phrase: string): string {
+  if (/(?:[лдт]ары|[лдт]ері)$/.test(phrase)) return phrase;
+  const bare = phrase
+    .replace(/орны$/, "орын")
+    .replace(/(соғыс|облыс|кеңес)[ыі]$/, "$1")
+    .replace(/(?<=[аәеиоөуұүыія])с[ыі]$/, "")
+    .replace(/(?<=[^аәеиоөуұүыія])[ыі]$/, "")
+    .replace(/ғ$/, "қ")
+    .replace(/г$/, "к");
+  return withEnding(bare, "лары");
+}
+
+function lastWord(phrase: string): string {
+  return phrase.slice(phrase.lastIndexOf(" ") + 1);
+}
+
+function soundingLast(word: string): string {
+  return word.at(-1) === "ь" ? (word.at(-2) ?? "") : (word.at(-1) ?? "");
 }
 
 /** The phrase with its last word in a case. */
 export function inCase(phrase: string, grammaticalCase: GrammaticalCase): string {
-  const word = phrase.slice(phrase.lastIndexOf(" ") + 1);
+  const word = lastWord(phrase);
   return stem(phrase) + caseEnding(word, grammaticalCase);
 }
 
@@ -55,7 +115,7 @@ export function inCase(phrase: string, grammaticalCase: GrammaticalCase): string
  * which к, қ and п become voiced; "қырық" loses its ы.
  */
 function inPossessive(phrase: string): string {
-  const word = phrase.slice(phrase.lastIndexOf(" ") + 1);
+  const word = lastWord(phrase);
   if (POSSESSIVE.test(word)) return phrase;
   const high = hasFrontHarmony(word) ? "і" : "ы";
   if (/[аәеёоөыіэя]$/.test(word)) return `${phrase}с${high}`;
@@ -74,7 +134,7 @@ function caseEnding(word: string, grammaticalCase: GrammaticalCase): string {
   const isFront = hasFrontHarmony(word);
   const high = isFront ? "і" : "ы";
   const low = isFront ? "е" : "а";
-  const last = word.at(-1) === "ь" ? (word.at(-2) ?? "") : (word.at(-1) ?? "");
+  const last = soundingLast(word);
   const isVoiceless = VOICELESS.includes(last);
   const isNasal = "мнң".includes(last);
   const isVowel = "аәеёоөұүыіэя".includes(last);
@@ -100,7 +160,7 @@ function caseEnding(word: string, grammaticalCase: GrammaticalCase): string {
 
 /** Heads of compound names, which carry a third person possessive: "министрлігі", "Штаттары", "градусы". */
 const POSSESSIVE =
-  /(?:лігі|лығы|тары|лары|дары|лері|дері|тері|ұйымы|одағы|орталығы|орны|соғысы|стансасы|салығы|нөмірі|департаменті|республикасы|федерациясы|комитеті|қоры|институты|градусы|жылы|қаласы|облысы|ауданы|ауылы|көшесі|даңғылы|күші|бағанасы|құралдары)$/;
+  /(?:[лдт][ыі][ғг][ыі]|[аяе]с[ыі]|тары|лары|дары|лері|дері|тері|ұйымы|одағы|орталығы|орны|соғысы|стансасы|салығы|нөмірі|департаменті|республикасы|федерациясы|комитеті|қоры|институты|университеті|академиясы|зауыты|фабрикасы|мектебі|комиссиясы|корпорациясы|басқармасы|әкімдігі|прокуратурасы|жолы|банкі|палатасы|партиясы|кеңесі|градусы|жылы|қаласы|облысы|ауданы|ауылы|көшесі|даңғылы|күші|бағанасы|құралдары)$/;
 
 /** The last vowel decides; the glides у and и, and a soft sign, decide only where nothing else does. */
 function hasFrontHarmony(word: string): boolean {

@@ -1,0 +1,151 @@
+import { LOWER, UPPER } from "./letters.js";
+import { cardinal, ordinal } from "./numerals.js";
+import { matchAt, patternRule, type Reading, type Rule, WORD_END } from "./reading.js";
+import { isEnding, withEnding } from "./suffixes.js";
+
+/**
+ * Words whose middle is left out, a hyphen in its place: "к-сі" is көшесі, "к-сінде" көшесінде.
+ *
+ * Each line: how the word begins, how it ends, the whole word. What follows the end is kept: endings agree with it
+ * already. Source: abbreviations of Kazakh encyclopedias and of the streets and offices in addresses.
+ */
+const CONTRACTIONS = `
+к,көш сі көшесі; көш е көше; д,даң,даңғ,дң лы даңғылы; даң л даңғыл; қ сы қаласы; обл,об сы,лысы облысы; обл с облыс;
+ауд ны ауданы; ауд н аудан; окр гі округі; м,мин,мин-лік,м-лік гі министрлігі; м,мин лігі министрлігі;
+у,ун,унив,универ ті университеті; у,ун,унив т университет; ин,инс,инст ты,титуты институты; ин,инс,инст т институт;
+з ты зауыты; з ды заводы; з т зауыт; з д завод; ф,фаб,фабр касы фабрикасы; ф,фаб,фабр ка фабрика;
+ф,фак,фак-т ті факультеті; ф,фак т факультет; каф сы,расы кафедрасы; д,док,докт ры докторы; д,докт р доктор;
+проф ры профессоры; дир,д-р,дирек ры директоры; дир р директор; ред,ред-р ры редакторы; 
+деп,деп-т ті департаменті; деп т департамент; ком,к,к-т ті комитеті; ком т комитет; әк,әкім гі әкімдігі; басқ,б сы,масы басқармасы;
+орт,о ғы,лығы орталығы; респ сы республикасы; мем,мемл т мемлекет; мем,мемл ті мемлекеті; мем,мемл тік мемлекеттік;
+мект,м бі мектебі; мект п мектеп; кол,колл жі колледжі; г,газ ті газеті; г,газ т газет; ж,жур лы журналы; ж,жур л журнал;
+б,басп сы баспасы; б ша бойынша; ж е және; т,темп,тем расы температурасы; т,темп,тем ра температура; ст,станц сы стансасы;
+өн,ө сі өнеркәсібі; кәс ны кәсіпорны; кәсіп ны кәсіпорны; серік гі серіктестігі; к з колхоз; с з совхоз;
+хал қы халқы; төр сы төрағасы; бас ғы бастығы;
+орын ры орынбасары; орынб ры орынбасары; қызм рі қызметкері; мам ны маманы;
+бөл мі бөлімі; бөл м бөлім; кіт ханасы кітапханасы; аур сы ауруханасы; емх сы емханасы
+`;
+/** Heads of these are letters and words themselves: contractions only behind a name. */
+const AFTER_NAMES = new Set(["а-ны", "а-ы", "р-сы", "о-сы"]);
+const NAME_FORMS: Readonly<Record<string, string>> = {
+  "а-ны": "ауданы",
+  "а-ы": "ауылы",
+  "р-сы": "республикасы",
+  "о-сы": "облысы",
+};
+
+interface Contraction {
+  readonly tail: string;
+  readonly word: string;
+}
+
+const BY_HEAD = new Map<string, Contraction[]>();
+for (const line of CONTRACTIONS.split(";")) {
+  const [heads = "", tails = "", word = ""] = line.trim().split(" ");
+  for (const head of heads.split(",")) {
+    const known = BY_HEAD.get(head) ?? [];
+    for (const tail of tails.split(",")) known.push({ tail, word });
+    // "сінде" ends "көшесінде": the longest end first.
+    BY_HEAD.set(
+      head,
+      known.toSorted((a, b) => b.tail.length - a.tail.length),
+    );
+  }
+}
+/** The heads with a vowel, which look like words. */
+export const CONTRACTED_HEADS: ReadonlySet<string> = new Set([
+  ...BY_HEAD.keys(),
+  ..."а о солт оңт бат шығ".split(" "),
+]);
+
+const CONTRACTED = new RegExp(
+  `(?<![${LOWER}${UPPER}\\d-])([${LOWER}${UPPER}][${LOWER}]{0,5}(?:-[лрт])?(?:-?ік)?)-([${LOWER}]+)${WORD_END}\\.?`,
+  "yu",
+);
+/** What may follow the end of a contraction: a case behind a possessive, or any case behind a bare word. */
+const REST =
+  /^(?:н[ыі]ң|н[ае]|н|нд[ае]|н[ае]н|мен|нд[ае]ғы|нд[ае]гі|[дт][ыі]ң|[ғгқк][ае]|[дт][ыі]|[дт][ае]|[дт][ае]н|[бп]ен|[лдт][ае]р\p{Ll}*)?$/u;
+const NAME_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+(?:-\\d+)? $`, "u");
+
+/** "Абай к-сі", "Қаржы м-гінің", "тарих ин-ты". */
+export const contractionRule: Rule = (text: string, at: number): Reading | null => {
+  const match = matchAt(CONTRACTED, text, at);
+  if (match === null) return null;
+  const [written, head = "", end = ""] = match;
+  // "Г-ті": a letter, or a headword by its first letter.
+  if (head.length === 1 && head !== head.toLowerCase() && isEnding(end)) return null;
+  const word = contracted(head.toLowerCase(), end, text.slice(Math.max(0, at - 30), at));
+  if (word === null) return null;
+  // A dot that ends the sentence stays.
+  const stop =
+    written.endsWith(".") &&
+    /^(?:\s*$| \p{Lu})/u.test(text.slice(at + written.length, at + written.length + 2));
+  return { spoken: word, next: at + written.length - (stop ? 1 : 0) };
+};
+
+function contracted(head: string, end: string, before: string): string | null {
+  for (const { tail, word } of BY_HEAD.get(head) ?? []) {
+    if (end.startsWith(tail) && REST.test(end.slice(tail.length))) {
+      // "2010 ж-лы" is a year.
+      if (word === "журналы" && /\d ?$/.test(before)) return `жылы${end.slice(tail.length)}`;
+      return word + end.slice(tail.length);
+    }
+  }
+  const side = SIDES[head];
+  if (side !== undefined && isEnding(end)) return withEnding(side, end);
+  if (!NAME_BEFORE.test(before)) return null;
+  for (const key of AFTER_NAMES) {
+    const [nameHead = "", tail = ""] = key.split("-");
+    if (head === nameHead && end.startsWith(tail) && REST.test(end.slice(tail.length)))
+      return (NAME_FORMS[key] ?? "") + end.slice(tail.length);
+  }
+  // "Алматы қ-да": the kind of place behind its name, and a case.
+  const place = PLACES[head];
+  return place !== undefined && isEnding(end) ? withEnding(place, end) : null;
+}
+/** "оңт-ке" */
+const SIDES: Readonly<Record<string, string>> = {
+  солт: "солтүстік",
+  оңт: "оңтүстік",
+  бат: "батыс",
+  шығ: "шығыс",
+};
+const PLACES: Readonly<Record<string, string>> = {
+  қ: "қаласы",
+  обл: "облысы",
+  ауд: "ауданы",
+  к: "көшесі",
+  көш: "көшесі",
+  даң: "даңғылы",
+};
+
+/** Kinds of districts in cities, with slashes, dots and hyphens. */
+const DISTRICTS: Readonly<Record<string, string>> = {
+  ш: "шағын",
+  ы: "ықшам",
+  м: "мөлтек",
+};
+const DISTRICT =
+  "(?:([шым])[/-]а(?:уд)?(?![\\p{L}\\p{M}-])|мкр(?:-?н)?(?![\\p{L}\\p{M}])|м-н(?![\\p{L}\\p{M}]))\\.?";
+
+/** "«Самал» ш/а", "Орбита мкр-н": with a name before it, the district of that name. */
+const NAMED_DISTRICT = new RegExp(`(?<![\\p{L}\\p{M}])${DISTRICT}`, "yu");
+export const districtRule: Rule = (text, at) => {
+  const match = matchAt(NAMED_DISTRICT, text, at);
+  if (match === null) return null;
+  const isNamed = NAME_BEFORE.test(text.slice(Math.max(0, at - 30), at));
+  return {
+    spoken: isNamed ? `${districtName(match[1])}ы` : districtName(match[1]),
+    next: at + match[0].length,
+  };
+};
+
+/** "5-ы/а", "8 мкр-н": numbered districts. */
+export const numberedDistrictRule: Rule = patternRule(
+  `(?<!\\p{L}-)(\\d{1,3})[- ]?(?:${DISTRICT}|([шы])\\.а(?:уд)?\\.)`,
+  ([, number = "", kind, dotted]) => `${ordinal(cardinal(number))} ${districtName(kind ?? dotted)}`,
+);
+
+function districtName(kind: string | undefined): string {
+  return `${DISTRICTS[kind ?? "м"]} аудан`;
+}
