@@ -274,6 +274,8 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         };
         const reader = new Worker(READER, { eval: true, workerData: { port, received } });
         const [total] = (await once(reader, "message")) as [number];
+        // What a thread beside this one has sent, it says a moment later.
+        if (inThreads) await eventually("the end of the answer", () => told.at(-1) === "sent");
         assert.ok(told.includes("leaving"), "somebody was told");
         assert.equal(told.at(-1), "sent");
         // What a thread beside this one has sent is known when it says so.

@@ -1,8 +1,10 @@
 import type { AttackedService } from "./attacked-service.js";
 import {
   type FloodReport,
+  floodRequests,
   floodSockets,
   floodUploads,
+  type RequestFloodArgs,
   type SocketFloodArgs,
   type UploadFloodArgs,
 } from "./floods.js";
@@ -68,6 +70,28 @@ export function uploadFlood(
           ...args,
           port: service.port,
           key,
+          seconds,
+        }).result,
+      ),
+  };
+}
+
+/** An attack of requests that do not wait for their answers. `unit` is told the attacker's key. */
+export function requestFlood(
+  name: string,
+  {
+    unit,
+    ...args
+  }: { readonly unit: (key: string) => string } & Omit<RequestFloodArgs, "unit" | "port" | "seconds">,
+): AttackCase {
+  return {
+    name,
+    run: async ({ service, key, seconds }) =>
+      outcomeOf(
+        await runInThread<RequestFloodArgs, FloodReport>(FLOODS, floodRequests.name, {
+          ...args,
+          unit: unit(key),
+          port: service.port,
           seconds,
         }).result,
       ),

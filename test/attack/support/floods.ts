@@ -141,6 +141,42 @@ async function uploadOne(
   return ending;
 }
 
+export interface RequestFloodArgs {
+  readonly port: number;
+  /** Written again and again, whole requests mostly. */
+  readonly unit: string;
+  readonly connections: number;
+  /** Units of each connection; then it waits until the service ends it, or for a second. */
+  readonly unitsPerConnection: number;
+  readonly seconds: number;
+}
+
+/** On a thread: connections that send requests without waiting for answers, and are followed by others. */
+export async function floodRequests(args: RequestFloodArgs, control: ThreadControl): Promise<FloodReport> {
+  const untilMs = performance.now() + args.seconds * 1_000;
+  const isOver = () => control.isStopped || performance.now() > untilMs;
+  const block = repeated(Buffer.from(args.unit), args.unitsPerConnection);
+  const tally = new Tally();
+  await Promise.all(
+    Array.from({ length: args.connections }, async () => {
+      do {
+        const connection = await RawConnection.open(args.port).catch(() => null);
+        if (connection === null) {
+          tally.ended("refused");
+          continue;
+        }
+        tally.opened++;
+        await Promise.race([connection.write(block), sleep(1_000)]);
+        tally.sent += args.unitsPerConnection;
+        await connection.until(() => false, 1_000);
+        tally.ended(connection.isClosed ? "closed" : "open");
+        connection.destroy();
+      } while (!isOver() && (await sleep(REST_MS, true)));
+    }),
+  );
+  return tally.report;
+}
+
 /** One chunk of a chunked body. */
 export function chunk(content: string): Buffer {
   return Buffer.from(`${Buffer.byteLength(content).toString(16)}\r\n${content}\r\n`);
