@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { SpeechError } from "../../src/domain/errors.js";
 import { requireSpeakable, type SpeechQuantity } from "../../src/domain/synthesis/longest-speech.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
@@ -12,6 +11,7 @@ import {
   type SpokenSentence,
 } from "../../src/domain/text/spoken-sentences.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
+import { Turns } from "../kernel/turns.js";
 import type { CatalogModel } from "./conversation.js";
 import type { PlannedSentence, SynthesisPlan } from "./synthesis.js";
 
@@ -20,6 +20,8 @@ const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
 /** Written characters that are read in one turn of the event loop: about a millisecond. A longer sentence has its own. */
 const CHARACTERS_PER_TURN = 500;
+/** Of all long texts. */
+const turns = new Turns();
 
 /**
  * Turns a request into sentences that the synthesizer can speak.
@@ -72,11 +74,12 @@ export function countCodePoints(text: string): number {
 async function readInTurns(text: string, options: NormalizeOptions): Promise<SpokenSentence[]> {
   const sentences: SpokenSentence[] = [];
   let turnStart = 0;
+  if (text.length > CHARACTERS_PER_TURN) await turns.next();
   for (const sentence of eachSpokenSentence(text, options)) {
     sentences.push(sentence);
     if (sentence.end - turnStart < CHARACTERS_PER_TURN) continue;
     turnStart = sentence.end;
-    await nextTurn();
+    await turns.next();
   }
   return sentences;
 }

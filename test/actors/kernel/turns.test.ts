@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextRound } from "node:timers/promises";
+import { Turns } from "../../../actors/kernel/turns.js";
+
+test("of several that work in slices one has a turn in each round of the event loop, in the order they came", async () => {
+  const turns = new Turns();
+  const worked: string[] = [];
+  const inSlices = async (name: string) => {
+    for (let slice = 0; slice < 3; slice++) {
+      await turns.next();
+      worked.push(name);
+    }
+  };
+  const all = Promise.all(["a", "b", "c"].map(inSlices));
+  for (let round = 0; worked.length < 9; round++) {
+    assert.ok(round < 100, "everybody has a turn");
+    const before = worked.length;
+    await nextRound();
+    assert.ok(worked.length - before <= 1, `one a round, not ${worked.slice(before)}`);
+  }
+  await all;
+  assert.deepEqual(worked, ["a", "b", "c", "a", "b", "c", "a", "b", "c"]);
+});
