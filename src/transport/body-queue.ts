@@ -20,7 +20,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** A chunk of so many bytes costs no more than its bytes do. */
 const WHOLE_CHUNK_BYTES = 256;
 /** Smaller chunks that may come at once, and each second: they cost a call each, which nobody else's may wait for. */
-const SMALL_CHUNKS = { burst: 20_000, perSecond: 5_000 };
+const SMALL_CHUNKS = { burst: 12_000, perSecond: 5_000 };
 
 /** Bytes that wait, in memory that has room for more. */
 interface Block {

@@ -4,14 +4,14 @@ import { type BucketSize, TokenBucket } from "./token-bucket.js";
  * What one socket's messages may cost. A second of audio in messages of 10 ms costs nothing, and in messages of 2 ms it
  * costs 300 tokens, so that nobody who sends speech is held up, as far ahead of real time as the backlog goes.
  */
-const TOKENS: BucketSize = { burst: 20_000, perSecond: 2_000 };
+const TOKENS: BucketSize = { burst: 12_000, perSecond: 2_000 };
 /** A binary message of so many bytes costs no more than its bytes do: 5 ms of audio, 20 ms of a telephone's. */
 const WHOLE_MESSAGE_BYTES = 160;
-/** A text message is parsed and answered: 1,000 at once, 100 a second. */
+/** A text message is parsed and answered: 600 at once, 100 a second. */
 const TEXT_TOKENS = 20;
 /** Text is parsed a byte at a time. */
 const TEXT_BYTES_PER_TOKEN = 64;
-/** Pings are answered with a write each: 500 at once, 50 a second. */
+/** Pings are answered with a write each: 300 at once, 50 a second. */
 const CONTROL_TOKENS = 40;
 /** What is dropped after a flood was told, before the connection is cut: goodbyes have their time. */
 const MOST_DROPPED = 120_000;

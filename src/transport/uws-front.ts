@@ -140,6 +140,7 @@ export class UwsFront implements Front {
       closesConnection: request.malformed !== null,
       stallMs: this.#limits.stallMs,
       reading,
+      isBodyRefused: () => body.isRefused,
       onOver: () => {
         body.fail("the answer is complete");
         this.#answers.delete(answer);
@@ -156,9 +157,10 @@ export class UwsFront implements Front {
     if (hasBody) {
       res.onData((chunk, isLast) => {
         if (isLast) reading.complete();
+        // One read brings up to 87,000 chunks.
+        else if (body.isRefused) return;
         else reading.arrived();
-        if (answer.isOver) return answer.bodyArrived();
-        if (body.isRefused) return;
+        if (answer.isOver) return answer.bodyArrived(chunk.byteLength);
         body.push(new Uint8Array(chunk), true);
         if (isLast) body.complete();
       });

@@ -11,6 +11,12 @@ const REWIND_MS = 4_000;
 const EMPTY = new Uint8Array(0);
 /** A client that still uploads when its answer is complete may go on this long to read that answer. */
 const LINGER_MS = 5_000;
+/** The same for a client whose body is refused for the way it comes, and read no further. */
+const REFUSED_LINGER_MS = 500;
+/** Pieces of a body that cost a call each and bring next to nothing. */
+const SMALL_PIECE_BYTES = 256;
+/** Beyond so many of them behind the end of its answer a client is cut. */
+const MOST_SMALL_PIECES = 1_000;
 
 export interface UwsAnswerOptions {
   readonly isHead: boolean;
@@ -18,6 +24,8 @@ export interface UwsAnswerOptions {
   readonly closesConnection: boolean;
   readonly stallMs: number;
   readonly reading: UwsReading;
+  /** Whether the body comes in a way that is not taken. */
+  readonly isBodyRefused: () => boolean;
   /** Called once, when the answer is over in any way. */
   readonly onOver: () => void;
 }
@@ -34,6 +42,8 @@ export class UwsAnswer implements FrontResponse {
   #framing: Framing | null = null;
   #wake: (() => void) | null = null;
   #listensToWritable = false;
+  /** Of the body, behind the end of the answer. */
+  #smallPieces = 0;
   /** The connection after an answer that came before its request's body did. */
   #lingering: { readonly res: UwsResponse; readonly timer: NodeJS.Timeout } | null = null;
 
@@ -126,9 +136,10 @@ export class UwsAnswer implements FrontResponse {
     if (this.#res !== null) this.#over();
   }
 
-  /** More of the body has come behind the end of the answer. */
-  bodyArrived(): void {
-    if (this.#options.reading.isComplete) this.#cutLingering();
+  /** More of the body has come behind the end of the answer, in a piece of `bytes`. */
+  bodyArrived(bytes: number): void {
+    const isFlood = bytes < SMALL_PIECE_BYTES && ++this.#smallPieces > MOST_SMALL_PIECES;
+    if (isFlood || this.#options.reading.isComplete) this.#cutLingering();
   }
 
   /** A body of known length is never buffered by the library: what does not fit is offered again when it drains. */
@@ -183,8 +194,11 @@ export class UwsAnswer implements FrontResponse {
     const body = this.#options.isHead ? EMPTY : chunk;
     if (!this.#options.isHead && framing !== body.length)
       throw new Error("Cannot end a response before its whole content-length was written");
-    this.#lingering = { res, timer: setTimeout(() => this.#cutLingering(), LINGER_MS) };
-    this.#options.reading.resume();
+    const { reading, isBodyRefused } = this.#options;
+    // Read on, what is refused for the way it comes would cost more than all others.
+    const lingerMs = isBodyRefused() ? REFUSED_LINGER_MS : LINGER_MS;
+    this.#lingering = { res, timer: setTimeout(() => this.#cutLingering(), lingerMs) };
+    if (!isBodyRefused()) reading.resume();
     this.#over();
     res.cork(() => {
       this.#sendHead(res);

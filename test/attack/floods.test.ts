@@ -223,7 +223,7 @@ for (const front of ATTACKED_FRONTS) {
         const leaving = await RawConnection.open(service.port);
         await leaving.write(uploadHead(path, type, attacker.key));
         if (first !== "") await leaving.write(chunk(first));
-        await leaving.write(repeated(chunk("x"), 15_000));
+        await leaving.write(repeated(chunk("x"), 10_000));
         await eventually("its file is there", () => service.spooledFiles().length === 1);
         leaving.destroy();
         await service.untilIdle();

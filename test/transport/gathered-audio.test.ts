@@ -69,15 +69,15 @@ test("a flood is told once, its rest is dropped, and who goes on is cut off", ()
     verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + 1);
   }
   assert.equal(verdicts.get("flood"), 1);
-  assert.ok((verdicts.get("take") ?? 0) <= 21_000);
+  assert.ok((verdicts.get("take") ?? 0) <= 13_000);
   assert.ok((verdicts.get("cut") ?? 0) > 0);
   assert.equal(budget.text(10), "cut", "time does not make it good");
   const pings = new MessageBudget(() => 0);
   let answered = 0;
   while (pings.control() === "take") answered++;
-  assert.equal(answered, 500);
+  assert.equal(answered, 300);
   const texts = new MessageBudget(() => 0);
   let parsed = 0;
   while (texts.text(20) === "take") parsed++;
-  assert.ok(parsed > 900 && parsed <= 1_000, `${parsed} texts`);
+  assert.ok(parsed > 500 && parsed <= 600, `${parsed} texts`);
 });
