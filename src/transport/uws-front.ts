@@ -140,6 +140,7 @@ export class UwsFront implements Front {
       closesConnection: request.malformed !== null,
       stallMs: this.#limits.stallMs,
       reading,
+      isBodyRefused: () => body.isRefused,
       onOver: () => {
         body.fail("the answer is complete");
         this.#answers.delete(answer);

@@ -11,6 +11,8 @@ const REWIND_MS = 4_000;
 const EMPTY = new Uint8Array(0);
 /** A client that still uploads when its answer is complete may go on this long to read that answer. */
 const LINGER_MS = 5_000;
+/** A client whose body is refused for the way it comes may read its answer for so long. */
+const REFUSED_LINGER_MS = 500;
 
 export interface UwsAnswerOptions {
   readonly isHead: boolean;
@@ -18,6 +20,8 @@ export interface UwsAnswerOptions {
   readonly closesConnection: boolean;
   readonly stallMs: number;
   readonly reading: UwsReading;
+  /** Whether the body is refused for the way it comes: it is not even read to be dropped. */
+  readonly isBodyRefused: () => boolean;
   /** Called once, when the answer is over in any way. */
   readonly onOver: () => void;
 }
@@ -183,8 +187,11 @@ export class UwsAnswer implements FrontResponse {
     const body = this.#options.isHead ? EMPTY : chunk;
     if (!this.#options.isHead && framing !== body.length)
       throw new Error("Cannot end a response before its whole content-length was written");
-    this.#lingering = { res, timer: setTimeout(() => this.#cutLingering(), LINGER_MS) };
-    this.#options.reading.resume();
+    const isRefused = this.#options.isBodyRefused();
+    const lingerMs = isRefused ? REFUSED_LINGER_MS : LINGER_MS;
+    this.#lingering = { res, timer: setTimeout(() => this.#cutLingering(), lingerMs) };
+    // Read on, a body in tiny chunks would cost more than all others.
+    if (!isRefused) this.#options.reading.resume();
     this.#over();
     res.cork(() => {
       this.#sendHead(res);
