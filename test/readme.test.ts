@@ -17,6 +17,12 @@ test("README lists exactly the settings that the service reads", () => {
   assert.deepEqual(listed.sort(), [...new Set(used)].sort());
 });
 
+test("tests start services without any setting of whoever runs them", () => {
+  const cleared = read("scripts/test.mjs").split("const SERVICE_SETTINGS = [")[1]!.split("\n];")[0]!;
+  for (const [, name] of read("src/config.ts").matchAll(/read\("([A-Z_]+)"\)/g))
+    assert.ok(cleared.includes(`"${name}"`), name);
+});
+
 test("every relative link of the documents leads to a file", () => {
   for (const document of ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "models/recipes/README.md"]) {
     const folder = join(ROOT, document, "..");

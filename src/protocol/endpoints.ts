@@ -147,7 +147,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     answer: { "audio/wav": "bytes", "application/json": "TimedSpeech" },
     answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Cold-Start-Ms", "X-Svc-Notes"],
     isBilled: true,
-    errors: [400, 401, 404, 413, 429, 503],
+    errors: [400, 401, 404, 408, 413, 429, 503],
   },
   {
     method: "POST",
@@ -165,7 +165,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     answer: { "application/octet-stream": "bytes" },
     answerHeaders: ["X-Svc-Chars", "X-Svc-Credits", "X-Svc-Stream", "X-Svc-Cold-Start-Ms", "X-Svc-Notes"],
     isBilled: true,
-    errors: [400, 401, 404, 413, 429, 503],
+    errors: [400, 401, 404, 408, 413, 429, 503],
   },
   {
     method: "POST",
@@ -185,7 +185,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
       "X-Svc-Notes",
     ],
     isBilled: true,
-    errors: [400, 401, 413, 429, 503],
+    errors: [400, 401, 408, 413, 429, 503],
   },
   {
     method: "POST",
@@ -202,7 +202,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     answer: { "application/json": "Transcription" },
     answerHeaders: AUDIO_HEADERS,
     isBilled: true,
-    errors: [400, 401, 413, 429, 503],
+    errors: [400, 401, 408, 413, 429, 503],
   },
   {
     method: "POST",
@@ -220,7 +220,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     },
     answerHeaders: AUDIO_HEADERS,
     isBilled: true,
-    errors: [400, 401, 413, 429, 503],
+    errors: [400, 401, 408, 413, 429, 503],
   },
   {
     method: "GET",
@@ -263,13 +263,13 @@ export const ENDPOINTS: readonly Endpoint[] = [
     summary: "Make a token that opens one live socket within 60 s",
     status: 200,
     answer: { "application/json": "StreamToken" },
-    errors: [401, 503],
+    errors: [400, 401, 503],
   },
   open("/v1/models", "Models that speak", "Models"),
   {
     ...open("/v1/voices", "Voices of a model", "Voices"),
     query: VOICES_QUERY,
-    errors: [404],
+    errors: [400, 404],
   },
   open("/v1/audio/models", "Models, as chat front ends ask for them", "AudioModels"),
   open("/v1/audio/voices", "Voices, as chat front ends ask for them", "AudioVoices"),

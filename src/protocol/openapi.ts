@@ -21,11 +21,14 @@ const ERRORS: Readonly<Record<number, string>> = {
     "`unknown_parameter`: a name that is not known, the nearest known one is in the message",
   401: "Missing or invalid API key",
   404: "Unknown model or voice",
+  408: "`body_too_slow`: the body did not keep its pace; the connection is closed",
   409: "A request with this `Idempotency-Key` is still running; try again after `Retry-After`",
   413: "Too long: a body beyond its limit, or audio of more than two hours",
   422: "This `Idempotency-Key` belongs to another request",
   429: "`out_of_credits`, where a retry cannot help, or `too_many_requests` at once, with `Retry-After`",
-  503: "Overloaded, the key store is away, or the model could not be loaded in time; try again after `Retry-After`",
+  503:
+    "Overloaded, the key store is away, the model could not be loaded in time, or there is no room on the disk for the audio " +
+    "(`storage_full`); try again after `Retry-After`",
 };
 
 type Json = Readonly<Record<string, unknown>>;

@@ -37,7 +37,8 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
   readonly #source: BodySource;
   readonly #stallMs: number;
   readonly #blocks: Block[] = [];
-  readonly #smallChunks = new TokenBucket(SMALL_CHUNKS);
+  /** From the first of them on: most requests have none. */
+  #smallChunks: TokenBucket | null = null;
   /** Memory of the blocks. */
   #queuedBytes = 0;
   #isPaused = false;
@@ -77,7 +78,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
   /** Takes a chunk. @param isLent its memory is somebody else's after the call: it is copied */
   push(chunk: Uint8Array, isLent = false): void {
     if (chunk.length === 0 || this.#failure !== null) return;
-    if (chunk.length < WHOLE_CHUNK_BYTES && !this.#smallChunks.take(1 - chunk.length / WHOLE_CHUNK_BYTES)) {
+    if (chunk.length < WHOLE_CHUNK_BYTES && !this.#takeSmall(chunk.length)) {
       this.#refuse();
       return;
     }
@@ -137,6 +138,11 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     }
     last.bytes.set(chunk, last.length);
     last.length = total;
+  }
+
+  #takeSmall(bytes: number): boolean {
+    this.#smallChunks ??= new TokenBucket(SMALL_CHUNKS);
+    return this.#smallChunks.take(1 - bytes / WHOLE_CHUNK_BYTES);
   }
 
   #refuse(): void {

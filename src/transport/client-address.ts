@@ -3,6 +3,7 @@ import type { FrontRequest } from "../ports/front.js";
 
 /** What an IPv4 address is written as where only IPv6 is known; the last two groups hold it. */
 const MAPPED = "::ffff:";
+const MAPPED_BITS = 96;
 /** Somebody who has one IPv6 address has usually the whole network of this many bits. */
 const CLIENT_GROUPS = 4;
 const GROUPS = 8;
@@ -19,7 +20,10 @@ export class TrustedProxies {
       if (address === null) throw new Error(`Cannot trust proxies in ${network}: it must be a network`);
       // A network of mapped addresses is one of IPv4.
       const isMapped = isIP(name) === 6 && isIP(address) === 4;
-      this.#networks.addSubnet(address, Number(bits) - (isMapped ? 96 : 0), familyOf(address));
+      const prefix = Number(bits) - (isMapped ? MAPPED_BITS : 0);
+      if (prefix < 0)
+        throw new Error(`Cannot trust proxies in ${network}: mapped IPv4 has ${MAPPED_BITS} bits and more`);
+      this.#networks.addSubnet(address, prefix, familyOf(address));
     }
   }
 

@@ -43,6 +43,8 @@ class ListenTranslation implements LiveTranslation {
   #finalizedSeconds: number | null = null;
   /** The end of the last word whose silence may still grow into an `UtteranceEnd`; null when there is none. */
   #lastWordEnd: number | null = null;
+  /** The metadata were told, and with them the hash of all audio. */
+  #isDone = false;
 
   constructor(asked: ListenOptions, requestId: string) {
     this.#asked = asked;
@@ -72,6 +74,8 @@ class ListenTranslation implements LiveTranslation {
   }
 
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[] {
+    // What was on its way when the session ended.
+    if (this.#isDone) return [];
     // The older way to say `CloseStream`.
     if (bytes.length === 0) {
       this.#close(conversation);
@@ -176,6 +180,7 @@ class ListenTranslation implements LiveTranslation {
   }
 
   #metadata(durationSeconds: number): ListenServerMessage {
+    this.#isDone = true;
     return {
       type: "Metadata",
       transaction_key: "deprecated",

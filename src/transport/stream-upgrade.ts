@@ -154,7 +154,7 @@ class LiveSocket {
       this.#log.info("live session ends with its key");
       conversation.unauthorized(KEY_ENDED);
     });
-    const audio = new GatheredAudio((bytes) => this.#send(translation.binary(conversation, bytes)));
+    const audio = new GatheredAudio((bytes) => this.#hear(bytes, conversation, translation));
     return {
       text: (text) => {
         audio.flush();
@@ -195,6 +195,16 @@ class LiveSocket {
     ]);
     this.#socket.close(CLOSE_CODE[code], errorName(code));
     return { text: () => {}, binary: () => {}, flooded: () => {}, closed: () => {} };
+  }
+
+  /** What was gathered is handed on in a turn of its own: there nobody else catches what is thrown. */
+  #hear(bytes: Uint8Array, conversation: LiveConversation, translation: LiveTranslation): void {
+    try {
+      this.#send(translation.binary(conversation, bytes));
+    } catch (error) {
+      this.#log.error({ err: error }, "live audio failed");
+      this.#socket.close(CLOSE_CODE.INTERNAL, errorName("INTERNAL"));
+    }
   }
 
   #send(messages: readonly WireMessage[]): void {

@@ -1,6 +1,8 @@
-import { openDescriptors, SpareDescriptors } from "./descriptors.js";
+import { countDescriptors, SpareDescriptors } from "./descriptors.js";
 
 const LOOK_EVERY_MS = 200;
+/** Between two looks that take long is so much more time than they take. */
+const REST_FACTOR = 10;
 /** Below this part of the limit connections are taken again. */
 const OPEN_AGAIN_AT = 0.9;
 const SPARE_DESCRIPTORS = 16;
@@ -13,6 +15,8 @@ export interface UwsGateOptions {
   readonly open: () => boolean;
   readonly shut: () => void;
   readonly failed: (error: unknown) => void;
+  /** How many descriptors the process has now. */
+  readonly count?: () => Promise<number | null>;
 }
 
 /**
@@ -27,6 +31,7 @@ export class UwsGate {
   readonly #spare = new SpareDescriptors(SPARE_DESCRIPTORS);
   #timer: NodeJS.Timeout | null = null;
   #isOpen = true;
+  #isClosed = false;
   #hasFailed = false;
 
   constructor(options: UwsGateOptions) {
@@ -37,18 +42,31 @@ export class UwsGate {
   watch(): void {
     if (this.#options.ownDescriptors === null) return;
     this.#spare.hold();
-    this.#timer = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+    this.#lookIn(LOOK_EVERY_MS);
   }
 
   close(): void {
-    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     this.#spare.release();
   }
 
-  #look(): void {
+  #lookIn(ms: number): void {
+    this.#timer = setTimeout(() => void this.#look(), ms).unref();
+  }
+
+  async #look(): Promise<void> {
+    const sinceMs = performance.now();
+    const descriptors = await (this.#options.count ?? countDescriptors)();
+    if (this.#isClosed) return;
+    if (descriptors !== null) this.#decide(descriptors);
+    this.#lookIn(Math.max(LOOK_EVERY_MS, REST_FACTOR * (performance.now() - sinceMs)));
+  }
+
+  #decide(descriptors: number): void {
     const { ownDescriptors, maxConnections } = this.#options;
-    const connections = (openDescriptors() ?? 0) - (ownDescriptors ?? 0) - this.#spare.heldCount;
+    const connections = descriptors - (ownDescriptors ?? 0) - this.#spare.heldCount;
     if (this.#isOpen && connections >= maxConnections) this.#shut(connections);
     else if (!this.#isOpen && connections <= maxConnections * OPEN_AGAIN_AT) this.#open();
   }
@@ -57,9 +75,10 @@ export class UwsGate {
     this.#isOpen = false;
     this.#options.shut();
     this.#spare.release();
-    this.#options.failed(
-      new Error(`no connections are taken: there are ${connections} of ${this.#options.maxConnections}`),
-    );
+    const found = Number.isFinite(connections)
+      ? `there are ${connections} of ${this.#options.maxConnections}`
+      : "no descriptor is left";
+    this.#options.failed(new Error(`no connections are taken: ${found}`));
   }
 
   #open(): void {

@@ -12,6 +12,7 @@ export class UwsTurn {
   #requestCount = 0;
   #waiting: (() => void)[] = [];
   #isEndDue = false;
+  readonly #onEnd = () => this.#end();
 
   /** Counts a request; whether it may be answered at once. */
   hasRoom(): boolean {
@@ -28,7 +29,7 @@ export class UwsTurn {
   #awaitEnd(): void {
     if (this.#isEndDue) return;
     this.#isEndDue = true;
-    setImmediate(() => this.#end());
+    setImmediate(this.#onEnd);
   }
 
   #end(): void {

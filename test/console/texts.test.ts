@@ -4,6 +4,8 @@ import { CONSOLE_ERRORS } from "../../src/console/console-error.js";
 import { en, type TextName } from "../../src/console/pages/text/en.js";
 import { kk } from "../../src/console/pages/text/kk.js";
 import { ru } from "../../src/console/pages/text/ru.js";
+import type { ErrorCode } from "../../src/domain/errors.js";
+import { errorName, HTTP_STATUS, isRetryable } from "../../src/transport/error-status.js";
 
 test("every language fills in the same values, and none leaves a text in English", () => {
   const names = Object.keys(en) as TextName[];
@@ -19,6 +21,16 @@ test("every language fills in the same values, and none leaves a text in English
 
 test("there is a text for everything that the console can answer with", () => {
   for (const code of Object.keys(CONSOLE_ERRORS)) assert.ok(`e_${code}` in en, code);
+});
+
+test("there is a text for what the playground's requests and live sessions are refused with", () => {
+  const { KEY_INVALID, STORAGE_FULL, BODY_TOO_SLOW, UNKNOWN_PARAMETER, ...others } = HTTP_STATUS;
+  const named = { KEY_INVALID, STORAGE_FULL, BODY_TOO_SLOW, UNKNOWN_PARAMETER };
+  const retried = Object.keys(others).filter((code) => isRetryable(code as ErrorCode));
+  // Pages send no keys of that kind.
+  const codes = [...Object.keys(named), ...retried].filter((code) => code !== "IDEMPOTENCY_KEY_IN_USE");
+  for (const code of codes) assert.ok(`e_${errorName(code as ErrorCode)}` in en, code);
+  for (const code of ["too_many_messages", "too_fast", "unauthorized"]) assert.ok(`e_${code}` in en, code);
 });
 
 function valuesOf(text: string): string[] {

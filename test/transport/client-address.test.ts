@@ -62,3 +62,10 @@ test("an address has one spelling", () => {
   assert.equal(canonicalAddress("::FFFF:7F00:1"), "127.0.0.1");
   assert.equal(canonicalAddress("localhost"), null);
 });
+
+test("a network that mixes mapped IPv4 with IPv6 is refused by name", () => {
+  assert.throws(
+    () => new TrustedProxies(["::ffff:127.0.9.0/64"]),
+    /Cannot trust proxies in ::ffff:127\.0\.9\.0\/64/,
+  );
+});

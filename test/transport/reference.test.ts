@@ -110,6 +110,19 @@ before(async () => {
 });
 after(() => running.stop());
 
+test("statuses that were decided beside the specification are listed where they can come", () => {
+  for (const { method, path, request, errors } of ENDPOINTS)
+    assert.equal(errors.includes(408), request !== undefined, `${method} ${path} reads a body`);
+  // Names that are not known are refused.
+  for (const path of ["/v1/stream/token", "/v1/voices", "/v1/stream", "/v1/listen"])
+    assert.ok(ENDPOINTS.find((endpoint) => endpoint.path === path)?.errors.includes(400), path);
+  const { components } = openApiDocument() as {
+    readonly components: { readonly responses: Record<string, { readonly description: string }> };
+  };
+  assert.match(components.responses["Error408"]?.description ?? "", /body_too_slow/);
+  assert.match(components.responses["Error503"]?.description ?? "", /storage_full/);
+});
+
 test("router, reference and specification name the same endpoints", async () => {
   const named = Object.entries(PATHS).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),

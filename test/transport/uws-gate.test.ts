@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, statSync } from "node:fs";
 import { test } from "node:test";
-import { connectionsWithin, descriptorLimit, openDescriptors } from "../../src/transport/descriptors.js";
+import {
+  connectionsWithin,
+  countDescriptors,
+  descriptorLimit,
+  openDescriptors,
+} from "../../src/transport/descriptors.js";
 import { UwsGate } from "../../src/transport/uws-gate.js";
 import { eventually } from "../store/support.js";
 
@@ -42,6 +47,57 @@ test("the gate shuts where there are too many descriptors, opens again, and trie
   } finally {
     gate.close();
     for (const descriptor of descriptors) closeSync(descriptor);
+  }
+});
+
+test("where the system does not count descriptors they are counted by name", {
+  skip,
+}, async () => {
+  // As /proc/self/fd was before Linux 6.2: an entry for each, and no size.
+  const FOLDER = "/proc/self/fdinfo";
+  assert.equal(statSync(FOLDER).size, 0);
+  const counted = await countDescriptors(FOLDER);
+  const descriptors = Array.from({ length: 50 }, () => openSync("/dev/null", "r"));
+  assert.equal(await countDescriptors(FOLDER), (counted ?? 0) + 50);
+  for (const descriptor of descriptors) closeSync(descriptor);
+  assert.equal(await countDescriptors("/proc/self/none"), null);
+});
+
+test("the gate shuts when no descriptor is left to count with, and looks once at a time", async () => {
+  let isLooking = false;
+  let looks = 0;
+  let found: number | null = Number.POSITIVE_INFINITY;
+  const told: string[] = [];
+  const failures: string[] = [];
+  const gate = new UwsGate({
+    maxConnections: MAX_CONNECTIONS,
+    ownDescriptors: 0,
+    open: () => told.push("open") > 0,
+    shut: () => void told.push("shut"),
+    failed: (error) => failures.push((error as Error).message),
+    count: async () => {
+      assert.ok(!isLooking, "another look goes on");
+      isLooking = true;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      isLooking = false;
+      looks++;
+      return found;
+    },
+  });
+  gate.watch();
+  try {
+    await eventually("the gate shuts", () => told.length === 1);
+    assert.deepEqual(failures, ["no connections are taken: no descriptor is left"]);
+    // What is not known changes nothing.
+    found = null;
+    const before = looks;
+    await eventually("two looks", () => looks >= before + 2);
+    assert.deepEqual(told, ["shut"]);
+    found = 0;
+    await eventually("the gate opens", () => told.length === 2);
+    assert.deepEqual(told, ["shut", "open"]);
+  } finally {
+    gate.close();
   }
 });
 

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { GOOD_KEY } from "./fake-conversations.js";
+import { FRONTS, startTransport } from "./running-transport.js";
+
+const BLOCK = Buffer.from("1\r\nx\r\n".repeat(40_000));
+/** More than the system's own buffers on the way hold. */
+const MOST_BYTES = 16 << 20;
+
+for (const front of FRONTS) {
+  test(`a body in tiny chunks that was refused is not read on by ${front}, and its client reads why`, async () => {
+    const running = await startTransport(front);
+    try {
+      const socket = connect(running.port, "127.0.0.1");
+      let text = "";
+      let isClosed = false;
+      socket.on("data", (bytes: Buffer) => (text += bytes.toString("latin1")));
+      socket.on("error", () => {
+        // Reset while it still sends; `close` follows.
+      });
+      socket.once("close", () => (isClosed = true));
+      socket.write(
+        `POST /v1/transcribe HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer ${GOOD_KEY}\r\n` +
+          "Transfer-Encoding: chunked\r\n\r\n",
+      );
+      let bytesBehindAnswer = 0;
+      while (!isClosed) {
+        const isAnswered = text !== "";
+        await written(socket);
+        // A socket that is over refuses what is written before it says that it is closed.
+        await nextTurn();
+        if (isAnswered && !isClosed) bytesBehindAnswer += BLOCK.length;
+      }
+      assert.match(text, /^HTTP\/1\.1 400 /);
+      assert.match(text, /send larger chunks/);
+      assert.ok(bytesBehindAnswer <= MOST_BYTES, `${bytesBehindAnswer} bytes were taken behind the answer`);
+    } finally {
+      await running.stop();
+    }
+  });
+}
+
+/** Settles when a block has left this process, or the connection is over. */
+function written(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once("close", resolve);
+    socket.write(BLOCK, () => {
+      socket.off("close", resolve);
+      resolve();
+    });
+  });
+}
