@@ -12,9 +12,9 @@ import {
   startServiceProcess,
 } from "../../bench/support/service-process.js";
 import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { connect } from "../../src/store/connect.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
 import { dauys } from "../cli/support.js";
 import { brokenRules } from "../store/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
@@ -187,7 +187,7 @@ test("answers that nobody takes do not pile up: more is refused before it costs 
     assert.equal(short.status, 200, "what fits is served");
     slow.destroy();
     await eventually("nothing is held", async () => (await heldBytes()) === 0, SETTLED_WITHIN_MS);
-    const again = await post(path, request, { "idempotency-key": `own ${index} 2` });
+    const again = await post(path, request, { "idempotency-key": `own ${index} ${paths.length + index}` });
     assert.equal(again.status, 200, "a key that was refused is free");
     assert.equal(again.headers.get("idempotent-replayed"), null);
   }
