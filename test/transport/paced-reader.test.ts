@@ -12,7 +12,7 @@ import { loadUwsBinding } from "../../src/transport/uws-binding.js";
 import { UwsFront } from "../../src/transport/uws-front.js";
 import { eventually } from "../store/support.js";
 
-const GRACE_MS = 1_500;
+const GRACE_MS = 500;
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, readerPace: { leastBytesPerS: 4_000_000, graceMs: GRACE_MS } };
 /** More than sockets hold. */
 const BYTES = 32_000_000;
