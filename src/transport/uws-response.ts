@@ -167,7 +167,11 @@ export class UwsAnswer implements FrontResponse {
   /** The library keeps what did not fit of a chunk: waits until the socket takes bytes again. */
   async #drained(): Promise<void> {
     const movedAtMs = performance.now();
-    while (!(await this.#wait(movedAtMs))) flush(this.#live());
+    while (!(await this.#wait(movedAtMs))) {
+      flush(this.#live());
+      // A flush that sends nothing leaves the library's timer as it is.
+      this.#options.reading.rewind();
+    }
   }
 
   /** `tryEnd` cannot close the connection, so the whole answer goes out at once. */

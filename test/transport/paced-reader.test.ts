@@ -1,11 +1,17 @@
 // Issue 12, "From the attack", line 4: who takes an answer byte by byte keeps it in memory for hours.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { ThreadedFront } from "../../src/front-threads/threaded-front.js";
 import { createLog } from "../../src/observe/log.js";
-import { DEFAULT_FRONT_LIMITS, type Front, type FrontHandlers } from "../../src/ports/front.js";
+import {
+  DEFAULT_FRONT_LIMITS,
+  type Front,
+  type FrontHandlers,
+  type FrontLimits,
+} from "../../src/ports/front.js";
 import { NodeFront } from "../../src/transport/node-front.js";
 import { PacedReader } from "../../src/transport/paced-reader.js";
 import { loadUwsBinding } from "../../src/transport/uws-binding.js";
@@ -16,16 +22,18 @@ const GRACE_MS = 500;
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, readerPace: { leastBytesPerS: 4_000_000, graceMs: GRACE_MS } };
 /** More than sockets hold. */
 const BYTES = 32_000_000;
+/** Longer than the native library's own timer ever waits. */
+const PAUSED_MS = 16_000;
 const PART = new Uint8Array(400_000);
 
 const binding = loadUwsBinding();
 const log = createLog({ level: "silent" });
-const fronts: Readonly<Record<string, (handlers: FrontHandlers) => Front>> = {
-  node: (handlers) => new NodeFront(handlers, LIMITS),
+const fronts: Readonly<Record<string, (handlers: FrontHandlers, limits?: FrontLimits) => Front>> = {
+  node: (handlers, limits = LIMITS) => new NodeFront(handlers, limits),
   ...(typeof binding !== "string" && {
-    uws: (handlers: FrontHandlers) => new UwsFront(binding, handlers, LIMITS),
-    "uws in two threads": (handlers: FrontHandlers) =>
-      new ThreadedFront({ threadCount: 2, handlers, limits: LIMITS, log }),
+    uws: (handlers: FrontHandlers, limits = LIMITS) => new UwsFront(binding, handlers, limits),
+    "uws in two threads": (handlers: FrontHandlers, limits = LIMITS) =>
+      new ThreadedFront({ threadCount: 2, handlers, limits, log }),
   }),
 };
 
@@ -116,3 +124,40 @@ for (const [name, makeFront] of Object.entries(fronts)) {
     }
   });
 }
+
+test("a reader that pauses for longer than the native library waits gets the rest, in chunks too, on every front", async () => {
+  const ways = Object.values(fronts).flatMap((makeFront) =>
+    ["/sized", "/chunked"].map(async (path) => {
+      const front = makeFront(
+        {
+          request: async (_request, response) => {
+            response.start(200, path === "/sized" ? { "content-length": String(BYTES) } : {});
+            for (let sent = 0; sent < BYTES; sent += PART.length) await response.write(PART);
+            await response.end();
+          },
+          upgrade: async () => ({ type: "refuse", status: 404, headers: {}, body: "" }),
+          failed: () => {},
+        },
+        DEFAULT_FRONT_LIMITS,
+      );
+      const port = await front.listen("127.0.0.1", 0);
+      try {
+        const socket = connect(port, "127.0.0.1").on("error", () => {});
+        const body = JSON.stringify({ text: "as clients of speech ask" });
+        socket.write(
+          `POST ${path} HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+        );
+        await once(socket, "readable");
+        await delay(PAUSED_MS);
+        let taken = 0;
+        socket.on("data", (chunk: Buffer) => (taken += chunk.length));
+        await eventually("the whole answer", () => taken >= BYTES || socket.closed, 30_000);
+        assert.ok(taken >= BYTES, `${front.kind} ${path}: ${taken} bytes`);
+        socket.destroy();
+      } finally {
+        await front.close(0);
+      }
+    }),
+  );
+  await Promise.all(ways);
+});
