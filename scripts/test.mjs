@@ -43,7 +43,7 @@ const SERVICE_SETTINGS = [
   ...["FREE_SYNTHESIS_PER_ORG", "FREE_FILES_PER_ORG", "FREE_LIVE_PER_ORG"],
   ...["MODEL_PRELOAD", "MODEL_IDLE_S", "MAX_CONNECTIONS"],
   ...["TARIFF_SYNTHESIS", "TARIFF_FILE", "TARIFF_LIVE"],
-  ...["KEPT_ANSWERS_MB", "SPOOL_MB", "DISK_FLOOR_MB", "SENTENCE_CACHE_MB"],
+  ...["KEPT_ANSWERS_MB", "SPOOL_MB", "DISK_FLOOR_MB", "SENTENCE_CACHE_MB", "SPEECH_MEMORY_MB"],
   ...["DAUYS_URL", "DAUYS_API_KEY"],
 ];
 /** Asked for more than the gate's share, these tests take as long as they need, within limits of their own. */

@@ -61,6 +61,8 @@ export interface Config {
   readonly diskFloorBytes: number;
   /** Memory for finished sentences that may be asked for again; 0 keeps none. */
   readonly sentenceCacheBytes: number;
+  /** Memory for speech that is made and not yet sent. */
+  readonly speechMemoryBytes: number;
   /** Prices of use, as fractions of whole numbers. */
   readonly tariffs: Tariffs;
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
@@ -140,6 +142,13 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     sentenceCacheBytes:
       2 ** 20 *
       integer("SENTENCE_CACHE_MB", read("SENTENCE_CACHE_MB"), { lowest: 0, highest: 100_000, otherwise: 64 }),
+    speechMemoryBytes:
+      2 ** 20 *
+      integer("SPEECH_MEMORY_MB", read("SPEECH_MEMORY_MB"), {
+        lowest: 1,
+        highest: 1_000_000,
+        otherwise: 1_024,
+      }),
     tariffs: Object.freeze({
       synthesis: tariff("TARIFF_SYNTHESIS", read("TARIFF_SYNTHESIS"), DEFAULT_TARIFFS.synthesis),
       file: tariff("TARIFF_FILE", read("TARIFF_FILE"), DEFAULT_TARIFFS.file),

@@ -56,6 +56,7 @@ import { TrustedProxies } from "./transport/client-address.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "./transport/descriptors.js";
 import { KeyEndings } from "./transport/key-endings.js";
 import { startOperatorServer } from "./transport/operator-server.js";
+import { SpeechBudget } from "./transport/speech-budget.js";
 import { DiskSpace, SpoolBudget } from "./transport/spool-budget.js";
 import { createTransport, type Transport } from "./transport/transport.js";
 
@@ -120,6 +121,8 @@ export async function startService({ config, log, allowFaults = false }: Service
       );
     }
     metrics.observeSpool(() => room.takenBytes);
+    const speechBudget = new SpeechBudget(config.speechMemoryBytes);
+    metrics.observeHeldSpeech(() => speechBudget.takenBytes);
     const engines = makeEngines({ config, log, allowFaults, spoolFolder, room, packages, metrics });
     owned.push({ name: "live engine", stop: () => engines.live.stop() });
     owned.push({ name: "transcription engine", stop: () => engines.transcription.stop() });
@@ -178,6 +181,7 @@ export async function startService({ config, log, allowFaults = false }: Service
       isReady: async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe()),
       spoolDir: spoolFolder,
       room,
+      speechBudget,
       idempotency: store.startIdempotency(meter.serviceId),
       answers,
       urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),

@@ -13,6 +13,7 @@ test("an empty environment gives the defaults", () => {
   assert.equal(config.frontThreads, 1);
   assert.equal(config.maxConnections, null);
   assert.equal(config.drainMs, 30_000);
+  assert.equal(config.speechMemoryBytes, 2 ** 30);
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [true, 900_000]);
   assert.deepEqual(
     [config.fileWorkers, config.liveWorkers, config.synthesisWorkers, config.ortThreads],
@@ -44,6 +45,7 @@ test("settings are read from their variables", () => {
     MODEL_PRELOAD: "false",
     MODEL_IDLE_S: "0",
     MAX_CONNECTIONS: "500",
+    SPEECH_MEMORY_MB: "300",
     URL_FETCH_ALLOW: "10.0.0.0/8, fd00::/8",
   });
   assert.equal(config.host, "::");
@@ -53,6 +55,7 @@ test("settings are read from their variables", () => {
   assert.equal(config.front, "node");
   assert.equal(config.liveWorkers, 4);
   assert.equal(config.maxConnections, 500);
+  assert.equal(config.speechMemoryBytes, 300 * 2 ** 20);
   assert.equal(config.drainMs, 0);
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [false, 0]);
   assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
@@ -86,6 +89,7 @@ const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["FRONT", "uWS", /FRONT must be one of auto, uws, node, received "uWS"/],
   ["LOG_LEVEL", "verbose", /LOG_LEVEL must be one of .*received "verbose"/],
   ["LIVE_WORKERS", "0", /LIVE_WORKERS must be a whole number from 1 to/],
+  ["SPEECH_MEMORY_MB", "0", /SPEECH_MEMORY_MB must be a whole number from 1 to 1000000, received "0"/],
   ["MODEL_PRELOAD", "yes", /MODEL_PRELOAD must be one of true, false, received "yes"/],
   ["MODEL_IDLE_S", "1000001", /MODEL_IDLE_S must be a whole number from 0 to 1000000, received "1000001"/],
   ["FREE_LIVE_PER_ORG", "-1", /FREE_LIVE_PER_ORG must be a whole number from 0 to 100000, received "-1"/],

@@ -49,6 +49,10 @@ export class BilledSynthesis implements SynthesisConversation {
     return this.#session.sampleRateHz;
   }
 
+  get mostHeldBytes(): number {
+    return this.#session.mostHeldBytes;
+  }
+
   async *chunks(): AsyncIterable<SpeechChunk> {
     await this.#open();
     try {

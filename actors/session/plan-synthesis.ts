@@ -1,7 +1,6 @@
 import { SpeechError } from "../../src/domain/errors.js";
-import { requireSpeakable, type SpeechQuantity } from "../../src/domain/synthesis/longest-speech.js";
+import { requireSpeakable } from "../../src/domain/synthesis/longest-speech.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
-import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
 import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
 import type { NormalizeOptions } from "../../src/domain/text/kazakh/normalize.js";
@@ -13,6 +12,7 @@ import {
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import { Turns } from "../kernel/turns.js";
 import type { CatalogModel } from "./conversation.js";
+import { quantityOf } from "./held-speech.js";
 import type { PlannedSentence, SynthesisPlan } from "./synthesis.js";
 
 /** Silence between sentences, and where a paragraph ends. */
@@ -82,20 +82,6 @@ async function readInTurns(text: string, options: NormalizeOptions): Promise<Spo
     await turns.next();
   }
   return sentences;
-}
-
-function quantityOf(sentences: readonly PlannedSentence[], sampleRateHz: number): SpeechQuantity {
-  const pieces = sentences.flatMap((sentence) => sentence.pieces);
-  const betweenPiecesMs = pieces.reduce((sum, { text }) => sum + pauseAfterMs(text), 0);
-  const pauseSamples = sentences.reduce(
-    (sum, { leadSamples = 0, pauseSamples }) => sum + leadSamples + pauseSamples,
-    0,
-  );
-  return {
-    characters: pieces.reduce((sum, { text }) => sum + text.length, 0),
-    pieces: pieces.length,
-    pauseSeconds: pauseSamples / sampleRateHz + betweenPiecesMs / 1_000,
-  };
 }
 
 function planSentences(

@@ -9,6 +9,7 @@ import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
 import { Actor } from "../kernel/actor.js";
 import type { UnbilledSynthesis } from "./billed-synthesis.js";
 import type { Delivery, SpeechChunk, StopReason } from "./conversation.js";
+import { mostHeldBytes, SECONDS_AHEAD } from "./held-speech.js";
 import {
   decideSynthesis,
   type SynthesisEffect,
@@ -53,12 +54,17 @@ export class SynthesisSession implements UnbilledSynthesis {
   readonly billedCharacters: number;
   readonly charactersThrough: readonly number[];
   readonly sampleRateHz: number;
+  readonly mostHeldBytes: number;
   readonly #plan: SynthesisPlan;
   readonly #options: SynthesisSessionOptions;
   readonly #actor: Actor<SynthesisState, SynthesisMessage, SynthesisEffect>;
   readonly #abort = new AbortController();
   readonly #made: SpeechChunk[] = [];
   #samplesMade = 0;
+  /** Of `#made`. */
+  #samplesWaiting = 0;
+  /** Called when fewer samples wait, or none are wanted any more. */
+  #resume: (() => void) | null = null;
   /** When the client got something to play. */
   #heardFromMs: number | null = null;
   #reader: Reader | null = null;
@@ -70,6 +76,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     this.billedCharacters = plan.billedCharacters;
     this.charactersThrough = plan.sentences.map((sentence) => sentence.charactersThrough);
     this.sampleRateHz = plan.sampleRateHz;
+    this.mostHeldBytes = mostHeldBytes(plan, options.delivery);
     this.#actor = new Actor({
       initial: {
         phase: "speaking",
@@ -132,6 +139,8 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   #deliver(chunk: SpeechChunk): void {
+    this.#samplesWaiting -= chunk.pcm.length;
+    this.#takeResume()?.();
     if (this.#options.delivery === "chunks" || chunk.endsSentence) {
       this.#heardFromMs ??= this.#options.clock.nowMs();
     }
@@ -145,6 +154,8 @@ export class SynthesisSession implements UnbilledSynthesis {
     const words: SaidWord[] = [];
     try {
       for (const [at, piece] of pieces.entries()) {
+        // One sentence may be the whole text: pieces wait as sentences do, and the synthesizer is others' meanwhile.
+        if (this.#isFarAhead) await this.#readerComesNear();
         const job = { ...this.#plan.voicing, spokenText: piece.text };
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
         const { characterBounds } = await this.#options.synthesizer.speak(job, this.#abort.signal, {
@@ -177,6 +188,7 @@ export class SynthesisSession implements UnbilledSynthesis {
       return;
     }
     const endsSentence = words !== undefined;
+    this.#samplesWaiting += pcm.length;
     this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence, words });
     this.#actor.tell({ type: "made", endsSentence });
   }
@@ -199,8 +211,30 @@ export class SynthesisSession implements UnbilledSynthesis {
   #fail(error: SpeechError): void {
     this.#failure = error;
     this.#made.length = 0;
+    this.#samplesWaiting = 0;
     this.#abort.abort();
+    this.#takeResume()?.();
     this.#takeReader()?.reject(error);
+  }
+
+  /** @throws {SpeechError} when the reader is waited for in vain */
+  async #readerComesNear(): Promise<void> {
+    while (this.#isFarAhead) {
+      await new Promise<void>((resolve) => {
+        this.#resume = resolve;
+      });
+    }
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  get #isFarAhead(): boolean {
+    return this.#samplesWaiting > SECONDS_AHEAD * this.sampleRateHz;
+  }
+
+  #takeResume(): (() => void) | null {
+    const resume = this.#resume;
+    this.#resume = null;
+    return resume;
   }
 
   #takeReader(): Reader | null {

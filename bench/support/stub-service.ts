@@ -20,6 +20,7 @@ import type { UsageMeter } from "../../src/ports/usage-meter.js";
 import { HoldJournal } from "../../src/store/hold-journal.js";
 import { AnswerFiles } from "../../src/transport/answer-files.js";
 import type { FrontKind } from "../../src/transport/select-front.js";
+import { SpeechBudget } from "../../src/transport/speech-budget.js";
 import { createTransport } from "../../src/transport/transport.js";
 
 const [front = "auto", key = "", threads = "1"] = process.argv.slice(2);
@@ -113,6 +114,7 @@ const transport = createTransport({
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
   answers,
+  speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
   spoolDir: folder,
   urls: new UrlFetcher({ policy: new AddressPolicy([]) }),
   limitsOf: () => ({ synthesis: 0, files: 0, live: LIMIT }),

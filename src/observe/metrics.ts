@@ -216,6 +216,18 @@ export class Metrics {
     });
   }
 
+  /** Asked for the bytes of unsent speech whenever somebody looks. */
+  observeHeldSpeech(takenBytes: () => number): void {
+    new Gauge({
+      name: "speech_held_bytes",
+      help: "Memory set aside for speech that is made and not yet sent",
+      ...this.#own,
+      collect() {
+        this.set(takenBytes());
+      },
+    });
+  }
+
   /** Counts the loads of one engine's models. */
   observeModel(engine: string): { loaded(loadMs: number): void; loadFailed(): void; released(): void } {
     this.modelLoaded.set({ engine }, 0);

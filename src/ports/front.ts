@@ -114,12 +114,21 @@ export interface FrontHandlers {
   failed(error: unknown): void;
 }
 
+/** How fast an answer has to be taken. Only time in which we wait for its reader counts. */
+export interface ReaderPace {
+  /** On the whole, once `graceMs` are over. */
+  readonly leastBytesPerS: number;
+  readonly graceMs: number;
+}
+
 /** Limits of one front; times in milliseconds. */
 export interface FrontLimits {
   /** A longer WebSocket message closes the socket (1009). */
   readonly messageBytes: number;
   /** A request body or a reader that makes no progress for this long is given up. */
   readonly stallMs: number;
+  /** A reader that makes too little progress is given up. */
+  readonly readerPace: ReaderPace;
   /** How long a closing WebSocket may take to say goodbye. */
   readonly closingMs: number;
   /** Beyond so many connections, WebSockets included, new ones are refused. */
@@ -129,6 +138,8 @@ export interface FrontLimits {
 export const DEFAULT_FRONT_LIMITS: FrontLimits = {
   messageBytes: 1 << 20,
   stallMs: 60_000,
+  // Half the pace of speech, after the ten minutes that clients of the OpenAI shape wait for an answer.
+  readerPace: { leastBytesPerS: 24_000, graceMs: 600_000 },
   closingMs: 5_000,
   maxConnections: 10_000,
 };

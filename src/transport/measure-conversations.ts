@@ -33,7 +33,7 @@ function measureSynthesis(
   clock: Clock,
 ): SynthesisConversation {
   const startedAtMs = clock.nowMs();
-  const { billedCharacters, sampleRateHz } = conversation;
+  const { billedCharacters, sampleRateHz, mostHeldBytes } = conversation;
   async function* chunks(): AsyncGenerator<SpeechChunk, void, undefined> {
     let isFirst = true;
     for await (const chunk of conversation.chunks()) {
@@ -53,6 +53,7 @@ function measureSynthesis(
       return conversation.creditsCharged;
     },
     sampleRateHz,
+    mostHeldBytes,
     chunks,
     charge: () => conversation.charge(),
     sentence: conversation.sentence,

@@ -180,6 +180,7 @@ export class NodeFront implements Front {
     const answer = new NodeAnswer(res, {
       closesConnection: () => request.malformed !== null || !this.#server.listening,
       stallMs: this.#limits.stallMs,
+      readerPace: this.#limits.readerPace,
     });
     req.on("data", (chunk: Buffer) => (res.writableEnded ? undefined : body.push(chunk)));
     req.on("end", () => body.complete());

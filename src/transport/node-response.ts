@@ -1,22 +1,26 @@
 import type { ServerResponse } from "node:http";
 import { SpeechError } from "../domain/errors.js";
-import type { Departure, FrontResponse, Headers } from "../ports/front.js";
+import type { Departure, FrontResponse, Headers, ReaderPace } from "../ports/front.js";
+import { PacedReader } from "./paced-reader.js";
 
 export interface NodeAnswerOptions {
   /** Asked when the answer starts: whether the connection ends with it. */
   readonly closesConnection: () => boolean;
   readonly stallMs: number;
+  readonly readerPace: ReaderPace;
 }
 
 /** An answer over node:http. */
 export class NodeAnswer implements FrontResponse {
   readonly #res: ServerResponse;
   readonly #options: NodeAnswerOptions;
+  readonly #reader: PacedReader;
   #hasStarted = false;
 
   constructor(res: ServerResponse, options: NodeAnswerOptions) {
     this.#res = res;
     this.#options = options;
+    this.#reader = new PacedReader(options.readerPace);
   }
 
   get hasStarted(): boolean {
@@ -39,12 +43,13 @@ export class NodeAnswer implements FrontResponse {
     this.#assertLive();
     if (chunk.length === 0 || this.#res.req.method === "HEAD") return;
     departure?.leaving();
-    if (this.#res.write(chunk)) return;
+    if (this.#res.write(chunk)) return this.#reader.took(chunk.length);
     // More than the stream likes to hold may all the same have gone at once.
     const isKept = (this.#res.socket?.writableLength ?? 0) > 0;
     if (isKept) departure?.held();
     await this.#drained();
     if (isKept) departure?.leaving();
+    this.#reader.took(chunk.length);
   }
 
   async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
@@ -66,9 +71,12 @@ export class NodeAnswer implements FrontResponse {
 
   #drained(): Promise<void> {
     const res = this.#res;
+    const sinceMs = performance.now();
+    const limitMs = Math.min(this.#options.stallMs, this.#reader.leftMs);
     return new Promise((resolve, reject) => {
-      const stalled = setTimeout(() => res.destroy(), this.#options.stallMs);
+      const stalled = setTimeout(() => res.destroy(), limitMs);
       const settle = () => {
+        this.#reader.waited(performance.now() - sinceMs);
         clearTimeout(stalled);
         res.off("drain", settle);
         res.off("close", settle);

@@ -12,6 +12,7 @@ import type { KeyEndings } from "./key-endings.js";
 import type { OrganizationSlots } from "./organization-slots.js";
 import { referenceRoutes } from "./reference-routes.js";
 import type { RunningWork } from "./running-work.js";
+import type { SpeechBudget } from "./speech-budget.js";
 import { speechRoutes } from "./speech-routes.js";
 import type { StreamTokens } from "./stream-tokens.js";
 import { synthesisRoutes } from "./synthesis-routes.js";
@@ -43,6 +44,8 @@ export interface RouteDeps {
   readonly spoolDir: string;
   /** How much of the disk uploads may take; without bounds when it is not said. */
   readonly room?: SpoolRoom;
+  /** How much memory unsent speech may take. */
+  readonly speechBudget: SpeechBudget;
   readonly idempotency: Idempotency;
   /** Long answers that may be asked for again. */
   readonly answers: AnswerFiles;

@@ -1,4 +1,4 @@
-import type { CatalogModel, SynthesisConversation } from "../../actors/session/conversation.js";
+import type { CatalogModel } from "../../actors/session/conversation.js";
 import { littleEndianBytes } from "../domain/audio/pcm.js";
 import { SpeechError } from "../domain/errors.js";
 import { parseSpeechRequest } from "../protocol/speech-request.js";
@@ -6,9 +6,10 @@ import { countCodePoints, type SynthesisRequest } from "../protocol/synthesis-re
 import { admit, converse } from "./converse.js";
 import type { Exchange } from "./exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey } from "./idempotency.js";
+import { SLICE_BYTES, writeBody } from "./long-body.js";
 import { readJson } from "./read-json.js";
 import type { Route, RouteDeps } from "./routes.js";
-import { answerWithWav, charsHeader, noteText } from "./synthesis-routes.js";
+import { answerWithWav, charsHeader, type HeldSpeech, noteText, withMemory } from "./synthesis-routes.js";
 
 /** Text-to-speech for clients of the OpenAI shape. */
 export function speechRoutes(deps: RouteDeps): readonly Route[] {
@@ -31,7 +32,9 @@ async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
       synthesis,
       format === "pcm" ? "chunks" : "whole",
     );
-    await converse(exchange, deps, conversation, () => answer(exchange, conversation));
+    await withMemory(deps, payer, conversation, (speech) =>
+      converse(exchange, deps, conversation, () => answer(exchange, speech)),
+    );
   });
 }
 
@@ -53,7 +56,7 @@ function wrongName(field: string, value: string, known: readonly { readonly name
 }
 
 /** Samples as they are made: 16-bit, little-endian, mono. */
-async function answerWithPcm(exchange: Exchange, conversation: SynthesisConversation): Promise<void> {
+async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): Promise<void> {
   const start = () =>
     exchange.start(200, {
       "content-type": "audio/pcm",
@@ -69,7 +72,11 @@ async function answerWithPcm(exchange: Exchange, conversation: SynthesisConversa
       await conversation.charge();
       start();
     }
-    await exchange.write(littleEndianBytes(pcm), endsSentence ? conversation.sentence : undefined);
+    const bytes = littleEndianBytes(pcm);
+    const departure = endsSentence ? conversation.sentence : undefined;
+    // A piece that was kept comes at once: half a minute.
+    if (bytes.length <= SLICE_BYTES) await exchange.write(bytes, departure);
+    else await writeBody(exchange, { bytes: bytes.length, parts: [bytes] }, departure);
   }
   if (exchange.status === null) start();
   await exchange.end();

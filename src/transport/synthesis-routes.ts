@@ -1,4 +1,5 @@
 import type {
+  Caller,
   CatalogModel,
   Delivery,
   SpeechChunk,
@@ -24,6 +25,7 @@ import { fingerprintOf, idempotencyKey, onceByKey } from "./idempotency.js";
 import { base64Body, endWithBody, joinedBody, type LongBody, textBody, writeBody } from "./long-body.js";
 import { readJson } from "./read-json.js";
 import type { Route, RouteDeps } from "./routes.js";
+import type { SpeechShare } from "./speech-budget.js";
 
 /** Text-to-speech, whole and sentence by sentence. */
 export function synthesisRoutes(deps: RouteDeps): readonly Route[] {
@@ -49,12 +51,14 @@ export function synthesisRoutes(deps: RouteDeps): readonly Route[] {
 
 interface Answers {
   readonly delivery: Delivery;
-  readonly answer: (exchange: Exchange, conversation: SynthesisConversation) => Promise<void>;
-  readonly answerTimed: (
-    exchange: Exchange,
-    conversation: SynthesisConversation,
-    words: WrittenWords,
-  ) => Promise<void>;
+  readonly answer: (exchange: Exchange, speech: HeldSpeech) => Promise<void>;
+  readonly answerTimed: (exchange: Exchange, speech: HeldSpeech, words: WrittenWords) => Promise<void>;
+}
+
+/** A conversation, and the share of memory that is set aside for it. */
+export interface HeldSpeech {
+  readonly conversation: SynthesisConversation;
+  readonly share: SpeechShare;
 }
 
 async function speak(
@@ -79,11 +83,31 @@ async function speak(
   } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
     const conversation = await deps.conversations.synthesis(payer, request, delivery);
-    await converse(exchange, deps, conversation, () => {
-      if (!timestamps) return answer(exchange, conversation);
-      return answerTimed(exchange, conversation, new WrittenWords(request.text, conversation.sampleRateHz));
-    });
+    await withMemory(deps, payer, conversation, (speech) =>
+      converse(exchange, deps, conversation, () => {
+        if (!timestamps) return answer(exchange, speech);
+        return answerTimed(exchange, speech, new WrittenWords(request.text, conversation.sampleRateHz));
+      }),
+    );
   });
+}
+
+/**
+ * Sets memory aside for speech before any is made or paid, until `work` is done.
+ * @throws {SpeechError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
+ */
+export async function withMemory(
+  { speechBudget }: RouteDeps,
+  { identity }: Caller,
+  conversation: SynthesisConversation,
+  work: (speech: HeldSpeech) => Promise<void>,
+): Promise<void> {
+  const share = speechBudget.take(identity.organizationId, conversation.mostHeldBytes);
+  try {
+    await work({ conversation, share });
+  } finally {
+    share.release();
+  }
 }
 
 /** Tells in a header what the caller should know about a text; nothing when there is nothing. */
@@ -108,10 +132,11 @@ function requireWordTimes(name: string, models: readonly CatalogModel[]): void {
 }
 
 /** One WAV with a true length, which is known when the last sentence is. */
-export async function answerWithWav(exchange: Exchange, conversation: SynthesisConversation): Promise<void> {
+export async function answerWithWav(exchange: Exchange, { conversation, share }: HeldSpeech): Promise<void> {
   const pieces: Int16Array[] = [];
   for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
   const wav = wavInParts(pieces, conversation.sampleRateHz);
+  share.settle(wav.bytes);
   await conversation.charge();
   exchange.start(200, sizedHead("audio/wav", wav, conversation));
   await endWithBody(exchange, wav, conversation.answer);
@@ -131,7 +156,7 @@ export function charsHeader(conversation: SynthesisConversation): Record<string,
 /** The same WAV inside of JSON, with its words. */
 async function answerWithJson(
   exchange: Exchange,
-  conversation: SynthesisConversation,
+  { conversation, share }: HeldSpeech,
   written: WrittenWords,
 ): Promise<void> {
   const pieces: Int16Array[] = [];
@@ -143,7 +168,9 @@ async function answerWithJson(
     samples += sentence.sampleCount;
   }
   const { sampleRateHz } = conversation;
-  const wav = base64Body(wavInParts(pieces, sampleRateHz));
+  const sound = wavInParts(pieces, sampleRateHz);
+  share.settle(sound.bytes);
+  const wav = base64Body(sound);
   const rest: Omit<TimedSpeech, "audio"> = {
     format: "wav",
     sample_rate: sampleRateHz,
@@ -161,7 +188,7 @@ async function answerWithJson(
 /** @param written adds its words to each frame */
 async function answerWithFrames(
   exchange: Exchange,
-  conversation: SynthesisConversation,
+  { conversation }: HeldSpeech,
   written?: WrittenWords,
 ): Promise<void> {
   const start = () =>

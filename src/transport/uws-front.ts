@@ -139,6 +139,7 @@ export class UwsFront implements Front {
       isHead: request.method === "HEAD",
       closesConnection: request.malformed !== null,
       stallMs: this.#limits.stallMs,
+      readerPace: this.#limits.readerPace,
       reading,
       isBodyRefused: () => body.isRefused,
       onOver: () => {

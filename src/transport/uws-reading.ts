@@ -57,11 +57,11 @@ export class UwsReading implements BodySource {
   }
 
   #start(): void {
-    this.#timer ??= setInterval(() => this.#rewind(), REWIND_MS);
+    this.#timer ??= setInterval(() => this.rewind(), REWIND_MS);
   }
 
-  /** Going there and back again winds the timer up and leaves the socket as it was. */
-  #rewind(): void {
+  /** Winds the library's timer up: going there and back again leaves the socket as it was. */
+  rewind(): void {
     const res = this.#res;
     if (res === null) return;
     if (this.#isPaused) {

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import { SpeechError } from "../domain/errors.js";
-import type { Departure, FrontResponse, Headers } from "../ports/front.js";
+import type { Departure, FrontResponse, Headers, ReaderPace } from "../ports/front.js";
+import { PacedReader } from "./paced-reader.js";
 import type { UwsResponse } from "./uws-binding.js";
 import type { UwsReading } from "./uws-reading.js";
 
@@ -23,6 +24,7 @@ export interface UwsAnswerOptions {
   /** The connection cannot be used again. */
   readonly closesConnection: boolean;
   readonly stallMs: number;
+  readonly readerPace: ReaderPace;
   readonly reading: UwsReading;
   /** Whether the body comes in a way that is not taken. */
   readonly isBodyRefused: () => boolean;
@@ -36,6 +38,7 @@ type Framing = number | "chunked";
 /** An answer over uWebSockets.js. The native object dies with the answer, so it is let go of at once. */
 export class UwsAnswer implements FrontResponse {
   readonly #options: UwsAnswerOptions;
+  readonly #reader: PacedReader;
   #res: UwsResponse | null;
   #head: { readonly status: number; readonly headers: Headers } | null = null;
   #isHeadSent = false;
@@ -50,6 +53,7 @@ export class UwsAnswer implements FrontResponse {
   constructor(res: UwsResponse, options: UwsAnswerOptions) {
     this.#res = res;
     this.#options = options;
+    this.#reader = new PacedReader(options.readerPace);
   }
 
   get hasStarted(): boolean {
@@ -82,10 +86,12 @@ export class UwsAnswer implements FrontResponse {
         this.#sendHead(res);
         isTaken = res.write(piece);
       });
-      if (isTaken) continue;
-      if (isLast) departure?.held();
-      await this.#drained();
-      if (isLast) departure?.leaving();
+      if (!isTaken) {
+        if (isLast) departure?.held();
+        await this.#drained();
+        if (isLast) departure?.leaving();
+      }
+      this.#reader.took(piece.length);
     }
   }
 
@@ -159,9 +165,10 @@ export class UwsAnswer implements FrontResponse {
         [isTaken, isDone] = res.tryEnd(rest, totalBytes);
       });
       if (isDone) return this.#over();
-      if (isTaken) return;
+      if (isTaken) return this.#reader.took(rest.length);
       departure?.held();
       const sentBytes = res.getWriteOffset() - offset;
+      this.#reader.took(sentBytes);
       if (sentBytes > 0) movedAtMs = performance.now();
       rest = rest.subarray(sentBytes);
       await this.#wait(movedAtMs);
@@ -171,7 +178,11 @@ export class UwsAnswer implements FrontResponse {
   /** The library keeps what did not fit of a chunk: waits until the socket takes bytes again. */
   async #drained(): Promise<void> {
     const movedAtMs = performance.now();
-    while (!(await this.#wait(movedAtMs))) flush(this.#live());
+    while (!(await this.#wait(movedAtMs))) {
+      flush(this.#live());
+      // A flush that sends nothing leaves the library's timer as it is.
+      this.#options.reading.rewind();
+    }
   }
 
   /** `tryEnd` cannot close the connection, so the whole answer goes out at once. */
@@ -269,7 +280,8 @@ export class UwsAnswer implements FrontResponse {
       this.#listensToWritable = true;
       res.onWritable(() => this.#onWritable(res));
     }
-    const leftMs = movedAtMs + this.#options.stallMs - performance.now();
+    const sinceMs = performance.now();
+    const leftMs = Math.min(movedAtMs + this.#options.stallMs - sinceMs, this.#reader.leftMs);
     if (leftMs <= 0) this.reset();
     this.#live();
     const isWritable = await new Promise<boolean>((resolve) => {
@@ -285,6 +297,7 @@ export class UwsAnswer implements FrontResponse {
         resolve(true);
       };
     });
+    this.#reader.waited(performance.now() - sinceMs);
     this.#live();
     return isWritable;
   }

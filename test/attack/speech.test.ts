@@ -14,9 +14,12 @@ import {
 import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { connect } from "../../src/store/connect.js";
+import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { dauys } from "../cli/support.js";
 import { brokenRules } from "../store/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
+import { RawConnection } from "./support/raw-connection.js";
 
 const LONGEST_TEXT = 5_000;
 /** A minute and more of one sentence without a mark: what is sent in one frame. */
@@ -24,14 +27,26 @@ const LONG_TEXT = "бүгін күн жылы болады деп айтты ә�
 /** Workers that die more often within half a minute are given up. */
 const FAULTS = 4;
 const SETTLED_WITHIN_MS = 30_000;
+/** Room for one answer of two minutes and for what ordinary requests ask for, but not for two. */
+const SPEECH_MEMORY_MB = 11;
+/** Two minutes of silence cost no model anything: 5.8 MB, more than the sockets of a reader that stands still hold. */
+const TWO_MINUTES = `Сәлем. ${"[pause 10s] ".repeat(12)}Сәлем.`;
+const LEAST_BYTES = 5_760_000;
 
 let dataDir: string;
 let service: ServiceProcess;
+let operatorPort: number;
 let sql: Sql;
 
 before(async () => {
   dataDir = await temporaryFolder();
-  service = await startServiceProcess({ DATA_DIR: dataDir, DAUYS_ALLOW_FAULTS: "1" });
+  operatorPort = await freeLoopbackPort();
+  service = await startServiceProcess({
+    DATA_DIR: dataDir,
+    DAUYS_ALLOW_FAULTS: "1",
+    OPERATOR_PORT: String(operatorPort),
+    SPEECH_MEMORY_MB: String(SPEECH_MEMORY_MB),
+  });
   await creditDevelopment(service, 1_000_000);
   sql = await connect(JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8")), SILENT);
 });
@@ -118,6 +133,65 @@ test("a long answer has the same sound in every form, its exact length, and come
     assert.equal(again.headers.get("content-length"), String(first.body.length));
     assert.ok(again.body.equals(first.body), `${path} byte for byte`);
   }
+});
+
+/** An organization of its own, with a key. */
+async function newCustomer(): Promise<string> {
+  const operate = async (...args: readonly string[]) => {
+    const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: dataDir } });
+    assert.equal(code, 0, stderr);
+    return JSON.parse(stdout) as { readonly id: string; readonly key: string };
+  };
+  const { id } = await operate("orgs", "create", "customer");
+  return (await operate("keys", "create", "--org", id)).key;
+}
+
+async function heldBytes(): Promise<number> {
+  const metrics = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+  return Number(/^speech_held_bytes (\S+)$/m.exec(metrics)?.[1]);
+}
+
+/** Asks for speech and takes its head and nothing more. */
+async function askAndStandStill(path: string, text: string): Promise<RawConnection> {
+  const connection = await RawConnection.open(service.port);
+  const body = JSON.stringify({ text, nfe: 4 });
+  const head = [`POST ${path} HTTP/1.1`, "Host: a.test", `Authorization: Bearer ${service.key}`];
+  await connection.write(
+    `${[...head, `Content-Length: ${Buffer.byteLength(body)}`].join("\r\n")}\r\n\r\n${body}`,
+  );
+  assert.ok(await connection.until(({ text }) => text.includes("\r\n\r\n")));
+  connection.socket.pause();
+  return connection;
+}
+
+test("answers that nobody takes do not pile up: more is refused before it costs anything, until they are gone", async () => {
+  const since = new Date();
+  const customer = await newCustomer();
+  const request = { text: TWO_MINUTES, nfe: 4 };
+  const paths = ["/v1/tts", "/v1/tts?timestamps=true"];
+  for (const [index, path] of paths.entries()) {
+    assert.equal(await heldBytes(), 0);
+    const slow = await askAndStandStill(path, TWO_MINUTES);
+    assert.match(slow.text, /^HTTP\/1\.1 200 /);
+    assert.ok((await heldBytes()) >= LEAST_BYTES, `${await heldBytes()} bytes`);
+    const refusals = [...paths, ...paths].map(async (path, each) => {
+      const own = await post(path, request, each < 2 ? {} : { "idempotency-key": `own ${index} ${each}` });
+      assert.deepEqual([own.status, own.headers.get("x-svc-error")], [429, "too_many_requests"]);
+      const other = await post(path, request, { authorization: `Bearer ${customer}` });
+      assert.deepEqual([other.status, other.headers.get("x-svc-error")], [503, "engine_busy"]);
+      for (const { headers } of [own, other]) assert.match(headers.get("retry-after") ?? "", /^\d+$/);
+    });
+    await Promise.all(refusals);
+    assert.ok((await heldBytes()) <= SPEECH_MEMORY_MB * 2 ** 20);
+    const short = await post("/v1/tts", { text: SENTENCE, nfe: 4 }, { authorization: `Bearer ${customer}` });
+    assert.equal(short.status, 200, "what fits is served");
+    slow.destroy();
+    await eventually("nothing is held", async () => (await heldBytes()) === 0, SETTLED_WITHIN_MS);
+    const again = await post(path, request, { "idempotency-key": `own ${index} ${paths.length + index}` });
+    assert.equal(again.status, 200, "a key that was refused is free");
+    assert.equal(again.headers.get("idempotent-replayed"), null);
+  }
+  assert.equal((await chargesSince(since)).size, 3 * paths.length, "what was refused cost nothing");
 });
 
 const SENTENCE = "Бүгін ауа райы жақсы болады деп айтты.";

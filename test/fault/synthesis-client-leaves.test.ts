@@ -46,6 +46,7 @@ async function transportOver(front: "node" | "uws") {
       billedCharacters: session.billedCharacters,
       creditsCharged: 0,
       sampleRateHz: session.sampleRateHz,
+      mostHeldBytes: session.mostHeldBytes,
       chunks: () => session.chunks(),
       charge: async () => {},
       sentence: NOBODY,

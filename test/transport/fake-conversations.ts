@@ -98,6 +98,7 @@ export class FakeConversations implements Conversations {
       billedCharacters: countCodePoints(request.text),
       creditsCharged: 3,
       sampleRateHz: 24_000,
+      mostHeldBytes: request.text.includes("long") ? 5_000_000 : 1_000,
       async *chunks() {
         for (const [index, sentence] of request.text.split(".").entries()) {
           if (isStopped) throw new SpeechError("CANCELLED", "stopped");

@@ -21,6 +21,7 @@ import { eventually } from "../store/support.js";
 const LIMITS: FrontLimits = {
   messageBytes: 64 * 1024,
   stallMs: 30_000,
+  readerPace: { leastBytesPerS: 1, graceMs: 60_000 },
   closingMs: 1_000,
   maxConnections: 10_000,
 };

@@ -6,6 +6,7 @@ import { UrlFetcher } from "../../src/fetching/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
 import { AnswerFiles } from "../../src/transport/answer-files.js";
 import type { FrontKind } from "../../src/transport/select-front.js";
+import { SpeechBudget } from "../../src/transport/speech-budget.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/transport/transport.js";
 import { loadUwsBinding } from "../../src/transport/uws-binding.js";
 import { FakeConversations, FakeKeys } from "./fake-conversations.js";
@@ -55,6 +56,7 @@ export async function startTransport(
     urls,
     idempotency: NO_KEYS,
     answers,
+    speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
     isReady: () => true,
     ...options,
   });

@@ -24,11 +24,17 @@ export interface SpeechQuantity {
   readonly pauseSeconds: number;
 }
 
+/** Upper guess at the length of speech, its pauses included. */
+export function speechSeconds({ characters, pieces, pauseSeconds }: SpeechQuantity, speed: number): number {
+  return (characters * SECONDS_PER_CHARACTER + pieces * SECONDS_PER_PIECE) / speed + pauseSeconds;
+}
+
 /**
  * Refuses what would be too long to be spoken, before any of it is.
  * @throws {SpeechError} `TEXT_TOO_LONG`
  */
-export function requireSpeakable({ characters, pieces, pauseSeconds }: SpeechQuantity, speed: number): void {
+export function requireSpeakable(quantity: SpeechQuantity, speed: number): void {
+  const { characters } = quantity;
   if (characters > LONGEST_SPOKEN_CHARACTERS) {
     throw new SpeechError(
       "TEXT_TOO_LONG",
@@ -36,8 +42,7 @@ export function requireSpeakable({ characters, pieces, pauseSeconds }: SpeechQua
         `received ${characters}`,
     );
   }
-  const speechSeconds = (characters * SECONDS_PER_CHARACTER + pieces * SECONDS_PER_PIECE) / speed;
-  const seconds = Math.ceil(speechSeconds + pauseSeconds);
+  const seconds = Math.ceil(speechSeconds(quantity, speed));
   if (seconds > LONGEST_SPEECH_SECONDS) throw tooLong(`about ${seconds} s at speed ${speed}`);
 }
 

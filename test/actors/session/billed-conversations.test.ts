@@ -26,6 +26,7 @@ function speaking({ fails = false } = {}) {
   const session = {
     billedCharacters: 30,
     sampleRateHz: 24_000,
+    mostHeldBytes: 24,
     charactersThrough: [10, 20, 30],
     async *chunks() {
       yield PIECE;

@@ -167,6 +167,47 @@ test("a reader that stops reading has two sentences made for it and no more", as
   await iterator.return?.();
 });
 
+/** A sample takes ten seconds, and so does a letter. */
+const SLOW_RATE_HZ = 0.1;
+
+for (const delivery of ["chunks", "sentences"] as const) {
+  test(`of one endless sentence a minute is made ahead of a reader of ${delivery} that takes its time`, async () => {
+    const synthesizer = new FakeSynthesizer({ isPatient: false });
+    const plan = { ...planOf("a", Array(30).fill("b").join("|"), "c"), sampleRateHz: SLOW_RATE_HZ };
+    const session = sessionOf(plan, synthesizer, delivery);
+    const iterator = session.chunks()[Symbol.asyncIterator]();
+    await readSentence(iterator);
+    await settled();
+    const aheadPieces = synthesizer.texts.length - 1;
+    assert.ok(aheadPieces >= 6 && aheadPieces <= 8, `${aheadPieces} pieces of 10 s`);
+    await settled();
+    assert.equal(synthesizer.texts.length - 1, aheadPieces, "and nothing more");
+    const rest: string[] = [];
+    for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) {
+      rest.push(String.fromCharCode(...next.value.pcm.filter((sample) => sample > 0)));
+      await settled();
+      const ahead = synthesizer.texts.length - 1 - rest.filter((text) => text !== "").length;
+      assert.ok(ahead <= 8, `${ahead} pieces`);
+    }
+    assert.equal(rest.join(""), `${"b".repeat(30)}c`, "all of it comes, in order");
+  });
+}
+
+test("a session that waits for its reader ends when it is stopped, and asks for nothing more", async () => {
+  const synthesizer = new FakeSynthesizer({ isPatient: false });
+  const plan = { ...planOf(Array(30).fill("b").join("|")), sampleRateHz: SLOW_RATE_HZ };
+  const session = sessionOf(plan, synthesizer);
+  const iterator = session.chunks()[Symbol.asyncIterator]();
+  await iterator.next();
+  await settled();
+  const before = synthesizer.texts.length;
+  assert.ok(before < 30, `${before} pieces`);
+  session.stop("client-left");
+  await assert.rejects(iterator.next(), hasCode("CANCELLED"));
+  await settled();
+  assert.equal(synthesizer.texts.length, before);
+});
+
 test("a failure reaches the reader that waits, and every later read", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a", "b"), synthesizer);
