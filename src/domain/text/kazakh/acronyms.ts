@@ -95,6 +95,22 @@ const ACRONYMS: Readonly<Record<string, string>> = {
   ҚазҰМУ: "қазақ ұлттық медицина университеті",
   ҚазҰАУ: "қазақ ұлттық аграрлық университеті",
   ҚазМУ: "қазақ мемлекеттік университеті",
+  РМҚК: "республикалық мемлекеттік қазыналық кәсіпорын",
+  МКҚК: "мемлекеттік коммуналдық қазыналық кәсіпорын",
+  КМҚК: "коммуналдық мемлекеттік қазыналық кәсіпорын",
+  ШЖҚ: "шаруашылық жүргізу құқығындағы",
+  ҒЖБМ: "ғылым және жоғары білім министрлігі",
+  ҰОК: "ұлттық олимпиада комитеті",
+  ХОК: "халықаралық олимпиада комитеті",
+  ЖСДП: "жалпыұлттық социал-демократиялық партия",
+  ЖИ: "жасанды интеллект",
+  ЖЭК: "жаңартылатын энергия көздері",
+  ҚРҰБ: "қазақстан республикасының ұлттық банкі",
+  ӘҚБтК: "әкімшілік құқық бұзушылық туралы кодекс",
+  ЕурАзЭҚ: "еуразиялық экономикалық қоғамдастық",
+  ЕуразЭҚ: "еуразиялық экономикалық қоғамдастық",
+  ҚКП: "қазақстан коммунистік партиясы",
+  ҚазАКСР: "қазақ автономиялық кеңестік социалистік республикасы",
   ҚазКСР: "қазақ кеңестік социалистік республикасы",
 };
 /** Said as words although their syllables are none of Kazakh, or too long for letters. */
@@ -115,17 +131,32 @@ const PRONOUNCEABLE = new RegExp(
 );
 const CAPITAL_NEIGHBOUR = new RegExp(`^[ ,:;!?-]*[${UPPER}]{6}|[${UPPER}]{6}[ ,:;!?-]*$`, "u");
 
+/** The academy of a country, and its codes of law: elsewhere these letters are others. */
+const AFTER_COUNTRIES: Readonly<Record<string, string>> = {
+  ҒА: "ғылым академиясы",
+  ҚК: "қылмыстық кодексі",
+  ЕК: "еңбек кодексі",
+  АК: "азаматтық кодексі",
+  СК: "салық кодексі",
+  ҚПК: "қылмыстық-процестік кодексі",
+};
+const COUNTRY_BEFORE = /(?:ҚР|РФ|КСРО|КСР|СССР|Қазақстан(?: Республикасы(?:ның)?)?|Ресей) $/u;
 const PARTY_BEFORE = /(?:К[Оо]?[КП]?П|партиясы) $/u;
 
 /** "АҚШ-тың", "ҚР-да": known names in full, others by letters unless they can be said as a word ("НАТО", "МЕН"). */
 export const acronymRule: Rule = patternRule(
-  `(Қаз[${UPPER}]{2,3}|[${UPPER}]{2,8})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
+  `(Қаз[${UPPER}]{2,4}|Еу[рР][аА]зЭҚ|ӘҚБтК|[${UPPER}]{2,8})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
   (match, text) => {
     const [written, letters = "", hyphenated, attached] = match;
     const ending = hyphenated ?? attached;
     // The committee of a party; elsewhere "ОК" is a button.
     if (letters === "ОК" && PARTY_BEFORE.test(text.slice(Math.max(0, match.index - 12), match.index)))
       return ending === undefined ? "орталық комитеті" : withEnding("орталық комитеті", ending);
+    const ofCountry = AFTER_COUNTRIES[letters];
+    if (ofCountry !== undefined && COUNTRY_BEFORE.test(text.slice(Math.max(0, match.index - 26), match.index))) {
+      if (ending === undefined) return ofCountry;
+      return isEnding(ending) ? withEnding(ofCountry, ending) : null;
+    }
     // "ІТ-компания" is written with the Kazakh І often enough; a dog in capitals has no hyphen.
     if (letters === "ІТ" && hyphenated !== undefined)
       return isEnding(hyphenated) ? `ай ти${hyphenated}` : `ай ти ${saidWord(hyphenated)}`;
