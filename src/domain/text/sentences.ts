@@ -27,6 +27,7 @@ const LONE_LETTER = /(?:^|[^\p{L}])\p{L}$/u;
 const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
 const STARTER = new RegExp(`^\\s+(?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,20}\p{L}$/u;
+const INITIALS = /(?:^|[^\p{L}])\p{Lu}\.\s?\p{Lu}$/u;
 const STREET = /\p{Lu}\p{Ll}{1,20}(?: (?:батыр|хан|би|ата))? [кд]$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
@@ -131,6 +132,8 @@ interface Surroundings {
 }
 
 function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }: Surroundings): boolean {
+  // "Т.Б. Ахметов" is somebody, not "and others".
+  if (!startsLow && !goesOnWithNumber && INITIALS.test(before)) return false;
   // "2024 ж. 12 мамыр" goes on, "XX ғ. V" too; a capital begins a sentence.
   if (TRAILING_ABBREVIATION.test(`${before.slice(-LONGEST_TRAILING)}.`))
     return !startsLow && !goesOnWithNumber;

@@ -255,7 +255,10 @@ const SHOUTED =
   /(?<![\p{L}\p{M}])(?:Б\. ?[ЗДЭ]\. ?[ДБ]\.(?= ?[\dIVXІХ])|(?:Ж\. ?)?Т\. ?Б\.(?=\s*(?:$|[,;:!?\n]))|(?:Ж\. ?)?Т\. ?С\. ?С\.(?=\s*(?:$|[,;:!?\n]))|Ж\. ?Б\.(?=\s*(?:$|[,;:!?\n])))/uy;
 export const shoutedClosingRule: Rule = (text, at) => {
   const match = matchAt(SHOUTED, text, at);
-  if (match === null || /\p{Ll}[^\p{L}]*$/u.test(text.slice(Math.max(0, at - 12), at))) return null;
+  const before = text.slice(Math.max(0, at - 12), at);
+  if (match === null || /\p{Ll}[^\p{L}]*$/u.test(before)) return null;
+  // "АХМЕТОВ Т.Б." is somebody.
+  if (!match[0].startsWith("Б") && !/(?:[,;]|ЖӘНЕ) ?$/u.test(before)) return null;
   const next = at + match[0].length;
   const spoken = CLOSING[canonical(match[0])] ?? "";
   return { spoken: TEXT_END.test(text.slice(next, next + 8)) ? `${spoken}.` : spoken, next };
@@ -312,7 +315,7 @@ const GOES_ON = /^ ?[\p{Ll}\d]/u;
 export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before, after) => {
   const [plain, afterName] = PLACES[written]!;
   // A street or an avenue by one letter, where the number of a house says so: "Абай к., 15".
-  if (plain === "") return CAPITAL_WORD_BEFORE.test(before) && HOUSE.test(after) ? afterName : null;
+  if (plain === "") return STREET_BEFORE.test(before) && HOUSE.test(after) ? afterName : null;
   // "ст." is an old man too, "өз." is also "own".
   if (/^(?:ст|өз)/.test(written) && !CAPITAL_WORD_BEFORE.test(before)) return null;
   if (CAPITAL_WORD_BEFORE.test(before)) return afterName;
@@ -320,6 +323,8 @@ export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before, after)
   // Lower-case "а." is also the end of a sentence: without a name nearby it stays a word.
   return written.length > 2 ? plain : null;
 });
+/** "Абай к.", "Жібек жолы к." */
+const STREET_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+(?: [${LOWER}]{2,12})? $`, "u");
 const HOUSE = /^,? ?(?:№ ?)?\d/u;
 export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (written, before, after) => {
   const isDegrees = (written.length === 4 && written.endsWith("е.")) || written === "ш.б.";

@@ -153,7 +153,10 @@ export const acronymRule: Rule = patternRule(
     if (letters === "ОК" && PARTY_BEFORE.test(text.slice(Math.max(0, match.index - 12), match.index)))
       return ending === undefined ? "орталық комитеті" : withEnding("орталық комитеті", ending);
     const ofCountry = AFTER_COUNTRIES[letters];
-    if (ofCountry !== undefined && COUNTRY_BEFORE.test(text.slice(Math.max(0, match.index - 26), match.index))) {
+    if (
+      ofCountry !== undefined &&
+      COUNTRY_BEFORE.test(text.slice(Math.max(0, match.index - 26), match.index))
+    ) {
       if (ending === undefined) return ofCountry;
       return isEnding(ending) ? withEnding(ofCountry, ending) : null;
     }

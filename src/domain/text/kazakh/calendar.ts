@@ -118,6 +118,8 @@ const yearMarkRule: Rule = (text, at) => {
   const goesOn = !ENDS.test(rest) && /^[\p{L}\d]/u.test(mark === written ? rest.trimStart() : rest);
   const isPlural = mark.length > 1 || IS_RANGE.test(before);
   const name = isPlural ? "жылдар" : "жыл";
+  // "2000 ж. бұрын": so many years ago.
+  if (!isPlural && /^ ?бұрын(?!\p{L})/u.test(rest)) return { spoken: "жыл ", next };
   const ending = timeCase(name, rest);
   if (ending !== "") return { spoken: `${name}${ending} `, next };
   const life = isPlural || mark === written ? null : LIFE_MARK.exec(rest);
@@ -236,7 +238,8 @@ function isClock(text: string, at: number, end: number): boolean {
 
 /** "9.00–18.00", by quarters of an hour: no month has these numbers, and Kazakh decimals have a comma. */
 const ON_THE_CLOCK = /^\d{1,2}\.(?:00|15|30|45)$/;
-const HOURS_AFTER = /^ ?[-–—] ?(?:2[0-4]|1?\d)\.(?:00|15|30|45)(?![\d.,]| ?[%₸$€₽]| (?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
+const HOURS_AFTER =
+  /^ ?[-–—] ?(?:2[0-4]|1?\d)\.(?:00|15|30|45)(?![\d.,]| ?[%₸$€₽]| (?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
 const HOURS_BEFORE = /(?<![\d.,])(?:2[0-4]|[01]?\d)\.(?:00|15|30|45) ?[-–—] ?$/;
 const MEASURE_AFTER = /^ ?(?:[%₸$€₽]|(?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
 const PROGRAMME = /^(?:0\d|1\d|2[0-3])\.(?:00|30)(?: [-–—])? \p{Lu}\p{Ll}/u;

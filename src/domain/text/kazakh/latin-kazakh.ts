@@ -303,6 +303,9 @@ function endingLetters(letters: readonly string[], stem: string): string {
     const before = spelled.at(-1) ?? stem.at(-1) ?? "";
     const isAfterVowel = /[аәеоөұүыі]/.test(before);
     if ((letter === "i" || letter === "ı" || letter === "i'") && isAfterVowel) spelled += "й";
+    else if ((letter === "i" || letter === "ı") && letters[i + 1] !== "k" && isBack(stem + spelled))
+      // Back words have no і but that of -нікі: "oqıdy" is оқиды, and ы where all ы are written so.
+      spelled += letter === "i" || letters.includes("y") ? "и" : "ы";
     else if (letter === "i" || letter === "ı" || letter === "i'") spelled += "і";
     else if (letter === "u" || letter === "y'") spelled += "у";
     else spelled += spelledLetter(letter, letters[i + 1], isAfterVowel ? "а" : "", "plain", false);
@@ -310,12 +313,17 @@ function endingLetters(letters: readonly string[], stem: string): string {
   return spelled;
 }
 
+function isBack(word: string): boolean {
+  return /[аоұы][^аәеоөұүыіэ]*$/.test(word);
+}
+
 function spelledByLetter(lower: string, alphabet: LatinAlphabet): string {
   const letters = lettersOf(lower);
   let spelled = "";
   let isFirstSyllable = true;
   for (const [i, letter] of letters.entries()) {
-    spelled += spelledLetter(letter, letters[i + 1], spelled.at(-1) ?? "", alphabet, isFirstSyllable);
+    const read = spelledLetter(letter, letters[i + 1], spelled.at(-1) ?? "", alphabet, isFirstSyllable);
+    spelled += read === "і" && letter === "ı" && letters.includes("y") && isBack(spelled) ? "и" : read;
     isFirstSyllable &&= !/[аәеиоөуұүыі]/.test(spelled.at(-1) ?? "");
   }
   return joined(spelled);

@@ -33,7 +33,8 @@ export const listedPartRule: Rule = patternRule(
 );
 
 /** Forms of a school and groups are told apart by letters: "9-Б сынып", "5 А сыныбы", "7ә класы". */
-const CLASSES = "сынып|сыныб|топ(?:тар|та|тың|қа|тан)?(?![\\p{L}\\p{M}])|тобы|класс|класы|класт|класқ|параллель";
+const CLASSES =
+  "сынып|сыныб|топ(?:тар|та|тың|қа|тан)?(?![\\p{L}\\p{M}])|тобы|класс|класы|класт|класқ|параллель";
 export const classLetterRule: Rule = patternRule(
   `(\\d{1,2})[- ]?([${LOWER}${UPPER}])${WORD_END}(?= ?(?:${CLASSES}))`,
   ([, digits = "", letter = ""]) => `${ordinal(cardinal(digits))} ${named(letter)}`,

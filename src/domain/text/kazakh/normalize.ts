@@ -20,7 +20,14 @@ import type { DictionaryReading, PronunciationDictionary } from "./dictionary.js
 import { accountRule, latinRule } from "./latin.js";
 import { type LatinAlphabet, respellLatinKazakh } from "./latin-kazakh.js";
 import { CONSONANTS, LOWER, UPPER } from "./letters.js";
-import { classLetterRule, letteredNumberRule, letterListRule, letterRule, listedPartRule, paragraphRule } from "./lone-letters.js";
+import {
+  classLetterRule,
+  letteredNumberRule,
+  letterListRule,
+  letterRule,
+  listedPartRule,
+  paragraphRule,
+} from "./lone-letters.js";
 import type { MappedText } from "./mapped-text.js";
 import { ordinaryRunEnd } from "./ordinary.js";
 import { phoneRule } from "./phones.js";
@@ -29,7 +36,14 @@ import { moneyFirstRule, NUMBER_RULES, numberSignRule, vulgarRule } from "./quan
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { romanRule } from "./roman.js";
 import { sectionRule } from "./sections.js";
-import { CONTRACTED_HEADS, contractionRule, districtRule, numberedDistrictRule, slashedRule } from "./short-forms.js";
+import {
+  CONTRACTED_HEADS,
+  contractionRule,
+  districtRule,
+  namedNumberDistrictRule,
+  numberedDistrictRule,
+  slashedRule,
+} from "./short-forms.js";
 import {
   addressDotRule,
   droppedRangeRule,
@@ -113,6 +127,7 @@ const DIGIT_RULES: readonly Rule[] = [
   sectionRule,
   volumeRule,
   numberedDistrictRule,
+  namedNumberDistrictRule,
   classLetterRule,
   letteredNumberRule,
   listedPartRule,

@@ -82,7 +82,10 @@ function withNumberEnding(number: ReadNumber, written: string): string {
     if (ordinalEnding !== undefined && isEnding(ordinalEnding)) return ordinal(spoken) + ordinalEnding;
     const collectiveEnding = COLLECTIVE_ENDING.exec(written)?.[1];
     const group = collectiveEnding === undefined ? null : collective(digits);
-    if (group !== null && (collectiveEnding === "" || collectiveEnding === "ара" || isEnding(collectiveEnding!)))
+    if (
+      group !== null &&
+      (collectiveEnding === "" || collectiveEnding === "ара" || isEnding(collectiveEnding!))
+    )
       return group + collectiveEnding;
     if (written === "ер" || written === "ар") return `${spoken}${written}`;
   }

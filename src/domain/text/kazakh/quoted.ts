@@ -25,7 +25,8 @@ export function spellOutMarks(mapped: MappedText): MappedText {
       const [name = "", ending = ""] = written.split("-");
       const high = name === "ЖШС" || name === "КММ" ? "і" : "ы";
       // Plurals and possessives say it themselves.
-      if (/^(?:[лдт][ае]р|с?[ыі](?:н|$))/.test(ending) || (ending !== "" && !isEnding(ending))) return written;
+      if (/^(?:[лдт][ае]р|с?[ыі](?:н|$))/.test(ending) || (ending !== "" && !isEnding(ending)))
+        return written;
       return `${name}-${ownedCase(high, ending)}`;
     });
 }

@@ -31,7 +31,7 @@ const SHORT_NOUNS: Readonly<Record<string, string>> = {
   қос: "қосымша",
 };
 /** "3.1. Жалпы ережелер" at the begin of a line. */
-const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:\s*$|\n| \p{Lu})| \p{Lu}\p{Ll}{3})/uy;
+const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:\s*$|\n| \p{Lu})| \p{Lu}\p{Ll}{4})/uy;
 
 /** "3.1-тармақ" is "үш нүкте бірінші тармақ": the number of a part of a text, chapter by chapter. */
 export const sectionRule: Rule = (text: string, at: number): Reading | null => {

@@ -65,10 +65,7 @@ export function mayBeContracted(text: string, at: number, hyphen: number): boole
 }
 
 /** The heads with a vowel, which look like words. */
-export const CONTRACTED_HEADS: ReadonlySet<string> = new Set([
-  ...BY_HEAD.keys(),
-  ...ANY_ENDING,
-]);
+export const CONTRACTED_HEADS: ReadonlySet<string> = new Set([...BY_HEAD.keys(), ...ANY_ENDING]);
 
 /** How a contraction goes on behind its first hyphen; heads that take any ending have no entry. */
 const TAILS = new Map<string, readonly string[]>();
@@ -109,7 +106,11 @@ function contracted(head: string, end: string, before: string): string | null {
     if (end.startsWith(tail) && REST.test(end.slice(tail.length))) {
       // "2010 ж-лы" is a year.
       if (word === "журналы" && /\d ?$/.test(before)) return `жылы${end.slice(tail.length)}`;
-      return word + end.slice(tail.length);
+      const rest = end.slice(tail.length);
+      // "Аягөз ауд-нда": a district of that name.
+      const named = rest === "" ? undefined : NAMED_PLACES[word];
+      if (named !== undefined && isEnding(rest) && NAME_BEFORE.test(before)) return withEnding(named, rest);
+      return word + rest;
     }
   }
   const side = SIDES[head];
@@ -131,6 +132,12 @@ const SIDES: Readonly<Record<string, string>> = {
   оңт: "оңтүстік",
   бат: "батыс",
   шығ: "шығыс",
+};
+const NAMED_PLACES: Readonly<Record<string, string>> = {
+  аудан: "ауданы",
+  облыс: "облысы",
+  көше: "көшесі",
+  даңғыл: "даңғылы",
 };
 const PLACES: Readonly<Record<string, string>> = {
   пр: "проспектісі",
@@ -195,6 +202,12 @@ export const districtRule: Rule = (text, at) => {
 export const numberedDistrictRule: Rule = patternRule(
   `(?<!\\p{L}-)(\\d{1,3})(?:-(?:[ыі]н|сын|н)?ш[ыі](?= ))?[- ]?(?:${DISTRICT}|([шы])\\.а(?:уд)?\\.)`,
   ([, number = "", kind, dotted]) => `${ordinal(cardinal(number))} ${districtName(kind ?? dotted)}`,
+);
+
+/** "Самал-2 ш/а": the number is a part of the name. */
+export const namedNumberDistrictRule: Rule = patternRule(
+  `(?<=\\p{L}-)(\\d{1,3}) ${DISTRICT}`,
+  ([, number = "", kind]) => `${cardinal(number)} ${districtName(kind)}ы`,
 );
 
 function districtName(kind: string | undefined): string {
