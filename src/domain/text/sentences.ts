@@ -28,6 +28,8 @@ const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
 const STARTER = new RegExp(`^\\s+(?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,20}\p{L}$/u;
 const INITIALS = /(?:^|[^\p{L}])\p{Lu}\.\s?\p{Lu}$/u;
+/** "Абай ат. ҚазҰПУ" */
+const NAMED_AFTER = /\p{Lu}\p{Ll}{1,20} ат$/u;
 const STREET = /\p{Lu}\p{Ll}{1,20}(?: (?:батыр|хан|би|ата))? [кд]$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
@@ -108,6 +110,7 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   if ((last === "ж" || last === "ғ") && TIME_MARK.test(`${before}.`)) {
     return hasCapitals ? STARTER.test(after) : !startsLow && !goesOnWithNumber;
   }
+  if (NAMED_AFTER.test(before) && /^\s+(?:Қаз\p{Lu}|\p{Lu}{2})/u.test(after)) return false;
   // "ж. т. б.", "б. з. д."
   if (after[2] === "." && SPACED_LETTER.test(after) && LONE_LETTER.test(before)) return false;
   return isFullStop(before, { startsLow, goesOnWithNumber, hasCapitals });

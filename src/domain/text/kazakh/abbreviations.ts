@@ -23,6 +23,7 @@ const CLOSING: Readonly<Record<string, string>> = {
   "ж.т.б.": "және тағы басқа",
   "ж.т.т.": "және тағы тағы",
   "ж.с.с.": "және сол сияқты",
+  "ж.о.о.": "жоғары оқу орны",
   "ж.б.": "және басқа",
   "т.б.с.с.": "тағы басқа сол сияқты",
   "т.с.": "тағы сондай",
@@ -110,6 +111,7 @@ const OPENING: Readonly<Record<string, string>> = {
   "төм.": "төменгі",
   "жоғ.": "жоғарғы",
   "шам.": "шамамен",
+  "ат.": "атындағы",
   "а.ш.": "ауыл шаруашылығы",
   "ш.": "шаруашылығы",
   "шар.": "шаруашылығы",
@@ -305,10 +307,14 @@ export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, before, aft
   // "Аудан орт." is its centre, "ауыл ш." what is done there.
   if (written === "орт." && /(?:ауд\.|обл\.|аудан|облыс|қала) ?$/iu.test(before)) return "орталығы";
   if (written === "ш." || written === "шар.") return /ауыл $/iu.test(before) ? OPENING[written]! : null;
+  if (written === "ат." && !(CAPITAL_WORD_BEFORE.test(before) && INSTITUTION.test(after))) return null;
   if (written === "басқ." && AND_BEFORE.test(before)) return "басқа";
   if (written === "жоғ." && /^ ?(?:оқу|білім|сынып|мектеп)/u.test(after)) return "жоғары";
   return WORDS_TOO.has(written) && !GOES_ON.test(after) ? null : OPENING[written]!;
 });
+/** "Абай ат. ҚазҰПУ"; a horse ends a sentence. */
+const INSTITUTION =
+  /^ ?(?:Қаз\p{Lu}|\p{Lu}{2}|мектеп|мемл|театр|ун-т|ин-т|унив|инст|кітапхана|колледж|гимназия|лицей)/u;
 /** Words of their own, which end sentences: short for something only where the sentence goes on. */
 const WORDS_TOO = new Set("атын. қос. кес. бат. шам. ұлт. орт. шығ. авт. мед. сур.".split(" "));
 const GOES_ON = /^ ?[\p{Ll}\d]/u;

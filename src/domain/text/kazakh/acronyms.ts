@@ -95,6 +95,12 @@ const ACRONYMS: Readonly<Record<string, string>> = {
   ҚазҰМУ: "қазақ ұлттық медицина университеті",
   ҚазҰАУ: "қазақ ұлттық аграрлық университеті",
   ҚазМУ: "қазақ мемлекеттік университеті",
+  ТЖ: "төтенше жағдай",
+  ТКШ: "тұрғын үй-коммуналдық шаруашылық",
+  ЖЖМ: "жанар-жағармай материалдары",
+  ҰТО: "ұлттық тестілеу орталығы",
+  ҰКП: "ұлттық кәсіпкерлер палатасы",
+  ЖАО: "жергілікті атқарушы орган",
   РМҚК: "республикалық мемлекеттік қазыналық кәсіпорын",
   МКҚК: "мемлекеттік коммуналдық қазыналық кәсіпорын",
   КМҚК: "коммуналдық мемлекеттік қазыналық кәсіпорын",
@@ -109,7 +115,6 @@ const ACRONYMS: Readonly<Record<string, string>> = {
   ӘҚБтК: "әкімшілік құқық бұзушылық туралы кодекс",
   ЕурАзЭҚ: "еуразиялық экономикалық қоғамдастық",
   ЕуразЭҚ: "еуразиялық экономикалық қоғамдастық",
-  ҚКП: "қазақстан коммунистік партиясы",
   ҚазАКСР: "қазақ автономиялық кеңестік социалистік республикасы",
   ҚазКСР: "қазақ кеңестік социалистік республикасы",
 };
@@ -131,9 +136,10 @@ const PRONOUNCEABLE = new RegExp(
 );
 const CAPITAL_NEIGHBOUR = new RegExp(`^[ ,:;!?-]*[${UPPER}]{6}|[${UPPER}]{6}[ ,:;!?-]*$`, "u");
 
-/** The academy of a country, and its codes of law: elsewhere these letters are others. */
+/** The academy and the bank of a country, and its codes of law: elsewhere these letters are others. */
 const AFTER_COUNTRIES: Readonly<Record<string, string>> = {
   ҒА: "ғылым академиясы",
+  ҰБ: "ұлттық банкі",
   ҚК: "қылмыстық кодексі",
   ЕК: "еңбек кодексі",
   АК: "азаматтық кодексі",
@@ -176,6 +182,18 @@ export const acronymRule: Rule = patternRule(
     if (spoken === null) return null;
     if (ending === undefined) return spoken;
     return isEnding(ending) ? withEnding(spoken, ending) : `${spoken} ${saidWord(ending)}`;
+  },
+);
+
+/** "А.Қ.Ш.", "Б.Ұ.Ұ.-ның": known ones of three letters and more; of two, letters are initials. */
+export const dottedAcronymRule: Rule = patternRule(
+  `(?<![\\p{L}\\p{M}])((?:[${UPPER}]\\.){2,5}(?:[${UPPER}]\\.?)?)(?:-([${LOWER}]+)${WORD_END})?(?! ?[${UPPER}][${LOWER}])`,
+  ([, written = "", ending], text) => {
+    const letters = written.replaceAll(".", "");
+    const spoken = letters.length > 2 && Object.hasOwn(ACRONYMS, letters) ? ACRONYMS[letters]! : null;
+    if (spoken === null || (ending !== undefined && !isEnding(ending))) return null;
+    if (ending !== undefined) return withEnding(spoken, ending);
+    return text.trimEnd().endsWith(written) && written.endsWith(".") ? `${spoken}.` : spoken;
   },
 );
 

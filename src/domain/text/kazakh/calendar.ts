@@ -90,7 +90,7 @@ function eraRule(text: string, at: number): Reading | null {
 
 /** "90-жылдары", "80–90 жылдардың", "60-70 ж.ж.": decades. */
 const decadeRule = patternRule(
-  `(\\d0)${RANGE}${ORDINAL_ENDING}-? ?(?=жылдар\\p{Ll}*|жж\\.|ж\\. ?ж\\.)`,
+  `(\\d0)${RANGE}${ORDINAL_ENDING}-? ?(?=жылдар\\p{Ll}*|жж\\.|ж\\. ?ж\\.|ж\\. (?:соңы|басы|орта|аяғ))`,
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
 );
 
@@ -135,6 +135,9 @@ const yearMarkRule: Rule = (text, at) => {
     };
   }
   if (DAY_MONTH.test(rest)) return { spoken: "жылғы ", next };
+  // "ХХ ғ. 80 ж. соңында": a decade.
+  if (!isPlural && DECADE_BEFORE.test(before) && PART_OF_TIME.test(rest))
+    return { spoken: "жылдардың ", next };
   const isCount = COUNT_BEFORE.test(before) && !ERA_BEFORE.test(eraPart(text, at));
   return { spoken: goesOn && !isCount ? "жылы " : "жыл ", next: endOfMark(text, next) };
 };
@@ -145,6 +148,8 @@ const IS_RANGE = /\d ?[-–—/] ?\d{1,4} ?$/;
 const LIFE_MARK = /^ ?(?:т\.(?! ?(?:\d|[бст]\.))|(қ\. ?б\.))/u;
 /** "40 ж. жұмыс істеді" counts: of two figures only those of an era are a year. */
 const COUNT_BEFORE = /(?:^|[^\d.,–—-] ?)(?<![\d–—-] ?)\d{1,2} ?$/;
+const DECADE_BEFORE = /(?<!\d)\d0 ?$/;
+const PART_OF_TIME = /^ ?(?:соңы|басы|ортасы|аяғы)/u;
 const PLURAL_BEFORE = /^ ?(?:аралығ|аралық|бойы|ішінде|арасында)/u;
 
 /** What stands before the number that ends at `at`. */

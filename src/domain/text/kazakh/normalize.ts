@@ -13,7 +13,7 @@ import {
   undottedRule,
   volumeRule,
 } from "./abbreviations.js";
-import { acronymRule } from "./acronyms.js";
+import { acronymRule, dottedAcronymRule } from "./acronyms.js";
 import { addressRule } from "./addresses.js";
 import { CALENDAR_RULES, YEAR_MARK_RULE } from "./calendar.js";
 import type { DictionaryReading, PronunciationDictionary } from "./dictionary.js";
@@ -96,6 +96,7 @@ const WORD_RULES: readonly Rule[] = [
   districtRule,
   romanRule,
   shoutedClosingRule,
+  dottedAcronymRule,
   initialRule,
   letterRule,
   letterListRule,

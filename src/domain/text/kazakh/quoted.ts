@@ -18,7 +18,7 @@ export function spellOutMarks(mapped: MappedText): MappedText {
   return mapped
     .replace(DASHED_ENDING, (written) => {
       const rest = written.slice(1);
-      return isEnding(rest) || rest.length > 3 ? `-${rest}` : written;
+      return isEnding(rest) || (rest.length > 3 && !written.startsWith("—")) ? `-${rest}` : written;
     })
     .replace(LETTERED_NUMBER, (written) => `-${/\p{L}/u.exec(written)?.[0].toUpperCase() ?? ""}`)
     .replace(COMPANY, (written) => {

@@ -7,9 +7,9 @@ const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 
 /** Cyrillic letters that are typed for Roman ones. */
 const STAND_INS: Readonly<Record<string, string>> = { І: "I", Х: "X", Ү: "V", С: "C", М: "M", Д: "D" };
 const NUMERAL = /[IVXLCDMІХҮСМ]{1,16}(?![\p{L}\p{M}\d])/uy;
-/** Typed with the Cyrillic letters У, П and Ш for V, II and III, which only a century gives away: "ХШ ғасыр". */
-const TYPED = /[IVXІХУПШ]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШ]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
-const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III" };
+/** Typed with У, П and Ш for V, II and III, or with a small L for I, which only a century gives away: "ХШ ғасыр". */
+const TYPED = /[IVXІХУПШl]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШl]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
+const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III", l: "I" };
 const ORDINAL_ENDING = /-(?:[ыі]н|сын|н)?ш[ыі]/uy;
 const CANONICAL = /^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$/;
 /** Nouns and adjectives that are numbered with Roman numerals, so that even a single letter is one. */
