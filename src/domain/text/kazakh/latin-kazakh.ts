@@ -75,7 +75,7 @@ const NEUTRAL = new Set(
     " ",
   ),
 );
-const FOREIGN_LETTERS = /[wx]|c(?!h|')|ck|ph|th|oo|ee|ou|ea|gh/;
+const FOREIGN_LETTERS = /[wx]|c(?!h|')|ck|ph(?!ana)|th|oo|ee|ou|ea|gh/;
 const SURE_SIGN = /[ǵńığŋūşğ]|q(?!u)/;
 const SIGN = /[äöüñáóúý]/;
 
@@ -180,9 +180,13 @@ function alphabetOf(text: string): LatinAlphabet {
   if (/[áóúńǵý]/.test(lower)) return "acutes";
   if (/[äöüūğñşŋ]/.test(lower)) return lower.includes("ı") ? "umlauts-ı" : "umlauts";
   if (/[aeouy]ı/.test(lower)) return "acutes";
-  if (lower.includes("ı")) return "umlauts-ı";
+  // Endings whose i is і: then ı is и, as in "medıtsına qyzmetkerleri".
+  if (lower.includes("ı")) return I_OF_2018.test(lower) ? "acutes" : "umlauts-ı";
   return APOSTROPHE_INSIDE.test(lower) ? "apostrophes" : "plain";
 }
+
+const I_OF_2018 =
+  /[ldt]eri(?![\p{L}])|[ldt]ig[ei]|[dlt]ik(?![\p{L}])|(?:d|m)iz(?![\p{L}])|[ndt]i[nń](?![\p{L}])/u;
 
 function respelled(token: string, alphabet: LatinAlphabet, isKept: (word: string) => boolean): string {
   if (!A_WORD.test(token) || isRoman(token) || isKept(token)) return token;
