@@ -76,7 +76,8 @@ export const ANSWER_HEADERS = {
     type: "string",
     description:
       "Only when there is something to know about the text: stable names, with commas between. `russian_text`: a sentence of " +
-      "it is Russian, and the voice says it with Kazakh sounds",
+      "it is Russian, and the voice says it with Kazakh sounds; `dropped_characters`: it has emoji, other scripts or the " +
+      "like, which have no reading and are left out",
   },
   "X-Sample-Rate": { type: "integer", description: "Only with `pcm`: 24000" },
   "X-Channels": { type: "integer", description: "Only with `pcm`: 1" },

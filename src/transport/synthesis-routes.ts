@@ -117,7 +117,7 @@ export function noteText(
   models: readonly CatalogModel[],
 ): void {
   const languages = models.find(({ name }) => name === model)?.lang.split("-") ?? [];
-  const notes = languages.includes("ru") ? [] : textNotes(text);
+  const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
   if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }
 

@@ -11,7 +11,7 @@ const FEW = 60;
 /** What rules begin with, and what they look for behind it. */
 const PARTS = [
   ...'aA10 .,-@:/\n\tІXәӘштжыА—^°½%№[("…?$₸#*+_\u0301⁰',
-  ..."8 7|+7 |1. |1, |1.000|12:|12.05.|1/2|1-|[pause |a@|a.|www.|https://|ж.|т.б|б.з.|лар|ого |есеп|км/|млн |а б|ФЫВ|тел. ".split(
+  ..."8 7|+7 |1. |1, |1.000|12:|12.05.|1/2|1-|[pause |a@|a.|www.|https://|ж.|т.б|б.з.|лар|ого |есеп|км/|млн |а б|ФЫВ|тел. |к-сі |а/о |«а» ".split(
     "|",
   ),
 ];
@@ -41,6 +41,14 @@ function workOfCharacter(part: string, length: number): number {
   }
   return work / length;
 }
+
+test("a repeated head of contractions without an end of one is read like any word", () => {
+  const word = workOfCharacter("бір-", LONG);
+  for (const head of ["ун-", "ин-", "бас-", "мам-"]) {
+    const found = workOfCharacter(head, LONG);
+    assert.ok(found <= 2 * word + 1, `${head} ${found} to ${word}`);
+  }
+});
 
 // Issue 12: 5,000 characters may not become minutes of the main thread.
 for (const first of PARTS) {

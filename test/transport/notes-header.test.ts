@@ -4,7 +4,7 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
 for (const front of FRONTS) {
-  test(`${front}: every answer with speech says when its text is Russian`, async () => {
+  test(`${front}: every answer with speech says when its text is Russian or not said in full`, async () => {
     const running = await startTransport(front);
     const headerOf = async (path: string, body: object) => {
       const answer = await fetch(running.base + path, {
@@ -23,6 +23,7 @@ for (const front of FRONTS) {
       for (const path of ["/v1/tts", "/v1/tts?timestamps=true", "/v1/tts/stream"]) {
         assert.equal(await headerOf(path, { text: `${kazakh} ${russian}` }), "russian_text", path);
         assert.equal(await headerOf(path, { text: kazakh }), null, path);
+        assert.equal(await headerOf(path, { text: `${kazakh} 😀` }), "dropped_characters", path);
       }
       for (const response_format of ["wav", "pcm"]) {
         const body = { response_format };

@@ -11,13 +11,13 @@ const LEADING_ABBREVIATIONS = new Set(
   `доц биол хим физ матем пед филос филол психол геогр геол әдеб әск өнерк еур мәд техн төм жоғ биікт
   тереңд әлеум халықар шам сын қат пәт кес бет др тар бөл инж ген полк лейт дир авт атын басқ құраст
   ст пос солт оңт шығ бат мемл ғыл экон мед тех лат грек араб ағылш мөлт проф акад док ред тел мыс қар
-  сал қ обл респ мкр шағ бас нұсқ сур ауд а көш даң ул им пр просп корп кв стр рис табл гл пп г св см
+  сал қ обл респ мкр шағ бас нұсқ сур ауд а көш даң даңғ дңғ окр просп ул им пр просп корп кв стр рис табл гл пп г св см
   т № dr mr mrs prof st vs`.split(/\s+/),
 );
 /** Abbreviations that may stand last: a capital after them begins a sentence. */
 const TRAILING_ABBREVIATION =
-  /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
-const UNIT = /\d ?(?:[кмсд]?м|[км]?г|м?л|т|ц|га|сағ|мин|сек|ш|дана)$/u;
+  /(?:^|[^\p{L}])(?:(?:ж\.\s?)?т\.\s?б|ж\.\s?б|(?:ж\.\s?)?т\.\s?(?:б\.\s?)?с(?:\.\s?с)?|т\.\s?т|с\.\s?с|ж\.\s?с\.\s?[бд]|и др|и пр|т\.\s?[дп]|м\.\s?а|б\.\s?[здэ](?:\.\s?[бд])?|мин|сағ|сек|тг|руб|млн|млрд|тыс)\.$/iu;
+const UNIT = /\d ?(?:[кмсд]?м|[км]?г|м?л|т|ц|га|сағ|мин|сек|ш|дана|бб?)$/u;
 const LAST_WORD = new RegExp(`(?<![${LETTER}\\d№])[${LETTER}\\d№]+$`, "u");
 /** With what stands before it. */
 const LONGEST_TRAILING = 16;
@@ -27,6 +27,10 @@ const LONE_LETTER = /(?:^|[^\p{L}])\p{L}$/u;
 const SPACED_LETTER = /^[ \u00a0]\p{Ll}\.(?!\p{L}{2})/u;
 const STARTER = new RegExp(`^\\s+(?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
 const DOTTED_LETTERS = /(?:^|[^\p{L}])(?:\p{L}\.[- ]?){2,20}\p{L}$/u;
+const INITIALS = /(?:^|[^\p{L}])\p{Lu}\.\s?\p{Lu}$/u;
+/** "Абай ат. ҚазҰПУ" */
+const NAMED_AFTER = /\p{Lu}\p{Ll}{1,20} ат$/u;
+const STREET = /\p{Lu}\p{Ll}{1,20}(?: (?:батыр|хан|би|ата))? [кд]$/u;
 const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|деп)(?![\p{L}])/u;
 
 /**
@@ -106,6 +110,7 @@ function isBoundary(text: string, at: number, end: number, hasCapitals: boolean)
   if ((last === "ж" || last === "ғ") && TIME_MARK.test(`${before}.`)) {
     return hasCapitals ? STARTER.test(after) : !startsLow && !goesOnWithNumber;
   }
+  if (NAMED_AFTER.test(before) && /^\s+(?:Қаз\p{Lu}|\p{Lu}{2})/u.test(after)) return false;
   // "ж. т. б.", "б. з. д."
   if (after[2] === "." && SPACED_LETTER.test(after) && LONE_LETTER.test(before)) return false;
   return isFullStop(before, { startsLow, goesOnWithNumber, hasCapitals });
@@ -130,6 +135,8 @@ interface Surroundings {
 }
 
 function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }: Surroundings): boolean {
+  // "Т.Б. Ахметов" is somebody, not "and others".
+  if (!startsLow && !goesOnWithNumber && INITIALS.test(before)) return false;
   // "2024 ж. 12 мамыр" goes on, "XX ғ. V" too; a capital begins a sentence.
   if (TRAILING_ABBREVIATION.test(`${before.slice(-LONGEST_TRAILING)}.`))
     return !startsLow && !goesOnWithNumber;
@@ -137,6 +144,8 @@ function isFullStop(before: string, { startsLow, goesOnWithNumber, hasCapitals }
   if (DOTTED_LETTERS.test(before)) return false;
   const word = LAST_WORD.exec(before)?.[0] ?? "";
   if (LEADING_ABBREVIATIONS.has(word.toLowerCase())) return false;
+  // "Жандосов к. 55"
+  if (goesOnWithNumber && STREET.test(before)) return false;
   // An initial: one capital, or two letters for one of the Latin alphabet.
   if (/^(?:\p{Lu}|[SCZ]h)$/u.test(word)) return false;
   // The number of a list item.

@@ -17,10 +17,13 @@ const CLOSING: Readonly<Record<string, string>> = {
   "б.э.": "біздің эрамыз",
   "б.д.б.": "біздің дәуірімізден бұрын",
   "б.д.д.": "біздің дәуірімізге дейін",
+  "ж.с.б.": "жыл санауымыздан бұрын",
+  "ж.с.д.": "жыл санауымызға дейін",
   "ж.т.с.с.": "және тағы сол сияқты",
   "ж.т.б.": "және тағы басқа",
   "ж.т.т.": "және тағы тағы",
   "ж.с.с.": "және сол сияқты",
+  "ж.о.о.": "жоғары оқу орны",
   "ж.б.": "және басқа",
   "т.б.с.с.": "тағы басқа сол сияқты",
   "т.с.": "тағы сондай",
@@ -31,6 +34,8 @@ const CLOSING: Readonly<Record<string, string>> = {
   "т.б.": "тағы басқа",
   "т.с.с.": "тағы сол сияқты",
   "т.т.": "тағы тағы",
+  "тб.": "тағы басқа",
+  "б.": "басқа",
   "с.с.": "сол сияқты",
   "т.д.": "так далее",
   "т.п.": "тому подобное",
@@ -106,7 +111,10 @@ const OPENING: Readonly<Record<string, string>> = {
   "төм.": "төменгі",
   "жоғ.": "жоғарғы",
   "шам.": "шамамен",
+  "ат.": "атындағы",
   "а.ш.": "ауыл шаруашылығы",
+  "ш.": "шаруашылығы",
+  "шар.": "шаруашылығы",
   "т.ж.": "теміржол",
   "ж.ш.с.": "жауапкершілігі шектеулі серіктестік",
   "т.н.": "так называемый",
@@ -124,7 +132,15 @@ const PLACES: Readonly<Record<string, readonly [plain: string, afterName: string
   "а.": ["ауыл", "ауылы"],
   "көш.": ["көше", "көшесі"],
   "даң.": ["даңғыл", "даңғылы"],
-  "пр.": ["проспект", "проспект"],
+  "даңғ.": ["даңғыл", "даңғылы"],
+  "дңғ.": ["даңғыл", "даңғылы"],
+  "к.": ["", "көшесі"],
+  "д.": ["", "даңғылы"],
+  "пр.": ["проспект", "проспектісі"],
+  "просп.": ["проспект", "проспектісі"],
+  "окр.": ["округ", "округі"],
+  "ауыл.окр.": ["ауылдық округ", "ауылдық округі"],
+  "ауылдық окр.": ["ауылдық округ", "ауылдық округі"],
   "респ.": ["республика", "республикасы"],
   "мкр.": ["мөлтек аудан", "мөлтек ауданы"],
   "ш.а.": ["шағын аудан", "шағын ауданы"],
@@ -211,7 +227,7 @@ const TEXT_END = /^[ \t]*(?:$|\n)/u;
 const SENTENCE_END = /^\s*(?:$|\n|(?![IVXІХ]+[ –—-])\p{Lu})/u;
 /** "XIX ғ. Қазақстан" goes on before a name. */
 const CENTURY_END = new RegExp(`^\\s*(?:$|\\n)|^ (?:${SENTENCE_STARTERS})(?!\\p{L})`, "u");
-const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]|\p{Ll}н?ш[ыі]) ?$/u;
+const NUMBER_BEFORE = /(?:\d|[IVXІХҮ]|\p{Ll}н?ш[ыі])[ -]?$/u;
 const DEGREE_BEFORE = /[°′'] ?$/u;
 
 /** "А. Байтұрсынұлы", "Қ.К. Тоқаев": initials by letter name, without a full stop. */
@@ -226,18 +242,35 @@ const TYPED_INITIALS = new Map([..."ABCEHIKMOPTX"].map((letter, i) => [letter, "
 export const closingRule: Rule = dotted(CLOSING, SENTENCE_END, (written, before, after) => {
   // Russian, and only after "and": "пр." is an avenue too.
   if (/^[дп]р/.test(written) && !/(?:^|[^\p{L}])и $/iu.test(before)) return null;
+  // "Және б.", "тағы б."; behind a number it is a page.
+  if (written === "б." && !AND_BEFORE.test(before)) return null;
   // "Б.з. V ғасырында": whose century it is.
   const isOwner = written === "б.з." || written === "б.э.";
   return isOwner && ERA_OWNS.test(after) ? `${CLOSING[written]!}дың` : CLOSING[written]!;
 });
+const AND_BEFORE = /(?:^|[^\p{L}])(?:және|тағы) $/iu;
 const ERA_OWNS =
-  /^ (?:\d{1,4}|[IVXІХ]+)(?: ?[-–—] ?(?:\d{1,4}|[IVXІХ]+))?[ -]?(?:ғ\.|ғасырының?|ғасыры|ғасырын|жыл(?:ы|дары))/u;
+  /^ (?:\d{1,4}|[IVXІХ]+)(?: ?[-–—] ?(?:\d{1,4}|[IVXІХ]+))?[ -]?(?:ғ\.|ғ-(?:лар)?ы|ғасырының?|ғасыры|ғасырын|жыл(?:ы|дары))/u;
+
+/** In a line of capitals, where "Т.Б. АХМЕТОВ" has initials: "ОҚУ, ЖАЗУ, Т.Б.", "Б.З.Д. II ҒАСЫР". */
+const SHOUTED =
+  /(?<![\p{L}\p{M}])(?:Б\. ?[ЗДЭ]\. ?[ДБ]\.(?= ?[\dIVXІХ])|(?:Ж\. ?)?Т\. ?Б\.(?=\s*(?:$|[,;:!?\n]))|(?:Ж\. ?)?Т\. ?С\. ?С\.(?=\s*(?:$|[,;:!?\n]))|Ж\. ?Б\.(?=\s*(?:$|[,;:!?\n])))/uy;
+export const shoutedClosingRule: Rule = (text, at) => {
+  const match = matchAt(SHOUTED, text, at);
+  const before = text.slice(Math.max(0, at - 12), at);
+  if (match === null || /\p{Ll}[^\p{L}]*$/u.test(before)) return null;
+  // "АХМЕТОВ Т.Б." is somebody.
+  if (!match[0].startsWith("Б") && !/(?:[,;]|ЖӘНЕ) ?$/u.test(before)) return null;
+  const next = at + match[0].length;
+  const spoken = CLOSING[canonical(match[0])] ?? "";
+  return { spoken: TEXT_END.test(text.slice(next, next + 8)) ? `${spoken}.` : spoken, next };
+};
 
 /** Without its last dot: "т.б", "т. с. с". */
 const UNDOTTED = new RegExp(
   `${BEFORE_DOT}(?:${dottedSource(CLOSING)
     .split("|")
-    .filter((source) => !/^(?:др|пр|м|о)/.test(source))
+    .filter((source) => !/^(?:др|пр|м|о|тб|б\\.$)/.test(source))
     .map((source) => source.slice(0, -2))
     .join("|")}|т\\. ?[дп])(?![\\p{L}\\p{M}.])`,
   "yui",
@@ -270,20 +303,35 @@ function alternatives(table: Readonly<Record<string, unknown>>): string {
     .map((key) => key.replace(/\.(?=.)/g, "\\. ?").replace(/\.$/, "\\."))
     .join("|");
 }
-export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, _before, after) =>
-  WORDS_TOO.has(written) && !GOES_ON.test(after) ? null : OPENING[written]!,
-);
+export const openingRule: Rule = dotted(OPENING, TEXT_END, (written, before, after) => {
+  // "Аудан орт." is its centre, "ауыл ш." what is done there.
+  if (written === "орт." && /(?:ауд\.|обл\.|аудан|облыс|қала) ?$/iu.test(before)) return "орталығы";
+  if (written === "ш." || written === "шар.") return /ауыл $/iu.test(before) ? OPENING[written]! : null;
+  if (written === "ат." && !(CAPITAL_WORD_BEFORE.test(before) && INSTITUTION.test(after))) return null;
+  if (written === "басқ." && AND_BEFORE.test(before)) return "басқа";
+  if (written === "жоғ." && /^ ?(?:оқу|білім|сынып|мектеп)/u.test(after)) return "жоғары";
+  return WORDS_TOO.has(written) && !GOES_ON.test(after) ? null : OPENING[written]!;
+});
+/** "Абай ат. ҚазҰПУ"; a horse ends a sentence. */
+const INSTITUTION =
+  /^ ?(?:Қаз\p{Lu}|\p{Lu}{2}|мектеп|мемл|театр|ун-т|ин-т|унив|инст|кітапхана|колледж|гимназия|лицей)/u;
 /** Words of their own, which end sentences: short for something only where the sentence goes on. */
 const WORDS_TOO = new Set("атын. қос. кес. бат. шам. ұлт. орт. шығ. авт. мед. сур.".split(" "));
 const GOES_ON = /^ ?[\p{Ll}\d]/u;
-export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before) => {
+export const placeRule: Rule = dotted(PLACES, TEXT_END, (written, before, after) => {
   const [plain, afterName] = PLACES[written]!;
+  // A street or an avenue by one letter, where the number of a house says so: "Абай к., 15".
+  if (plain === "") return STREET_BEFORE.test(before) && HOUSE.test(after) ? afterName : null;
   // "ст." is an old man too, "өз." is also "own".
   if (/^(?:ст|өз)/.test(written) && !CAPITAL_WORD_BEFORE.test(before)) return null;
   if (CAPITAL_WORD_BEFORE.test(before)) return afterName;
+  if (written === "окр." && /[дт](?:ық|ік) $/u.test(before)) return afterName;
   // Lower-case "а." is also the end of a sentence: without a name nearby it stays a word.
   return written.length > 2 ? plain : null;
 });
+/** "Абай к.", "Жібек жолы к." */
+const STREET_BEFORE = new RegExp(`[${UPPER}][${LOWER}-]+(?: [${LOWER}]{2,12})? $`, "u");
+const HOUSE = /^,? ?(?:№ ?)?\d/u;
 export const afterNumberRule: Rule = dotted(AFTER_NUMBERS, SENTENCE_END, (written, before, after) => {
   const isDegrees = (written.length === 4 && written.endsWith("е.")) || written === "ш.б.";
   if (!(isDegrees ? DEGREE_BEFORE : NUMBER_BEFORE).test(before)) return null;
@@ -309,7 +357,7 @@ export function timeCase(name: string, after: string): string {
 }
 const TIME_CASES: readonly (readonly [RegExp, GrammaticalCase])[] = [
   [/^ ?(?:бастап|бері|кейін|соң|бұрын)(?!\p{L})/u, "ablative"],
-  [/^ ?(?:дейін|шейін)/u, "dative"],
+  [/^ ?(?:дейін|шейін|қарай|таман)(?!\p{L})/u, "dative"],
   [
     /^ ?(?:(?:бірінші|екінші|соңғы|алғашқы|үшінші|төртінші|[12ІIV]+)[ -](?:жарты|ширег|тоқсан|онжылд)|\d0(?:[–-]\d0)?-)/u,
     "genitive",

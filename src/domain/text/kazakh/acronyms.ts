@@ -95,6 +95,27 @@ const ACRONYMS: Readonly<Record<string, string>> = {
   ҚазҰМУ: "қазақ ұлттық медицина университеті",
   ҚазҰАУ: "қазақ ұлттық аграрлық университеті",
   ҚазМУ: "қазақ мемлекеттік университеті",
+  ТЖ: "төтенше жағдай",
+  ТКШ: "тұрғын үй-коммуналдық шаруашылық",
+  ЖЖМ: "жанар-жағармай материалдары",
+  ҰТО: "ұлттық тестілеу орталығы",
+  ҰКП: "ұлттық кәсіпкерлер палатасы",
+  ЖАО: "жергілікті атқарушы орган",
+  РМҚК: "республикалық мемлекеттік қазыналық кәсіпорын",
+  МКҚК: "мемлекеттік коммуналдық қазыналық кәсіпорын",
+  КМҚК: "коммуналдық мемлекеттік қазыналық кәсіпорын",
+  ШЖҚ: "шаруашылық жүргізу құқығындағы",
+  ҒЖБМ: "ғылым және жоғары білім министрлігі",
+  ҰОК: "ұлттық олимпиада комитеті",
+  ХОК: "халықаралық олимпиада комитеті",
+  ЖСДП: "жалпыұлттық социал-демократиялық партия",
+  ЖИ: "жасанды интеллект",
+  ЖЭК: "жаңартылатын энергия көздері",
+  ҚРҰБ: "қазақстан республикасының ұлттық банкі",
+  ӘҚБтК: "әкімшілік құқық бұзушылық туралы кодекс",
+  ЕурАзЭҚ: "еуразиялық экономикалық қоғамдастық",
+  ЕуразЭҚ: "еуразиялық экономикалық қоғамдастық",
+  ҚазАКСР: "қазақ автономиялық кеңестік социалистік республикасы",
   ҚазКСР: "қазақ кеңестік социалистік республикасы",
 };
 /** Said as words although their syllables are none of Kazakh, or too long for letters. */
@@ -115,17 +136,36 @@ const PRONOUNCEABLE = new RegExp(
 );
 const CAPITAL_NEIGHBOUR = new RegExp(`^[ ,:;!?-]*[${UPPER}]{6}|[${UPPER}]{6}[ ,:;!?-]*$`, "u");
 
+/** The academy and the bank of a country, and its codes of law: elsewhere these letters are others. */
+const AFTER_COUNTRIES: Readonly<Record<string, string>> = {
+  ҒА: "ғылым академиясы",
+  ҰБ: "ұлттық банкі",
+  ҚК: "қылмыстық кодексі",
+  ЕК: "еңбек кодексі",
+  АК: "азаматтық кодексі",
+  СК: "салық кодексі",
+  ҚПК: "қылмыстық-процестік кодексі",
+};
+const COUNTRY_BEFORE = /(?:ҚР|РФ|КСРО|КСР|СССР|Қазақстан(?: Республикасы(?:ның)?)?|Ресей) $/u;
 const PARTY_BEFORE = /(?:К[Оо]?[КП]?П|партиясы) $/u;
 
 /** "АҚШ-тың", "ҚР-да": known names in full, others by letters unless they can be said as a word ("НАТО", "МЕН"). */
 export const acronymRule: Rule = patternRule(
-  `(Қаз[${UPPER}]{2,3}|[${UPPER}]{2,8})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
+  `(Қаз[${UPPER}]{2,4}|Еу[рР][аА]зЭҚ|ӘҚБтК|[${UPPER}]{2,8})(?:-([${LOWER}]+)|([${LOWER}]{2,6}))?${WORD_END}`,
   (match, text) => {
     const [written, letters = "", hyphenated, attached] = match;
     const ending = hyphenated ?? attached;
     // The committee of a party; elsewhere "ОК" is a button.
     if (letters === "ОК" && PARTY_BEFORE.test(text.slice(Math.max(0, match.index - 12), match.index)))
       return ending === undefined ? "орталық комитеті" : withEnding("орталық комитеті", ending);
+    const ofCountry = AFTER_COUNTRIES[letters];
+    if (
+      ofCountry !== undefined &&
+      COUNTRY_BEFORE.test(text.slice(Math.max(0, match.index - 26), match.index))
+    ) {
+      if (ending === undefined) return ofCountry;
+      return isEnding(ending) ? withEnding(ofCountry, ending) : null;
+    }
     // "ІТ-компания" is written with the Kazakh І often enough; a dog in capitals has no hyphen.
     if (letters === "ІТ" && hyphenated !== undefined)
       return isEnding(hyphenated) ? `ай ти${hyphenated}` : `ай ти ${saidWord(hyphenated)}`;
@@ -142,6 +182,18 @@ export const acronymRule: Rule = patternRule(
     if (spoken === null) return null;
     if (ending === undefined) return spoken;
     return isEnding(ending) ? withEnding(spoken, ending) : `${spoken} ${saidWord(ending)}`;
+  },
+);
+
+/** "А.Қ.Ш.", "Б.Ұ.Ұ.-ның": known ones of three letters and more; of two, letters are initials. */
+export const dottedAcronymRule: Rule = patternRule(
+  `(?<![\\p{L}\\p{M}])((?:[${UPPER}]\\.){2,5}(?:[${UPPER}]\\.?)?)(?:-([${LOWER}]+)${WORD_END})?(?! ?[${UPPER}][${LOWER}])`,
+  ([, written = "", ending], text) => {
+    const letters = written.replaceAll(".", "");
+    const spoken = letters.length > 2 && Object.hasOwn(ACRONYMS, letters) ? ACRONYMS[letters]! : null;
+    if (spoken === null || (ending !== undefined && !isEnding(ending))) return null;
+    if (ending !== undefined) return withEnding(spoken, ending);
+    return text.trimEnd().endsWith(written) && written.endsWith(".") ? `${spoken}.` : spoken;
   },
 );
 

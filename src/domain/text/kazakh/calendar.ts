@@ -1,7 +1,9 @@
 import { timeCase } from "./abbreviations.js";
+import { LOWER } from "./letters.js";
 import { readNumberEnding } from "./number-endings.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { matchAt, patternRule, type Reading, type Rule, SENTENCE_STARTERS, WORD_END } from "./reading.js";
+import { isEnding, withEnding } from "./suffixes.js";
 
 /** Source: Unicode CLDR main/kk ca-gregorian. */
 const MONTHS = [
@@ -43,12 +45,12 @@ const LAST_YEAR = 2_199;
 
 /** "2024 жылы", "1941-1945 жылдары", "2019-2020 оқу жылы": years are ordinals. "2000 жыл бұрын" is a count. */
 const YEAR_WORD =
-  "жыл(?:ы|ғы|дың|ға|да|дан|дар\\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?|ж\\. ?ж\\.|жж\\.|ж\\.|гг?\\.|ж(?= (?:\\p{Ll}|$))";
+  "жыл(?:ы|ғы|дың|ға|да|дан|дар\\p{Ll}*|ының|ында|ынан|ына|ын|ымен|ындағы)?|ж\\. ?ж\\.|жж\\.|ж\\.|гг?\\.|жж?-[дғлы]\\p{Ll}{0,7}|ж(?= (?:\\p{Ll}|$))";
 const COUNTED = " (?:бұрын|бойы|астам|аса|артық|кем|жуық|өтсе|өтті|тұрады|ішінде|кейін|сайын)";
 /** "2021–2025-інші жылдар": the ending is in the reading. */
 const ORDINAL_ENDING = "(?:-(?:[ыі]н|сын|н)?ш[ыі])?";
 const yearRule = patternRule(
-  `(\\d{4})${RANGE}${ORDINAL_ENDING}(?=-? ?(?:оқу )?(${YEAR_WORD})(?![\\p{L}\\p{M}])(${COUNTED})?)-?`,
+  `(\\d{4})${RANGE}${ORDINAL_ENDING}(?=-? ?(?:оқу )?(${YEAR_WORD})(?:(?<=ж\\.)|(?![\\p{L}\\p{M}]))(${COUNTED})?)-?`,
   (match) => {
     const [, first = "", second, word = "", counted] = match;
     const years = second === undefined ? [first] : [first, second];
@@ -60,10 +62,10 @@ const yearRule = patternRule(
   },
 );
 
-/** "1986, 1990 және 1995 жылдары": each of them. */
+/** "1986, 1990 және 1995 жылдары", "1920–21, 1930–32 жж.": each of them. */
 const listedYearRule = patternRule(
-  "(\\d{4})(?=(?:(?:, | және | мен | пен | не | немесе |, әрі )\\d{4}){1,6}(?:[-–—]\\d{2,4})? ?-?(?:жылдар|жж\\.|ж\\.|жылы))",
-  ([, year = ""]) => (isYear(year) ? ordinals([year]) : null),
+  "(\\d{4})(?:[-–—](\\d{4}|\\d{2}))?(?=(?:(?:, | және | мен | пен | не | немесе |, әрі )\\d{4}(?:[-–—]\\d{2,4})?){1,6} ?-?(?:жылдар|жж\\.|ж\\.|жылы))",
+  ([, year = "", last]) => (isYear(year) ? ordinals(last === undefined ? [year] : [year, last]) : null),
 );
 
 /** "751 жылы": of three figures, a year only where the possessive says which. */
@@ -74,9 +76,9 @@ const earlyYearRule = patternRule(
 
 /** After "б.з.д." and its like every year, century and millennium is an ordinal: "б.з.б. 330 ж.", "б.з.д. 17-9 ғасырлар". */
 const ERA_BEFORE =
-  /(?:^|[^\p{L}])(?:б\. ?[здэ]\. ?(?:[дб]\.)?|заман\p{Ll}+ (?:дейін|бұрын)\p{Ll}*|заманымыздың|эрамыз\p{Ll}*(?: дейін\p{Ll}*| бұрын\p{Ll}*)?)[ ,—–-]{0,3}(?:шамамен |жуық |ерте )?$/iu;
+  /(?:^|[^\p{L}])(?:б\. ?[здэ]\. ?(?:[дб]\.)?|ж\. ?с\. ?[дб]\.|заман\p{Ll}+ (?:дейін|бұрын)\p{Ll}*|заманымыздың|эрамыз\p{Ll}*(?: дейін\p{Ll}*| бұрын\p{Ll}*)?)[ ,—–-]{0,3}(?:шамамен |жуық |ерте )?$/iu;
 const ERA_NUMBER = new RegExp(
-  `(\\d{1,5})${RANGE}(?=-? ?(?:ж\\.|жж\\.|ғғ?\\.|жыл(?!дай|дық| бұрын)|ғасыр|мыңж))-?`,
+  `(\\d{1,5})${RANGE}(?=-? ?(?:ж\\.|жж\\.|ғғ?\\.|ғ-\\p{Ll}|жыл(?!дай|дық| бұрын)|ғасыр|мыңж))-?`,
   "uy",
 );
 function eraRule(text: string, at: number): Reading | null {
@@ -88,7 +90,7 @@ function eraRule(text: string, at: number): Reading | null {
 
 /** "90-жылдары", "80–90 жылдардың", "60-70 ж.ж.": decades. */
 const decadeRule = patternRule(
-  `(\\d0)${RANGE}${ORDINAL_ENDING}-? ?(?=жылдар\\p{Ll}*|жж\\.|ж\\. ?ж\\.)`,
+  `(\\d0)${RANGE}${ORDINAL_ENDING}-? ?(?=жылдар\\p{Ll}*|жж\\.|ж\\. ?ж\\.|ж\\. (?:соңы|басы|орта|аяғ))`,
   ([, first = "", second]) => ordinals(second === undefined ? [first] : [first, second]),
 );
 
@@ -100,19 +102,32 @@ const centuryRule = patternRule(
 
 /** "ж." after a year: a date or more of the sentence asks for the possessive, two years for the plural. */
 const yearMarkRule: Rule = (text, at) => {
-  const match = matchAt(/(ж\. ?ж|жж?|гг?)\.( ?)|ж(?= (?:\p{Ll}|$))/uy, text, at);
+  const match = matchAt(/(ж\. ?ж|жж?|гг?)\.( ?)|ж(?= (?:\p{Ll}|$))|жж?(?=-\p{Ll})/uy, text, at);
   const before = text.slice(Math.max(0, at - 14), at);
   if (match === null || !/\d(?:-?\p{Ll}{1,5})?[ -]?$/u.test(before)) return null;
   const [written, mark = "ж"] = match;
+  const hyphenated = matchAt(ENDED_MARK, text, at);
+  if (hyphenated !== null && isEnding(hyphenated[2]!)) {
+    const ended = hyphenated[1] === "жж" || IS_RANGE.test(before) ? "жылдар" : "жыл";
+    return { spoken: withEnding(ended, hyphenated[2]!), next: at + hyphenated[0].length };
+  }
   // The Russian mark, "2024 г.", only behind four digits: "5 г." is grams. So is a year without a dot.
   if ((mark.startsWith("г") || mark === written) && !/\d{4} ?$/.test(before)) return null;
   const next = at + written.length;
   const rest = text.slice(next, next + 24);
   const goesOn = !ENDS.test(rest) && /^[\p{L}\d]/u.test(mark === written ? rest.trimStart() : rest);
-  const isPlural = mark.length > 1 || /\d ?[-–—/] ?\d{1,4} ?$/.test(before);
+  const isPlural = mark.length > 1 || IS_RANGE.test(before);
   const name = isPlural ? "жылдар" : "жыл";
+  // "2000 ж. бұрын": so many years ago.
+  if (!isPlural && /^ ?бұрын(?!\p{L})/u.test(rest)) return { spoken: "жыл ", next };
   const ending = timeCase(name, rest);
   if (ending !== "") return { spoken: `${name}${ending} `, next };
+  const life = isPlural || mark === written ? null : LIFE_MARK.exec(rest);
+  if (life !== null) {
+    const end = next + life[0].length;
+    const stop = TEXT_END.test(text.slice(end, end + 8)) ? "." : "";
+    return { spoken: `жылы ${life[1] === undefined ? "туған" : "қайтыс болған"}${stop}`, next: end };
+  }
   if (isPlural) {
     return {
       spoken: goesOn && !PLURAL_BEFORE.test(rest) ? "жылдары " : "жылдар ",
@@ -120,9 +135,28 @@ const yearMarkRule: Rule = (text, at) => {
     };
   }
   if (DAY_MONTH.test(rest)) return { spoken: "жылғы ", next };
-  return { spoken: goesOn ? "жылы " : "жыл", next: endOfMark(text, next) };
+  // "ХХ ғ. 80 ж. соңында": a decade.
+  if (!isPlural && DECADE_BEFORE.test(before) && PART_OF_TIME.test(rest))
+    return { spoken: "жылдардың ", next };
+  const isCount = COUNT_BEFORE.test(before) && !ERA_BEFORE.test(eraPart(text, at));
+  return { spoken: goesOn && !isCount ? "жылы " : "жыл ", next: endOfMark(text, next) };
 };
+/** "Жж-да", "ж-ы" */
+const ENDED_MARK = new RegExp(`(жж?)-([${LOWER}]+)${WORD_END}`, "yu");
+const IS_RANGE = /\d ?[-–—/] ?\d{1,4} ?$/;
+/** Born and died in that year: "1897 ж. т.", "1936 ж. қ.б." */
+const LIFE_MARK = /^ ?(?:т\.(?! ?(?:\d|[бст]\.))|(қ\. ?б\.))/u;
+/** "40 ж. жұмыс істеді" counts: of two figures only those of an era are a year. */
+const COUNT_BEFORE = /(?:^|[^\d.,–—-] ?)(?<![\d–—-] ?)\d{1,2} ?$/;
+const DECADE_BEFORE = /(?<!\d)\d0 ?$/;
+const PART_OF_TIME = /^ ?(?:соңы|басы|ортасы|аяғы)/u;
 const PLURAL_BEFORE = /^ ?(?:аралығ|аралық|бойы|ішінде|арасында)/u;
+
+/** What stands before the number that ends at `at`. */
+function eraPart(text: string, at: number): string {
+  return text.slice(Math.max(0, at - 52), at).replace(/\d{1,4} ?$/, "");
+}
+const TEXT_END = /^\s*$/u;
 
 /** "5 мамыр", "8-10 наурызда": days before a month are ordinals. */
 const dayRule = patternRule(`(\\d{1,2})${RANGE}[ -](?=${MONTH_WORD})`, (match) => {
@@ -196,11 +230,24 @@ function isClock(text: string, at: number, end: number): boolean {
   const before = text.slice(Math.max(0, at - 48), at);
   if (CLOCK_BEFORE.test(before)) return true;
   const after = text.slice(end, end + 24);
+  const isRange = (HOURS_AFTER.test(after) || HOURS_BEFORE.test(before)) && !/^ ?[\d,]/.test(after);
+  if (isRange && ON_THE_CLOCK.test(text.slice(at, end)) && !MEASURE_AFTER.test(after)) return true;
+  // "10.00 Ашылу салтанаты": a line of a programme.
+  const isLineStart = at === 0 || text[at - 1] === "\n";
+  if (isLineStart && PROGRAMME.test(text.slice(at, at + 12))) return true;
   return (
     CLOCK_AFTER.test(after) ||
     (CLOCK_RANGE_BEFORE.test(before) && /^-[ғгқк][ае] (?:дейін|шейін)/u.test(after))
   );
 }
+
+/** "9.00–18.00", by quarters of an hour: no month has these numbers, and Kazakh decimals have a comma. */
+const ON_THE_CLOCK = /^\d{1,2}\.(?:00|15|30|45)$/;
+const HOURS_AFTER =
+  /^ ?[-–—] ?(?:2[0-4]|1?\d)\.(?:00|15|30|45)(?![\d.,]| ?[%₸$€₽]| (?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
+const HOURS_BEFORE = /(?<![\d.,])(?:2[0-4]|[01]?\d)\.(?:00|15|30|45) ?[-–—] ?$/;
+const MEASURE_AFTER = /^ ?(?:[%₸$€₽]|(?:теңге|млн|млрд|мың|кг|км|м|см|мм|пайыз|балл)(?!\p{L}))/u;
+const PROGRAMME = /^(?:0\d|1\d|2[0-3])\.(?:00|30)(?: [-–—])? \p{Lu}\p{Ll}/u;
 
 /** In the order they are tried, at a digit. */
 export const CALENDAR_RULES: readonly Rule[] = [

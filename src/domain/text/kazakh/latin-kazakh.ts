@@ -75,7 +75,7 @@ const NEUTRAL = new Set(
     " ",
   ),
 );
-const FOREIGN_LETTERS = /[wx]|c(?!h|')|ck|ph|th|oo|ee|ou|ea|gh/;
+const FOREIGN_LETTERS = /[wx]|c(?!h|')|ck|ph(?!ana)|th|oo|ee|ou|ea|gh/;
 const SURE_SIGN = /[ǵńığŋūşğ]|q(?!u)/;
 const SIGN = /[äöüñáóúý]/;
 
@@ -180,9 +180,13 @@ function alphabetOf(text: string): LatinAlphabet {
   if (/[áóúńǵý]/.test(lower)) return "acutes";
   if (/[äöüūğñşŋ]/.test(lower)) return lower.includes("ı") ? "umlauts-ı" : "umlauts";
   if (/[aeouy]ı/.test(lower)) return "acutes";
-  if (lower.includes("ı")) return "umlauts-ı";
+  // Endings whose i is і: then ı is и, as in "medıtsına qyzmetkerleri".
+  if (lower.includes("ı")) return I_OF_2018.test(lower) ? "acutes" : "umlauts-ı";
   return APOSTROPHE_INSIDE.test(lower) ? "apostrophes" : "plain";
 }
+
+const I_OF_2018 =
+  /[ldt]eri(?![\p{L}])|[ldt]ig[ei]|[dlt]ik(?![\p{L}])|(?:d|m)iz(?![\p{L}])|[ndt]i[nń](?![\p{L}])/u;
 
 function respelled(token: string, alphabet: LatinAlphabet, isKept: (word: string) => boolean): string {
   if (!A_WORD.test(token) || isRoman(token) || isKept(token)) return token;
@@ -303,6 +307,9 @@ function endingLetters(letters: readonly string[], stem: string): string {
     const before = spelled.at(-1) ?? stem.at(-1) ?? "";
     const isAfterVowel = /[аәеоөұүыі]/.test(before);
     if ((letter === "i" || letter === "ı" || letter === "i'") && isAfterVowel) spelled += "й";
+    else if ((letter === "i" || letter === "ı") && letters[i + 1] !== "k" && isBack(stem + spelled))
+      // Back words have no і but that of -нікі: "oqıdy" is оқиды, and ы where all ы are written so.
+      spelled += letter === "i" || letters.includes("y") ? "и" : "ы";
     else if (letter === "i" || letter === "ı" || letter === "i'") spelled += "і";
     else if (letter === "u" || letter === "y'") spelled += "у";
     else spelled += spelledLetter(letter, letters[i + 1], isAfterVowel ? "а" : "", "plain", false);
@@ -310,12 +317,17 @@ function endingLetters(letters: readonly string[], stem: string): string {
   return spelled;
 }
 
+function isBack(word: string): boolean {
+  return /[аоұы][^аәеоөұүыіэ]*$/.test(word);
+}
+
 function spelledByLetter(lower: string, alphabet: LatinAlphabet): string {
   const letters = lettersOf(lower);
   let spelled = "";
   let isFirstSyllable = true;
   for (const [i, letter] of letters.entries()) {
-    spelled += spelledLetter(letter, letters[i + 1], spelled.at(-1) ?? "", alphabet, isFirstSyllable);
+    const read = spelledLetter(letter, letters[i + 1], spelled.at(-1) ?? "", alphabet, isFirstSyllable);
+    spelled += read === "і" && letter === "ı" && letters.includes("y") && isBack(spelled) ? "и" : read;
     isFirstSyllable &&= !/[аәеиоөуұүыі]/.test(spelled.at(-1) ?? "");
   }
   return joined(spelled);

@@ -1,6 +1,7 @@
 import { LOWER, spelledByLetters, UPPER } from "./letters.js";
 import { cardinal, ordinal } from "./numerals.js";
 import { patternRule, type Rule, WORD_END } from "./reading.js";
+import { isEnding, withEnding } from "./suffixes.js";
 
 /** What is named by a letter: without them "в", "с" and "к" may be Russian prepositions. */
 const LETTERED =
@@ -19,17 +20,37 @@ export const letterListRule: Rule = patternRule(
   (match) => named(match[1]!),
 );
 
+/** "3-§" */
+export const paragraphRule: Rule = patternRule(
+  "(\\d{1,3})-?§",
+  ([, digits = ""]) => `${ordinal(cardinal(digits))} тармақ`,
+);
+
 /** "2) тармақшасы": brackets have become commas. */
 export const listedPartRule: Rule = patternRule(
-  "(?<![\\d.,])(\\d{1,3}),(?= ?(?:тармақша|тармағы|абзац|пункт))",
+  "(?<![\\d.,])(\\d{1,3}),-?(?= ?(?:тармақша|тармағы|абзац|пункт))",
   ([, digits = ""]) => ordinal(cardinal(digits)),
 );
 
-/** "9-Б сынып" is the ninth form; "12-Б" is a house and stays a count. */
+/** Forms of a school and groups are told apart by letters: "9-Б сынып", "5 А сыныбы", "7ә класы". */
+const CLASSES =
+  "сынып|сыныб|топ(?:тар|та|тың|қа|тан)?(?![\\p{L}\\p{M}])|тобы|класс|класы|класт|класқ|параллель";
 export const classLetterRule: Rule = patternRule(
-  `(\\d{1,3})-([${UPPER}])${WORD_END}(?= ?(сынып|сыныб|топ|тоб|класс|корпус)|)`,
-  ([, digits = "", letter = "", noun]) =>
-    `${noun === undefined ? cardinal(digits) : ordinal(cardinal(digits))} ${named(letter)}`,
+  `(\\d{1,2})[- ]?([${LOWER}${UPPER}])${WORD_END}(?= ?(?:${CLASSES}))`,
+  ([, digits = "", letter = ""]) => `${ordinal(cardinal(digits))} ${named(letter)}`,
+);
+
+const LAST_FORM = 12;
+/** "12-Б" is a house and stays a count; "9-Б-да оқиды" is a form of a school. */
+export const letteredNumberRule: Rule = patternRule(
+  `(\\d{1,3})-([${UPPER}])(?:-([${LOWER}]+))?${WORD_END}(?=( ?корпус)|)`,
+  ([, digits = "", letter = "", ending, noun]) => {
+    if (ending !== undefined && !isEnding(ending)) return null;
+    const isForm = ending !== undefined && Number(digits) <= LAST_FORM;
+    const number = isForm || noun !== undefined ? ordinal(cardinal(digits)) : cardinal(digits);
+    const name = named(letter);
+    return `${number} ${ending === undefined ? name : withEnding(name, ending)}`;
+  },
 );
 
 function named(letter: string): string {

@@ -9,17 +9,25 @@ import {
   openingRule,
   placeRule,
   scaleRule,
+  shoutedClosingRule,
   undottedRule,
   volumeRule,
 } from "./abbreviations.js";
-import { acronymRule } from "./acronyms.js";
+import { acronymRule, dottedAcronymRule } from "./acronyms.js";
 import { addressRule } from "./addresses.js";
 import { CALENDAR_RULES, YEAR_MARK_RULE } from "./calendar.js";
 import type { DictionaryReading, PronunciationDictionary } from "./dictionary.js";
 import { accountRule, latinRule } from "./latin.js";
 import { type LatinAlphabet, respellLatinKazakh } from "./latin-kazakh.js";
 import { CONSONANTS, LOWER, UPPER } from "./letters.js";
-import { classLetterRule, letterListRule, letterRule, listedPartRule } from "./lone-letters.js";
+import {
+  classLetterRule,
+  letteredNumberRule,
+  letterListRule,
+  letterRule,
+  listedPartRule,
+  paragraphRule,
+} from "./lone-letters.js";
 import type { MappedText } from "./mapped-text.js";
 import { ordinaryRunEnd } from "./ordinary.js";
 import { phoneRule } from "./phones.js";
@@ -28,7 +36,14 @@ import { moneyFirstRule, NUMBER_RULES, numberSignRule, vulgarRule } from "./quan
 import { matchAt, type Reading, type Rule } from "./reading.js";
 import { romanRule } from "./roman.js";
 import { sectionRule } from "./sections.js";
-import { CONTRACTED_HEADS, contractionRule, districtRule, numberedDistrictRule } from "./short-forms.js";
+import {
+  CONTRACTED_HEADS,
+  contractionRule,
+  districtRule,
+  namedNumberDistrictRule,
+  numberedDistrictRule,
+  slashedRule,
+} from "./short-forms.js";
 import {
   addressDotRule,
   droppedRangeRule,
@@ -77,8 +92,11 @@ export interface SpokenText {
 /** Rules by what stands at the place; the first that reads it wins. */
 const WORD_RULES: readonly Rule[] = [
   contractionRule,
+  slashedRule,
   districtRule,
   romanRule,
+  shoutedClosingRule,
+  dottedAcronymRule,
   initialRule,
   letterRule,
   letterListRule,
@@ -110,8 +128,11 @@ const DIGIT_RULES: readonly Rule[] = [
   sectionRule,
   volumeRule,
   numberedDistrictRule,
+  namedNumberDistrictRule,
   classLetterRule,
+  letteredNumberRule,
   listedPartRule,
+  paragraphRule,
   ...CALENDAR_RULES,
   phoneRule,
   ...NUMBER_RULES,
@@ -184,8 +205,10 @@ function isUnsettled(spoken: string): boolean {
 
 function readOnce(raw: string, { expand, dictionary, latin }: NormalizeOptions): SpokenText {
   const isKept = (word: string) => dictionary?.spokenName(word) !== undefined;
-  const { mapped, dropped: unsayable } = prepare(raw, (composed) =>
-    respellLatinKazakh(composed, latin ?? null, isKept),
+  const { mapped, dropped: unsayable } = prepare(
+    raw,
+    (composed) => respellLatinKazakh(composed, latin ?? null, isKept),
+    expand,
   );
   const { text } = mapped;
   const dropped = [...unsayable];
@@ -215,7 +238,7 @@ function readOnce(raw: string, { expand, dictionary, latin }: NormalizeOptions):
     }
     const rest = (matchAt(PLAIN_WORD, text, at) ?? matchAt(LINE_ENDS, text, at))?.[0] ?? text.charAt(at);
     if (LETTER.test(rest)) spans.push({ writtenStart: written.length, at, next: null });
-    if (rest.startsWith("\n")) written += lineEnd(rest, text.charAt(at + rest.length));
+    if (rest.startsWith("\n")) written += lineEnd(rest, text.slice(at + rest.length, at + rest.length + 2));
     else if (rest === "·") written += ", ";
     else if (PAUSES.has(rest) || LETTER.test(rest)) written += rest;
     else {
@@ -331,7 +354,7 @@ function isWhole(text: string, at: number): boolean {
   return word.length > 2 && mark !== "-" && mark !== "/" && !ABBREVIATION_HEADS.has(word.toLowerCase());
 }
 
-/** A line that ends without a mark ends a sentence, unless the next goes on in lower case. */
+/** A line that ends without a mark ends a sentence, unless the next goes on in lower case and is no part of a list ("ә."). */
 function lineEnd(lineEnds: string, next: string): string {
-  return !lineEnds.includes("\n\n") && /^\p{Ll}/u.test(next) ? " " : ". ";
+  return !lineEnds.includes("\n\n") && /^\p{Ll}(?![.,])/u.test(next) ? " " : ". ";
 }

@@ -41,7 +41,7 @@ const COLLECTIVE_ENDING = /^[еа]у(.*)$/;
 const MANY_ENDING =
   /^[лдт](?:аған|еген|[ае]п)(?:[дт][ае]р)?(?:[ыі]|[ндт][ыі]ң|[ғг][ае]|[дт][ае]|[ндт][ае]н|[дт][ыі])?$/;
 /** Adjectives of measure count, other nouns after a hyphen are numbered: "5-жылдық", but "5-сынып". */
-export const COUNTED_NOUN = /^(?!жылы$|жылғы$).*(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық)$/;
+export const COUNTED_NOUN = /^(?!жылы$|жылғы$).*(?:лық|лік|дық|дік|тық|тік|лы|лі|аралық|шақты|шамалы)$/;
 const CLITIC = /^(?:ақ|ай)$/;
 
 /** Reads what hangs on a number at `at` ("2024-тен", "5-ші", "90-жылдары") and where the text goes on. */
@@ -82,7 +82,10 @@ function withNumberEnding(number: ReadNumber, written: string): string {
     if (ordinalEnding !== undefined && isEnding(ordinalEnding)) return ordinal(spoken) + ordinalEnding;
     const collectiveEnding = COLLECTIVE_ENDING.exec(written)?.[1];
     const group = collectiveEnding === undefined ? null : collective(digits);
-    if (group !== null && (collectiveEnding === "" || isEnding(collectiveEnding!)))
+    if (
+      group !== null &&
+      (collectiveEnding === "" || collectiveEnding === "ара" || isEnding(collectiveEnding!))
+    )
       return group + collectiveEnding;
     if (written === "ер" || written === "ар") return `${spoken}${written}`;
   }

@@ -1,5 +1,5 @@
 import { CONSONANTS, KAZAKH_LETTERS } from "./letters.js";
-import { CONTRACTED_HEADS } from "./short-forms.js";
+import { mayBeContracted } from "./short-forms.js";
 import { RUSSIAN_WORDS } from "./words.js";
 
 const LOWER = 1;
@@ -13,6 +13,7 @@ for (const letter of KAZAKH_LETTERS) {
   KINDS[letter.toUpperCase().charCodeAt(0)] = UPPER | vowel;
 }
 const DOT = ".".charCodeAt(0);
+const SLASH = "/".charCodeAt(0);
 const HYPHEN = "-".charCodeAt(0);
 /** The longest head of a contraction: "ун" of "ун-ті". */
 const LONGEST_HEAD = 6;
@@ -67,13 +68,14 @@ function kindAt(text: string, at: number): number {
 }
 
 function isContracted(text: string, at: number, end: number): boolean {
-  return CONTRACTED_HEADS.has(text.slice(at, end).toLowerCase());
+  return mayBeContracted(text, at, end);
 }
 
 /** Whether a dot or a letter of any script follows. */
 function isJoined(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
-  if (unit === DOT) return true;
+  // "а/о", "ж/е": a vowel and a slash.
+  if (unit === DOT || unit === SLASH) return true;
   if (unit < 0x80) return (unit | 32) >= 97 && (unit | 32) <= 122;
   return unit >= 0xc0 && unit < 0x2000 && unit !== 0xd7 && unit !== 0xf7;
 }

@@ -1,5 +1,6 @@
 import { KAZAKH_LETTERS, LOWER, UPPER } from "./letters.js";
 import { MappedText } from "./mapped-text.js";
+import { spellOutMarks } from "./quoted.js";
 
 /** Text in which every character has a rule: letters of two scripts, digits, known marks, spaces, line ends. */
 export interface PreparedText {
@@ -85,8 +86,13 @@ const LATIN_LOOK_ALIKES: ReadonlyMap<string, string> = new Map(
  * A dash keeps its length here, an ellipsis becomes three dots, brackets and bullets become commas: pauses all of them.
  *
  * @param respell writes words of the composed text otherwise
+ * @param isExpanded whether numbers and abbreviations are going to be read
  */
-export function prepare(raw: string, respell?: (mapped: MappedText) => MappedText): PreparedText {
+export function prepare(
+  raw: string,
+  respell?: (mapped: MappedText) => MappedText,
+  isExpanded = false,
+): PreparedText {
   const dropped: number[] = [];
   let mapped = new MappedText(raw);
   const isUnusual = AN_UNUSUAL.test(raw);
@@ -98,6 +104,7 @@ export function prepare(raw: string, respell?: (mapped: MappedText) => MappedTex
   }
   mapped = mapped.replace(ZERO_BETWEEN_DIGITS, () => "0");
   if (!isUnusual) return { mapped, dropped };
+  if (isExpanded) mapped = spellOutMarks(mapped);
   mapped = mapped
     .replace(SUPERSCRIPTS, (power) => `^${power.normalize("NFKD")}`)
     .replace(UNUSUAL, (character, sourceStart) => {

@@ -65,7 +65,7 @@ function partOf(numerator: string, denominator: string): string {
 
 /** "№5 мектеп" is "бесінші мектеп"; long numbers and bare ones are "нөмірі". */
 export const numberSignRule: Rule = patternRule(
-  `№ ?(\\d+)(?:-(\\p{Ll}+)${WORD_END})?(?= (\\p{L})|)`,
+  `№ ?(\\d+)(?!\\.\\d{1,3}-\\p{Ll})(?:-(\\p{Ll}+)${WORD_END})?(?= (\\p{L})|)`,
   (match) => {
     const [, digits = "", ending, following] = match;
     const spoken = cardinal(digits);

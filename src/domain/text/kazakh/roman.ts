@@ -7,15 +7,18 @@ const VALUES: Readonly<Record<string, number>> = { I: 1, V: 5, X: 10, L: 50, C: 
 /** Cyrillic letters that are typed for Roman ones. */
 const STAND_INS: Readonly<Record<string, string>> = { І: "I", Х: "X", Ү: "V", С: "C", М: "M", Д: "D" };
 const NUMERAL = /[IVXLCDMІХҮСМ]{1,16}(?![\p{L}\p{M}\d])/uy;
-/** Typed with the Cyrillic letters У, П and Ш for V, II and III, which only a century gives away: "ХШ ғасыр". */
-const TYPED = /[IVXІХУПШ]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШ]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
-const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III" };
+/** Typed with У, П and Ш for V, II and III, or with a small L for I, which only a century gives away: "ХШ ғасыр". */
+const TYPED = /[IVXІХУПШl]{1,6}(?= ?(?:[-–—] ?[IVXІХУПШl]{1,6} ?)?(?:ғасыр|ғғ?\.))/uy;
+const TYPED_STAND_INS: Readonly<Record<string, string>> = { У: "V", П: "II", Ш: "III", l: "I" };
 const ORDINAL_ENDING = /-(?:[ыі]н|сын|н)?ш[ыі]/uy;
 const CANONICAL = /^M{0,3}(?:CM|CD|D?C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})$/;
 /** Nouns and adjectives that are numbered with Roman numerals, so that even a single letter is one. */
 const NUMBERED =
   /[ -](?:ғасыр|ғ\.|ғғ\.|ғ(?!\p{L})|тарау|бөлім|бап|баб|том|съезд|тоқсан|дәреже|топ|тоб|кезең|сынып|сыныб|жартыжылдық|жарты|мыңжылдық|онжылдық|класс|санат|сессия|конгресс|форум|саммит|олимпиада|спартакиада|фестивал|байқау|чемпионат|турнир|кубо|конференция|симпозиум|құрылтай|шақырыл|орын|жүлде|деңгей|разряд|сектор|тип|түрі|қабат|кезек|курс|семестр|жартылық|тур|кітап|кітаб|параграф|тармақ|пункт|бағыт|республикалық|халықаралық|облыстық|қалалық|аймақтық|дүние|жазғы|қысқы|дәстүрлі|корпус|армия|дивизия|мемлекеттік дума|патша|император|король|папа|сұлтан)/iuy;
 const NAME_BEFORE = new RegExp(`(?:^|[^${LOWER}${UPPER}])[${UPPER}][${LOWER}]+ $`, "u");
+/** "I. Кіріспе": what first parts are called; "І. Есенберлин" is a name. */
+const HEADING_AFTER =
+  /\. ?(?:кіріспе|алғы ?сөз|жалпы|негізгі|ұйымдастыру|қорытынды|мақсат|бастапқы|теориялық|практикалық|дайындық|сабақ|жаңа|үй тапсырмасы|өткен|бағалау|пайдаланылған|бөлім|тарау|түсінік|нәтиже|міндет|талап|ереже)/iuy;
 const INITIAL_END = new RegExp(`^\\. ?[${UPPER}]`, "u");
 const RULER_BEFORE =
   /(?:Петр|Пётр|Николай|Александр|Екатерина|Елизавета|Людовик|Карл|Генрих|Вильгельм|Фридрих|Наполеон|Филипп|Павел|Иван|Мехмед|Дарий|Птолемей|Рамсес|Георг|Леопольд|Густав|Иоанн|Бенедикт|Юстиниан|Оттон|Ричард|Эдуард|Яков|Мұрад|Сүлеймен|Селім|Баязид) $/u;
@@ -59,6 +62,7 @@ function isNumeral(numeral: string, text: string, at: number, end: number): bool
   if (!"IVX".includes(numeral)) return false;
   if (matchAt(NUMBERED, text, end) !== null) return true;
   const before = text.slice(Math.max(0, at - 30), at);
+  if ((at === 0 || text[at - 1] === "\n") && matchAt(HEADING_AFTER, text, end) !== null) return true;
   // "Жазушы І. Есенберлин" has an initial, "Петр I. Ол" ends a sentence.
   if (INITIAL_END.test(text.slice(end, end + 3)) && !RULER_BEFORE.test(before)) return false;
   if (NAME_BEFORE.test(before) || NUMERAL_BEFORE.test(before)) return true;

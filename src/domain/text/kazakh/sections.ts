@@ -16,11 +16,22 @@ const NUMBER = "\\d{1,3}(?:\\.\\d{1,3}){1,4}(?![\\d])";
 /** More numbers may come before the noun: "3.1, 3.2-тармақтар", "2.1–2.3-суреттер". */
 const MORE = `(?:(?:, ?| және | мен | пен | бен | не | немесе | ?[-–—] ?)\\d{1,3}(?:\\.\\d{1,3}){0,4}){0,6}`;
 const SECTION_NUMBER = new RegExp(
-  `(${NUMBER})(?:(?:-([${LOWER}]+))|(?=(${MORE})(?:-([${LOWER}]+)| ${SECTION})))`,
+  `(${NUMBER})(?:(?:\\.?-([${LOWER}]+))|(?=(${MORE})(?:-([${LOWER}]+)| ${SECTION})))`,
   "yu",
 );
+/** "2.1-сур." */
+const SHORT_NOUNS: Readonly<Record<string, string>> = {
+  т: "тармақ",
+  тарм: "тармақ",
+  п: "пункт",
+  бөл: "бөлім",
+  тар: "тарау",
+  кес: "кесте",
+  сур: "сурет",
+  қос: "қосымша",
+};
 /** "3.1. Жалпы ережелер" at the begin of a line. */
-const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:$|\n| \p{Lu}))/uy;
+const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:\s*$|\n| \p{Lu})| \p{Lu}\p{Ll}{4})/uy;
 
 /** "3.1-тармақ" is "үш нүкте бірінші тармақ": the number of a part of a text, chapter by chapter. */
 export const sectionRule: Rule = (text: string, at: number): Reading | null => {
@@ -29,6 +40,12 @@ export const sectionRule: Rule = (text: string, at: number): Reading | null => {
   if (match === null) return afterNoun(text, at) ?? headingAt(text, at);
   const [written, number = "", noun, others = "", otherNoun] = match;
   const hyphenated = noun ?? otherNoun;
+  const short = noun === undefined ? undefined : SHORT_NOUNS[noun];
+  if (short !== undefined && text[at + written.length] === ".") {
+    const end = at + written.length + 1;
+    const stop = /^\s*$/.test(text.slice(end, end + 8)) ? "." : "";
+    return { spoken: `${spokenSection(number, true)} ${short}${stop}`, next: end };
+  }
   if (hyphenated !== undefined && !isNumbered(hyphenated)) return null;
   if (noun !== undefined)
     return { spoken: `${spokenSection(number, true)} ${saidWord(noun)}`, next: at + written.length };
@@ -37,7 +54,7 @@ export const sectionRule: Rule = (text: string, at: number): Reading | null => {
 };
 
 /** "2.3-кестеде", and "кесте 2.3". */
-const SECTION_BEFORE = new RegExp(`(?:^|[^\\p{L}])${SECTION}\\p{Ll}{0,6} $`, "iu");
+const SECTION_BEFORE = new RegExp(`(?:(?:^|[^\\p{L}])${SECTION}\\p{Ll}{0,6}|§) ?$`, "iu");
 const PLAIN_NUMBER = new RegExp(`(${NUMBER})(?!-\\p{L}|[.,]\\d)`, "yu");
 
 function afterNoun(text: string, at: number): Reading | null {
@@ -49,6 +66,8 @@ function afterNoun(text: string, at: number): Reading | null {
 function headingAt(text: string, at: number): Reading | null {
   if (at > 0 && text[at - 1] !== "\n") return null;
   const match = matchAt(HEADING, text, at);
+  // "10.00 Ашылу салтанаты" is a time.
+  if (match !== null && /^\d\d\.(?:00|30)$/.test(match[1]!) && text[at + 5] === " ") return null;
   return match === null ? null : { spoken: spokenSection(match[1]!, false), next: at + match[0].length };
 }
 

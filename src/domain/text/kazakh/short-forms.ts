@@ -23,7 +23,8 @@ const CONTRACTIONS = `
 өн,ө сі өнеркәсібі; кәс ны кәсіпорны; кәсіп ны кәсіпорны; серік гі серіктестігі; к з колхоз; с з совхоз;
 хал қы халқы; төр сы төрағасы; бас ғы бастығы;
 орын ры орынбасары; орынб ры орынбасары; қызм рі қызметкері; мам ны маманы;
-бөл мі бөлімі; бөл м бөлім; кіт ханасы кітапханасы; аур сы ауруханасы; емх сы емханасы
+өз ні,і өзені; пр,просп ті,і проспектісі; пр,просп т проспект; акад сы академиясы; шар ғы шаруашылығы; ш ғы шаруашылығы; прок,прокур сы прокуратурасы;
+инсп сы инспекциясы; корп сы корпорациясы; комис сы комиссиясы; полиц сы полициясы; мұр,мұраж йы мұражайы; бөл мі бөлімі; бөл м бөлім; кіт ханасы кітапханасы; аур сы ауруханасы; емх сы емханасы
 `;
 /** Heads of these are letters and words themselves: contractions only behind a name. */
 const AFTER_NAMES = new Set(["а-ны", "а-ы", "р-сы", "о-сы"]);
@@ -52,11 +53,28 @@ for (const line of CONTRACTIONS.split(";")) {
     );
   }
 }
+/** Heads of names and sides, which take any ending: "Алматы қ-да", "оңт-ке". */
+const ANY_ENDING = "а о р солт оңт бат шығ қ обл ауд к көш даң пр".split(" ");
+
+/** Whether "head-" at `at` may be a contraction, by how its end begins: a repeated head, "ун-ун-", is none. */
+export function mayBeContracted(text: string, at: number, hyphen: number): boolean {
+  const head = text.slice(at, hyphen).toLowerCase();
+  if (!CONTRACTED_HEADS.has(head)) return false;
+  const tails = TAILS.get(head);
+  return tails === undefined || tails.some((tail) => text.startsWith(tail, hyphen + 1));
+}
+
 /** The heads with a vowel, which look like words. */
-export const CONTRACTED_HEADS: ReadonlySet<string> = new Set([
-  ...BY_HEAD.keys(),
-  ..."а о солт оңт бат шығ".split(" "),
-]);
+export const CONTRACTED_HEADS: ReadonlySet<string> = new Set([...BY_HEAD.keys(), ...ANY_ENDING]);
+
+/** How a contraction goes on behind its first hyphen; heads that take any ending have no entry. */
+const TAILS = new Map<string, readonly string[]>();
+for (const [head, forms] of BY_HEAD) {
+  const [first = "", ...rest] = head.split("-");
+  const tails = rest.length > 0 ? [rest.join("-")] : forms.map(({ tail }) => tail);
+  TAILS.set(first, [...(TAILS.get(first) ?? []), ...tails]);
+}
+for (const head of ANY_ENDING) TAILS.delete(head);
 
 const CONTRACTED = new RegExp(
   `(?<![${LOWER}${UPPER}\\d-])([${LOWER}${UPPER}][${LOWER}]{0,5}(?:-[лрт])?(?:-?ік)?)-([${LOWER}]+)${WORD_END}\\.?`,
@@ -88,10 +106,15 @@ function contracted(head: string, end: string, before: string): string | null {
     if (end.startsWith(tail) && REST.test(end.slice(tail.length))) {
       // "2010 ж-лы" is a year.
       if (word === "журналы" && /\d ?$/.test(before)) return `жылы${end.slice(tail.length)}`;
-      return word + end.slice(tail.length);
+      const rest = end.slice(tail.length);
+      // "Аягөз ауд-нда": a district of that name.
+      const named = rest === "" ? undefined : NAMED_PLACES[word];
+      if (named !== undefined && isEnding(rest) && NAME_BEFORE.test(before)) return withEnding(named, rest);
+      return word + rest;
     }
   }
   const side = SIDES[head];
+  if (side !== undefined && /^(?:шығыс|батыс)/.test(end)) return `${side}-${end}`;
   if (side !== undefined && isEnding(end)) return withEnding(side, end);
   if (!NAME_BEFORE.test(before)) return null;
   for (const key of AFTER_NAMES) {
@@ -110,13 +133,48 @@ const SIDES: Readonly<Record<string, string>> = {
   бат: "батыс",
   шығ: "шығыс",
 };
+const NAMED_PLACES: Readonly<Record<string, string>> = {
+  аудан: "ауданы",
+  облыс: "облысы",
+  көше: "көшесі",
+  даңғыл: "даңғылы",
+};
 const PLACES: Readonly<Record<string, string>> = {
+  пр: "проспектісі",
   қ: "қаласы",
   обл: "облысы",
   ауд: "ауданы",
   к: "көшесі",
   көш: "көшесі",
   даң: "даңғылы",
+};
+
+/** Two words by their first letters, a slash between: plain, and in the possessive behind a name. */
+const SLASHED: Readonly<Record<string, readonly [plain: string, afterName: string]>> = {
+  "т/ж": ["теміржол", "теміржол"],
+  "п/б": ["пошта бөлімшесі", "пошта бөлімшесі"],
+  "а/ж": ["абоненттік жәшік", "абоненттік жәшік"],
+  "ш/қ": ["шаруа қожалығы", "шаруа қожалығы"],
+  "а/ш": ["ауыл шаруашылығы", "ауыл шаруашылығы"],
+  "а/о": ["ауылдық округ", "ауылдық округі"],
+  "ж/е": ["және", "және"],
+  "ж/б": ["және басқа", "және басқа"],
+  "т/б": ["тағы басқа", "тағы басқа"],
+};
+const SLASHED_FORM = new RegExp(
+  `(?<![${LOWER}${UPPER}\\d/-])([тпашж]\\/[жбқшое])${WORD_END}(?!/)(?:-([${LOWER}]+)${WORD_END})?`,
+  "yu",
+);
+
+/** "Шелек а/о", "т/ж бекеті" */
+export const slashedRule: Rule = (text, at) => {
+  const match = matchAt(SLASHED_FORM, text, at);
+  if (match === null) return null;
+  const [written, letters = "", ending] = match;
+  const forms = SLASHED[letters];
+  if (forms === undefined || (ending !== undefined && !isEnding(ending))) return null;
+  const spoken = forms[NAME_BEFORE.test(text.slice(Math.max(0, at - 30), at)) ? 1 : 0];
+  return { spoken: ending === undefined ? spoken : withEnding(spoken, ending), next: at + written.length };
 };
 
 /** Kinds of districts in cities, with slashes, dots and hyphens. */
@@ -142,8 +200,14 @@ export const districtRule: Rule = (text, at) => {
 
 /** "5-ы/а", "8 мкр-н": numbered districts. */
 export const numberedDistrictRule: Rule = patternRule(
-  `(?<!\\p{L}-)(\\d{1,3})[- ]?(?:${DISTRICT}|([шы])\\.а(?:уд)?\\.)`,
+  `(?<!\\p{L}-)(\\d{1,3})(?:-(?:[ыі]н|сын|н)?ш[ыі](?= ))?[- ]?(?:${DISTRICT}|([шы])\\.а(?:уд)?\\.)`,
   ([, number = "", kind, dotted]) => `${ordinal(cardinal(number))} ${districtName(kind ?? dotted)}`,
+);
+
+/** "Самал-2 ш/а": the number is a part of the name. */
+export const namedNumberDistrictRule: Rule = patternRule(
+  `(?<=\\p{L}-)(\\d{1,3}) ${DISTRICT}`,
+  ([, number = "", kind]) => `${cardinal(number)} ${districtName(kind)}ы`,
 );
 
 function districtName(kind: string | undefined): string {

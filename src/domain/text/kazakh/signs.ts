@@ -72,16 +72,19 @@ export const signRule: Rule = (text, at) => {
   const name = NAMES[sign] ?? CURRENCIES[sign]?.name ?? nextToDigit(sign, text, at);
   if (name === null) return null;
   const end = endOfRow(text, at);
+  // "100%%%": the first of the row was said with its number.
+  if (text[at - 1] === sign && text[at - 2] !== sign && end > at + 1) return { spoken: "", next: end };
   // A row is a rule or an ornament ("====="), or a sign that was leant on beside a figure ("++++100"): that one is said once.
   const isSaid = end === at + 1 || /\d/.test(text[at - 1] ?? "") || /\d/.test(text[end] ?? "");
   return isSaid ? readNumberEnding({ spoken: name, digits: null }, text, end) : { spoken: "", next: end };
 };
 
-/** One past the last of at least three equal signs that begin here; one past the sign where there are fewer. */
+/** One past the last of at least three equal signs, the one before `at` counted; one past the sign where there are fewer. */
 function endOfRow(text: string, at: number): number {
   let end = at + 1;
   while (text[end] === text[at]) end++;
-  return end - at >= SHORTEST_ROW ? end : at + 1;
+  const begin = text[at - 1] === text[at] ? at - 1 : at;
+  return end - begin >= SHORTEST_ROW ? end : at + 1;
 }
 
 function nextToDigit(sign: string, text: string, at: number): string | null {
