@@ -10,7 +10,7 @@ const WHOLE_MESSAGE_BYTES = 160;
 /** A text message is parsed and answered: 600 at once, 100 a second. */
 const TEXT_TOKENS = 20;
 /** Text is parsed a byte at a time. */
-const TEXT_BYTES_PER_TOKEN = 64;
+const TEXT_BYTES_PER_TOKEN = 128;
 /** Pings are answered with a write each: 300 at once, 50 a second. */
 const CONTROL_TOKENS = 40;
 /** What is dropped after a flood was told, before the connection is cut: goodbyes have their time. */

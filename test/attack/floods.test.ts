@@ -103,7 +103,7 @@ for (const front of ATTACKED_FRONTS) {
         if (path === undefined) {
           const [error, ...more] = client.messages("error");
           assert.equal(error?.["code"], "too_many_messages", name);
-          assert.match(String(error?.["detail"]), /at most 1000 text messages at once/);
+          assert.match(String(error?.["detail"]), /at most 600 text messages at once/);
           assert.deepEqual(more, [], name);
         }
       }
