@@ -45,7 +45,7 @@ export interface SynthesisConversation {
   /** Upper guess at the bytes of samples that are in memory at once, however slowly they are read. */
   readonly mostHeldBytes: number;
   /**
-   * Audio in order, as it is made; at most two sentences are made ahead of the reader, and a minute of speech. Whoever asks for another chunk has
+   * Audio in order, as it is made; at most two sentences are made ahead of the reader, and a minute of speech. A reader who asks for another chunk has
    * sent the one before. Throws `SpeechError`.
    */
   chunks(): AsyncIterable<SpeechChunk>;

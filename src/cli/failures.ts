@@ -1,4 +1,4 @@
-/** What the system's codes mean to whoever typed a path. */
+/** What the system's codes mean to the user who typed a path. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",

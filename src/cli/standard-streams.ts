@@ -26,7 +26,7 @@ export function readerLeft(): never {
   process.exit(READER_LEFT);
 }
 
-/** From here on whoever writes to standard output reports what fails; a reader that leaves still ends the program. */
+/** From here on the code that writes to standard output reports what fails; a reader that leaves still ends the program. */
 export function reportOutputErrorsYourself(): void {
   isReported = true;
 }

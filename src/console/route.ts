@@ -62,12 +62,12 @@ export type ConsoleRoute = { readonly method: Route["method"]; readonly path: st
 export const API = "/console/api";
 export const ORGANIZATION = `${API}/organizations/:organization`;
 
-/** By what name tries of whoever sent a request are counted. */
+/** The name under which the tries of a request's sender are counted. */
 export function addressOf({ exchange, deps }: OpenCall): string {
   return countedAddress(deps.proxies.clientOf(exchange.request));
 }
 
-/** Whoever does not belong to an organization is not told whether it exists. */
+/** A user who does not belong to an organization is not told whether it exists. */
 export function noOrganization(): ConsoleError {
   return new ConsoleError("not_found", "there is no such organization");
 }

@@ -32,7 +32,7 @@ export class WavFrameReader {
   /** Bytes that no frame was made of yet, as they came: they are joined once, when the frame is whole. */
   #chunks: Uint8Array[] = [];
   #pendingBytes = 0;
-  /** Bytes that the frame at the begin takes, as far as is known. */
+  /** Bytes that the first frame takes, as far as is known. */
   #wantedBytes = LENGTH_BYTES;
 
   /** True when nothing is left of a frame that has begun. */

@@ -8,7 +8,7 @@ export interface DriverGuard {
 
 /**
  * The last resort behind `scripts/patch-postgres.mjs`: a rejection of the database driver that nobody holds is logged
- * and counted, and the process lives. By then whoever asked has an answer, or a time limit that gives one. All other
+ * and counted, and the process lives. By then the caller has an answer, or a time limit that gives one. All other
  * rejections end the process, as they do without a handler; so do exceptions, the driver's too, for they leave a
  * connection in the middle of its work.
  */

@@ -173,7 +173,7 @@ async function startOf(pid: number): Promise<string | null> {
   }
 }
 
-/** Whether a process with this number runs, whoever owns it. One that has ended and waits for its parent does not. */
+/** Whether a process with this number runs, under any user. One that has ended and waits for its parent does not. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -117,7 +117,7 @@ export class PostgresMembers implements Members {
         where organization_id = ${organizationId} and (role = 'owner' or user_id = ${userId})
         order by user_id for update`;
       const owners = locked.filter(({ role }) => role === "owner");
-      // Whoever came second may have been an owner when the request was let in.
+      // The second of two may have been an owner when the request was let in.
       if (!owners.some((owner) => owner.userId === byUserId)) return "not-owner";
       if (!locked.some((member) => member.userId === userId)) return "no-member";
       const isOnlyOwner = owners.length === 1 && owners[0]?.userId === userId;

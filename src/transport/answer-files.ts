@@ -31,7 +31,7 @@ interface KeptFile {
 
 /**
  * Long bodies of kept answers, one file each: the oldest make room for new ones, and none outlives its key. An owner has
- * half of the room at most, and when all of it is taken whoever has most gives way: nobody pushes out what others with
+ * half of the room at most, and when all of it is taken the owner with most gives way: none pushes out what others with
  * less have kept.
  */
 export class AnswerFiles {
@@ -161,7 +161,7 @@ export class AnswerFiles {
     return undefined;
   }
 
-  /** The oldest file of whoever has most, of those with a file that can go. */
+  /** The oldest file of the owner with most, of those with a file that can go. */
   #oldestOfLargest(): string | undefined {
     const byBytes = [...this.#bytesOf].sort(([, some], [, others]) => others - some);
     for (const [owner] of byBytes) {

@@ -45,7 +45,7 @@ export interface BilledRequest {
 /**
  * Says which audio the work hears, once that is known and before it costs anything.
  *
- * @returns whoever pays for it
+ * @returns the caller who pays for it
  * @throws {SpeechError} `IDEMPOTENCY_KEY_REUSED` when other audio was paid for under the key, `AUTH_UNAVAILABLE`
  */
 export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;

@@ -52,12 +52,12 @@ export async function* paced(
       yield value;
     }
   } finally {
-    // Whoever reads no further says so to the source, which may still be sending.
+    // A reader that stops says so to the source, which may still be sending.
     if (!isWaiting) await chunks.return?.();
   }
 }
 
-/** A timer of its own for each chunk: whoever stops reading in between leaves none behind. */
+/** A timer of its own for each chunk: a reader that stops in between leaves none behind. */
 async function nextWithin(
   chunks: AsyncIterator<Uint8Array>,
   limitMs: number,

@@ -27,7 +27,7 @@ for (const [peer, forwarded, client, why] of [
   ["0000:0000:0000:0000:0000:ffff:7f00:0901", "127.1.1.1", "127.1.1.1", "as the native front writes it"],
   ["fd00:9::1", "127.1.1.1", "127.1.1.1", "a proxy by IPv6"],
   ["10.1.2.3", "127.1.1.1", "127.1.1.1", "a network of mapped addresses"],
-  ["11.1.2.3", "127.1.1.1", "11.1.2.3", "beside that network"],
+  ["192.0.2.3", "127.1.1.1", "192.0.2.3", "beside that network"],
   ["127.0.9.1", "unknown", "127.0.9.1", "no address"],
   ["127.0.9.1", "127.6.6.6, _hidden", "127.0.9.1", "nothing behind what is no address is believed"],
   ["127.0.9.1", "127.6.6.6,", "127.0.9.1", "an empty entry"],

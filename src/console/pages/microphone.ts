@@ -28,7 +28,7 @@ export async function openMicrophone({ onAudio, onLost, signal }: MicrophoneOpti
   let stream: MediaStream | null = null;
   let isStopped = false;
   const stop = () => {
-    // A context that is closed, or is being closed, throws at whoever closes it.
+    // A context that is closed, or is being closed, throws when it is closed again.
     if (isStopped) return;
     isStopped = true;
     signal.removeEventListener("abort", stop);

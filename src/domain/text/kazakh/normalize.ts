@@ -112,7 +112,7 @@ const WORD_RULES: readonly Rule[] = [
   scaleRule,
   plainWordRule,
 ];
-/** Words that nothing is left out of: neither short nor known as the begin of an abbreviation. */
+/** Words that nothing is left out of: neither short nor known as the beginning of an abbreviation. */
 const WHOLE_WORD_RULES: readonly Rule[] = [romanRule, acronymRule, plainWordRule];
 const LATIN_RULES: readonly Rule[] = [
   addressRule,

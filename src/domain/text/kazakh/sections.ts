@@ -30,7 +30,7 @@ const SHORT_NOUNS: Readonly<Record<string, string>> = {
   сур: "сурет",
   қос: "қосымша",
 };
-/** "3.1. Жалпы ережелер" at the begin of a line. */
+/** "3.1. Жалпы ережелер" at the beginning of a line. */
 const HEADING = /(\d{1,2}(?:\.\d{1,2}){1,4})(?=\.(?:\s*$|\n| \p{Lu})| \p{Lu}\p{Ll}{4})/uy;
 
 /** "3.1-тармақ" is "үш нүкте бірінші тармақ": the number of a part of a text, chapter by chapter. */
