@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { eventually } from "../store/support.js";
 import { inspect } from "./browser-pages.js";
 import {
   collectTexts,
@@ -199,6 +200,9 @@ describe("the microphone", () => {
       "streams.some((stream) => stream.getTracks().some(({ readyState }) => readyState === 'live'))",
     );
 
+  /** The page's own rules forbid it to evaluate text, as Playwright's `waitForFunction` does from its second look on. */
+  const untilTrue = (expression: string) => eventually(expression, () => own.evaluate<boolean>(expression));
+
   test("is closed once by Stop, which throws nothing", async () => {
     await start().click();
     await own.getByText("Listening. Say something").waitFor();
@@ -211,12 +215,12 @@ describe("the microphone", () => {
   test("is not opened by a start that was stopped before it was granted", async () => {
     await own.evaluate("gate = new Promise((settle) => { globalThis.grant = settle; }), isAsked = false");
     await start().click();
-    await own.waitForFunction("isAsked");
+    await untilTrue("isAsked");
     await stop().click();
     await own.evaluate("grant()");
     await start().waitFor();
-    await own.waitForFunction("streams.length === 2");
-    await own.waitForFunction("streams[1].getTracks()[0].readyState === 'ended'");
+    await untilTrue("streams.length === 2");
+    await untilTrue("streams[1].getTracks()[0].readyState === 'ended'");
     assert.deepEqual([await isOpen(), errors], [false, []]);
     assert.equal(await own.getByText("The microphone is not available").count(), 0);
   });
