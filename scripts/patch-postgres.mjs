@@ -16,7 +16,7 @@
 // a TypeError while the server has begun it, and everything that others ask there later is part of a transaction that
 // nobody ends. A server that hangs for a while makes pipelines that full. Here every `begin` gets its connection.
 //
-// test/store/lost-connections.test.ts fails without; with a release that has it all mended, this file goes.
+// test/store/postgres/lost-connections.test.ts fails without; with a release that has it all mended, this file goes.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 

@@ -63,9 +63,9 @@ const ALONE = [
     "e2e/start",
     "e2e/store-away",
     "fault/",
-    "front-threads/",
+    "front/threads/",
   ],
-  ...["media/uploads-damaged", "transport/front."],
+  ...["input/media/uploads-damaged", "front/front."],
 ];
 
 const root = fileURLToPath(new URL("../", import.meta.url));

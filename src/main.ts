@@ -1,8 +1,8 @@
-import { readConfig } from "./config.js";
 import { createLog } from "./observe/log.js";
-import { type Service, startService } from "./service.js";
-import { reachableUrl } from "./service-address.js";
-import { guardAgainstDriver } from "./store/driver-faults.js";
+import { type Service, startService } from "./service/compose.js";
+import { reachableUrl } from "./settings/address.js";
+import { readConfig } from "./settings/settings.js";
+import { guardAgainstDriver } from "./store/postgres/driver-faults.js";
 
 const CRASH_WITHIN_MS = 5_000;
 

@@ -1,5 +1,5 @@
-import { errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { errorRates } from "../evaluate/error-rate.js";
 import { percent, table } from "../evaluate/report.js";
 import { readRecordings, selectItems } from "../evaluate/sets.js";
 import { readWav } from "../evaluate/wav.js";

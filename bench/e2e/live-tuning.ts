@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { loadRecognizer } from "../../native/worker/load-recognizer.js";
+import { loadRecognizer } from "../../native/recognition/load-recognizer.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
@@ -23,7 +23,7 @@ interface Shape {
 
 /**
  * `npm run bench -- live-tuning`: what a step costs by its chunk, its rows and the threads inside an operator. The shapes
- * of `native/worker/step-groups.ts` come from this table; thresholds of silence are compared by `live-accuracy`.
+ * of `native/live/step-groups.ts` come from this table; thresholds of silence are compared by `live-accuracy`.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const shapes: Shape[] = [];

@@ -1,4 +1,4 @@
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { saveResult } from "../save-result.js";
 import { drawLiveChart } from "../support/live-chart.js";
 import { type LiveRun, runLive } from "../support/live-client.js";

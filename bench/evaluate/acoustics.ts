@@ -1,12 +1,12 @@
 import { gunzipSync } from "node:zlib";
-import { CtcTwoPass } from "../../native/onnx/ctc-two-pass.js";
+import { CtcTwoPass } from "../../native/models/ctc-two-pass/ctc-two-pass.js";
 import {
   type ModelPackage,
   type RecognizerManifest,
   readManifest,
   readOutputBias,
   readPackageFile,
-} from "../../native/onnx/model-package.js";
+} from "../../native/models/package.js";
 import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
 import { commonWords } from "../../src/domain/decoding/word-confidence.js";
 import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
+import { normalizeForScoring } from "./error-rate.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";

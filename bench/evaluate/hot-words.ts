@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
-import { editDistance, errorRates, normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { decoderOf, type Heard, hear, loadRecognizerParts } from "./acoustics.js";
+import { editDistance, errorRates, normalizeForScoring } from "./error-rate.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import type { FlowMatching } from "../../native/onnx/flow-matching.js";
+import type { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { SPOKEN } from "./paths.js";
 import { weightsOf } from "./versions.js";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { FlowMatching } from "../../native/onnx/flow-matching.js";
-import { readManifest, type SynthesizerManifest } from "../../native/onnx/model-package.js";
-import type { SolverPiece } from "../../native/onnx/solver-piece.js";
+import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import type { SolverPiece } from "../../native/models/flow-matching/solver-piece.js";
+import { readManifest, type SynthesizerManifest } from "../../native/models/package.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";

@@ -1,5 +1,5 @@
-import { countWordEdits } from "../../src/domain/accuracy/error-rate.js";
 import { uniformRandom } from "../support/uniform-random.js";
+import { countWordEdits } from "./error-rate.js";
 
 /** One reference and what two recognisers made of the same audio. */
 export interface PairedTexts {

@@ -1,6 +1,6 @@
-import { type ErrorRates, errorRates, type ScoredPair } from "../../src/domain/accuracy/error-rate.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
 import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
+import { type ErrorRates, errorRates, type ScoredPair } from "./error-rate.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";

@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
-import { FlowMatching } from "../../native/onnx/flow-matching.js";
-import { readManifest, type SynthesizerManifest } from "../../native/onnx/model-package.js";
-import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
+import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import { readManifest, type SynthesizerManifest } from "../../native/models/package.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { loadRecognizerParts } from "./acoustics.js";
+import { type ErrorRates, errorRates } from "./error-rate.js";
 import { MODELS, RECIPES } from "./paths.js";
 import { percent, table } from "./report.js";
 import { listenerOf } from "./synthesis.js";

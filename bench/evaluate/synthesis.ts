@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
-import { FlowMatching } from "../../native/onnx/flow-matching.js";
-import { readManifest, type SynthesizerManifest } from "../../native/onnx/model-package.js";
-import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
+import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import { readManifest, type SynthesizerManifest } from "../../native/models/package.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
 import { decoderOf, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
+import { type ErrorRates, errorRates } from "./error-rate.js";
 import { groupBy } from "./group-by.js";
 import { KeptSpeaker } from "./kept-speech.js";
 import { hopCentres, melCepstra, warp } from "./mel-cepstra.js";

@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { type ErrorRates, errorRates } from "../../src/domain/accuracy/error-rate.js";
 import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { outputBias } from "../../src/domain/decoding/output-bias.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { type Heard, hear, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
+import { type ErrorRates, errorRates } from "./error-rate.js";
 import { groupBy } from "./group-by.js";
 import { MODELS } from "./paths.js";
 import { prepareSet } from "./prepare.js";

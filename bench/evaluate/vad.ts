@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import type { ModelPackage } from "../../native/onnx/model-package.js";
-import { SileroVad } from "../../native/onnx/silero-vad.js";
+import type { ModelPackage } from "../../native/models/package.js";
+import { SileroVad } from "../../native/models/silero-vad.js";
 import { toFloat } from "../../src/domain/audio/pcm.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { talk } from "../support/saturated-stepper.js";

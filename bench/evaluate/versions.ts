@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { ModelManifest } from "../../native/onnx/model-package.js";
-import type { ErrorRates } from "../../src/domain/accuracy/error-rate.js";
+import type { ModelManifest } from "../../native/models/package.js";
+import type { ErrorRates } from "./error-rate.js";
 import { percent, table } from "./report.js";
 
 /** Columns of the table; older versions stay in evaluation.json. */

@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
+import { LiveStepper } from "../../native/live/stepper.js";
+import { loadRecognizer, type Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
-import { LiveStepper } from "../../native/worker/live-stepper.js";
-import { loadRecognizer, type Recognizer } from "../../native/worker/load-recognizer.js";
 import { toFloat } from "../../src/domain/audio/pcm.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { percent } from "../evaluate/report.js";

@@ -1,7 +1,7 @@
 import type { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest, SpeechWord } from "../../src/client/types.js";
-import { normalizeForScoring } from "../../src/domain/accuracy/error-rate.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
+import { normalizeForScoring } from "../evaluate/error-rate.js";
 
 /** One word's times as the synthesizer tells them, less those that the recogniser hears in its audio. */
 export interface HeardWord {

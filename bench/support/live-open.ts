@@ -1,4 +1,4 @@
-import type { ToLiveWorker } from "../../native/worker/protocol.js";
+import type { ToLiveWorker } from "../../native/threads/protocol.js";
 
 type Open = Extract<ToLiveWorker, { type: "open" }>;
 

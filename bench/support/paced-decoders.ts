@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LiveEngine } from "../../actors/engine/live-engine.js";
+import type { LiveEngine } from "../../actors/live/engine.js";
 import type { PeerRecognizer, PeerStream } from "./peer-recognizer.js";
 import { SAMPLE_RATE_HZ, type SpokenStream } from "./spoken-stream.js";
 

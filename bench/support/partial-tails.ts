@@ -1,5 +1,5 @@
-import { editDistance } from "../../src/domain/accuracy/error-rate.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import { editDistance } from "../evaluate/error-rate.js";
 
 /** A letter comes out later than this after the first sound of its utterance; what comes sooner is older. */
 const SOONEST_SECONDS = 0.08;

@@ -1,6 +1,6 @@
-import { LiveEngine } from "../../actors/engine/live-engine.js";
-import { type RecognizerManifest, readManifest } from "../../native/onnx/model-package.js";
-import { startLiveWorker } from "../../native/worker/start-workers.js";
+import { LiveEngine } from "../../actors/live/engine.js";
+import { type RecognizerManifest, readManifest } from "../../native/models/package.js";
+import { startLiveWorker } from "../../native/threads/start-workers.js";
 import { createLog } from "../../src/observe/log.js";
 import { systemClock } from "../../src/ports/clock.js";
 

@@ -1,6 +1,6 @@
+import { LiveStepper } from "../../native/live/stepper.js";
+import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
-import { LiveStepper } from "../../native/worker/live-stepper.js";
-import type { Recognizer } from "../../native/worker/load-recognizer.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { readRecordings } from "../evaluate/sets.js";
 import { readWav } from "../evaluate/wav.js";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));

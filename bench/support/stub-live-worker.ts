@@ -8,7 +8,7 @@ import {
   PROTOCOL_VERSION,
   type ToLiveWorker,
   type WorkerData,
-} from "../../native/worker/protocol.js";
+} from "../../native/threads/protocol.js";
 
 const ANSWER_SAMPLES = 1_600;
 const IDLE_SAMPLES = 32_000;

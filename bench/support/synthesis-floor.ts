@@ -1,8 +1,8 @@
 import { pino } from "pino";
-import { SynthesisEngine } from "../../actors/engine/synthesis-engine.js";
-import { FlowMatching } from "../../native/onnx/flow-matching.js";
-import { readPackage, type SynthesizerManifest } from "../../native/onnx/model-package.js";
-import { startSynthesisWorker } from "../../native/worker/start-workers.js";
+import { SynthesisEngine } from "../../actors/synthesis/engine.js";
+import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import { readPackage, type SynthesizerManifest } from "../../native/models/package.js";
+import { startSynthesisWorker } from "../../native/threads/start-workers.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";

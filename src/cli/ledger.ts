@@ -1,5 +1,5 @@
+import type { Transfer } from "../store/ledger/transfers.js";
 import type { Store } from "../store/store.js";
-import type { Transfer } from "../store/transfers.js";
 import { type Command, type CommandInput, onlyArgument, printLine } from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
 import { balanceOf } from "./organizations.js";

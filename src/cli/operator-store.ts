@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { readConfig } from "../config.js";
+import { readConfig } from "../settings/settings.js";
 import type { Store } from "../store/store.js";
 import { CommandError, type CommandInput } from "./command.js";
 

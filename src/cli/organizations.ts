@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { Balance } from "../store/accounts.js";
-import type { Organization } from "../store/organizations.js";
+import type { Balance } from "../store/ledger/accounts.js";
+import type { Organization } from "../store/people/organizations.js";
 import type { Store } from "../store/store.js";
 import { type Command, CommandError, type CommandInput, printLine, UsageError } from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { reachableUrl, readAddress } from "../service-address.js";
+import { reachableUrl, readAddress } from "../settings/address.js";
 import { type CommandInput, UsageError } from "./command.js";
 
 const DEFAULT_PORT = 8080;

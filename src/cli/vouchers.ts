@@ -1,5 +1,5 @@
+import type { Voucher } from "../store/ledger/vouchers.js";
 import type { Store } from "../store/store.js";
-import type { Voucher } from "../store/vouchers.js";
 import { type Command, type CommandInput, printLine, printNote, UsageError } from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
 import { table } from "./table.js";

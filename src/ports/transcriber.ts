@@ -1,24 +1,5 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { TimedWord } from "../domain/decoding/words.js";
-
-/** A run of speech between two pauses; times in seconds from the start of the file. */
-export interface TranscribedSegment {
-  readonly text: string;
-  readonly startSeconds: number;
-  readonly endSeconds: number;
-  readonly words: readonly TimedWord[];
-}
-
-export interface FileTranscript {
-  readonly segments: readonly TranscribedSegment[];
-  /** Samples of the submitted audio per channel at its own rate; with the rate below this is the billed duration. */
-  readonly sampleCountIn: number;
-  readonly sampleRateInHz: number;
-  readonly modelId: string;
-}
-
-/** The length of a file, in samples per channel at its own rate. */
-export type FileLength = Pick<FileTranscript, "sampleCountIn" | "sampleRateInHz">;
+import type { FileLength, FileTranscript } from "../domain/decoding/transcript.js";
 
 export interface Transcriber {
   /**

@@ -1,5 +1,5 @@
+import type { FileTranscript } from "../domain/decoding/transcript.js";
 import type { TimedWord } from "../domain/decoding/words.js";
-import type { FileTranscript } from "../ports/transcriber.js";
 import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
 export type TimedTranscript = FileTranscript & {

@@ -11,9 +11,9 @@ import {
   type ServiceProcess,
   startServiceProcess,
 } from "../../bench/support/service-process.js";
-import { connect } from "../../src/store/connect.js";
-import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
 import { SEED, uniform } from "../support/seed.js";
 import { databaseOf, PayingClients } from "./support/paying-clients.js";

@@ -13,10 +13,10 @@ import {
 } from "../../bench/support/service-process.js";
 import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
-import { connect } from "../../src/store/connect.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
-import { brokenRules } from "../store/ledger-support.js";
+import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
 import { RawConnection } from "./support/raw-connection.js";

@@ -8,7 +8,7 @@ import { type ServiceProcess, startServiceProcess } from "../../bench/support/se
 import type { LiveStatus } from "../../src/client/live-options.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { LiveFinal, LiveResult } from "../../src/client/types.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { DIALOGUE, type Heard, listen } from "./support.js";
 
 const OPTIONS = { words: true };

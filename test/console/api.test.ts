@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { CONSOLE_ERRORS } from "../../src/console/console-error.js";
+import { CONSOLE_ERRORS } from "../../src/console/server/console-error.js";
 import { FREE_GRANT_CREDITS } from "../../src/domain/usage/tariff.js";
 import { PASSWORD, type RunningConsole, startConsole, type Visitor } from "./running-console.js";
 

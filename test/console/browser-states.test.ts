@@ -5,9 +5,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
+import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
-import { errorRates } from "../../src/domain/accuracy/error-rate.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../store/support.js";
 import { inspect } from "./browser-pages.js";
 import {

@@ -3,8 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { pageRoutes } from "../../src/console/pages-routes.js";
-import { FRONTS, type RunningTransport, startTransport } from "../transport/running-transport.js";
+import { pageRoutes } from "../../src/console/server/pages-routes.js";
+import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 
 for (const front of FRONTS) {
   let running: RunningTransport;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { hashPassword, isPassword } from "../../src/console/passwords.js";
+import { hashPassword, isPassword } from "../../src/console/server/passwords.js";
 
 test("a password is known by its hash, however its letters were typed", async () => {
   const kept = await hashPassword("Әлем é 2026");

@@ -1,12 +1,12 @@
-import { consoleApi, consoleRoutes } from "../../src/console/api.js";
-import { pageRoutes } from "../../src/console/pages-routes.js";
-import type { ConsoleDeps, ConsoleRoute } from "../../src/console/route.js";
-import { TemporaryKeys } from "../../src/console/temporary-keys.js";
+import { consoleApi, consoleRoutes } from "../../src/console/server/api.js";
+import { pageRoutes } from "../../src/console/server/pages-routes.js";
+import type { ConsoleDeps, ConsoleRoute } from "../../src/console/server/route.js";
+import { TemporaryKeys } from "../../src/console/server/temporary-keys.js";
+import { TrustedProxies } from "../../src/http/client-address.js";
+import { KeyEndings } from "../../src/http/key-endings.js";
 import { openStore, type Store } from "../../src/store/store.js";
-import { TrustedProxies } from "../../src/transport/client-address.js";
-import { KeyEndings } from "../../src/transport/key-endings.js";
+import { startTransport } from "../http/running-transport.js";
 import { ManualClock, privateStore, SILENT, temporaryFolder } from "../store/support.js";
-import { startTransport } from "../transport/running-transport.js";
 
 export const PASSWORD = "correct horse battery";
 

@@ -14,7 +14,7 @@ import { WebSocket } from "ws";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { readmeCurlBlocks } from "../support/readme-commands.js";
 
 const TEXT = "Сәлем, әлем!";

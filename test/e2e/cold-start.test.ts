@@ -10,7 +10,7 @@ import { resample } from "../../src/domain/audio/resample.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 

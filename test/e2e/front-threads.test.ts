@@ -7,8 +7,8 @@ import { runLive } from "../../bench/support/live-client.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { creditsFor, DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
+import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { loadUwsBinding } from "../../src/transport/uws-binding.js";
 import { dauys } from "../cli/support.js";
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";

@@ -11,12 +11,12 @@ import type { Sql } from "postgres";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { synthesisCredits } from "../../src/domain/usage/tariff.js";
-import { connect } from "../../src/store/connect.js";
-import type { PostgresConnection } from "../../src/store/embedded-postgres.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { dauys } from "../cli/support.js";
-import { brokenRules } from "../store/ledger-support.js";
+import { FRONTS } from "../http/running-transport.js";
+import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
-import { FRONTS } from "../transport/running-transport.js";
 
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.";
 const CREDITS = synthesisCredits([...TEXT].length);

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { DeepgramClient } from "@deepgram/sdk";
+import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
-import { errorRates } from "../../src/domain/accuracy/error-rate.js";
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SPOKEN_RATE_HZ = 24_000;

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { WebSocket } from "ws";
+import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { runLive } from "../../bench/support/live-client.js";
 import { type ShownUtterance, shownUtterances, tailLetters } from "../../bench/support/partial-tails.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { joinedStream, SAMPLE_RATE_HZ, speak, speechOf } from "../../bench/support/spoken-stream.js";
-import { errorRates } from "../../src/domain/accuracy/error-rate.js";
 import type { ListenServerMessage } from "../../src/protocol/listen-messages.js";
 import { speech } from "../support/audio.js";
 

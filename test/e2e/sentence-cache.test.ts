@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readMetrics, risen } from "../../bench/support/operator-metrics.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
 
 const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { TEST_KEY } from "../../bench/support/service-process.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** A quiet 2-core machine takes a fifth of it; a gate that shares its machine must not fail for that. */

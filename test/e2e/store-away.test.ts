@@ -7,9 +7,9 @@ import { runLive } from "../../bench/support/live-client.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { FREE_GRANT_CREDITS, synthesisCredits } from "../../src/domain/usage/tariff.js";
-import { connect } from "../../src/store/connect.js";
-import { newRawKey } from "../../src/store/key-secret.js";
-import { brokenRules } from "../store/ledger-support.js";
+import { newRawKey } from "../../src/store/people/key-secret.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
 import { SEED, uniform } from "../support/seed.js";
 

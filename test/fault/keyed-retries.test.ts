@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
-import { connect } from "../../src/store/connect.js";
-import type { PostgresConnection } from "../../src/store/embedded-postgres.js";
-import { brokenRules } from "../store/ledger-support.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
+import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually, SILENT, temporaryFolder } from "../store/support.js";
 import { SEED, uniform } from "../support/seed.js";
 

@@ -13,10 +13,10 @@ import { writeWav } from "../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { liveCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
-import { connect } from "../../src/store/connect.js";
-import type { PostgresConnection } from "../../src/store/embedded-postgres.js";
-import { Transfers } from "../../src/store/transfers.js";
-import { brokenRules } from "../store/ledger-support.js";
+import { Transfers } from "../../src/store/ledger/transfers.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
+import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually, SILENT } from "../store/support.js";
 import { SEED, uniform } from "../support/seed.js";
 

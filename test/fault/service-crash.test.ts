@@ -5,8 +5,8 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { TEST_KEY } from "../../bench/support/service-process.js";
-import { isAlive } from "../../src/store/folder-lock.js";
-import { freeLoopbackPort } from "../../src/store/loopback-port.js";
+import { isAlive } from "../../src/store/postgres/folder-lock.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually, temporaryFolder } from "../store/support.js";
 
 const SELF = fileURLToPath(import.meta.url);

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { type ClientRequest, request } from "node:http";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { SynthesisEngine } from "../../actors/engine/synthesis-engine.js";
-import type { Delivery } from "../../actors/session/conversation.js";
-import { planSynthesis } from "../../actors/session/plan-synthesis.js";
-import { SynthesisSession } from "../../actors/session/synthesis.js";
+import type { SynthesisEngine } from "../../actors/synthesis/engine.js";
+import { planSynthesis } from "../../actors/synthesis/plan.js";
+import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { systemClock } from "../../src/ports/clock.js";
+import type { Delivery } from "../../src/ports/conversations.js";
+import { FakeConversations, GOOD_KEY, MODELS, NOBODY } from "../http/fake-conversations.js";
+import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 import { eventually } from "../store/support.js";
 import { deferred } from "../support/deferred.js";
 import { synthesisEngine } from "../support/engines.js";
-import { FakeConversations, GOOD_KEY, MODELS, NOBODY } from "../transport/fake-conversations.js";
-import { FRONTS, type RunningTransport, startTransport } from "../transport/running-transport.js";
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. ";
 /** Three sentences and far more steps than anybody waits for. */

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { SynthesisWorkerAnswer } from "../../actors/engine/synthesis-engine.js";
+import type { SynthesisWorkerAnswer } from "../../actors/synthesis/engine.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
-import type { ToSynthesisWorker } from "../../native/worker/protocol.js";
+import type { ToSynthesisWorker } from "../../native/threads/protocol.js";
 import { SpeechError } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { settled } from "../support/deferred.js";

@@ -5,12 +5,12 @@ import { createServer, type Socket, connect as tcpConnect } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { SpeechError } from "../../src/domain/errors.js";
-import type { CreatedApiKey } from "../../src/store/api-keys.js";
-import { connect } from "../../src/store/connect.js";
-import { EmbeddedPostgres } from "../../src/store/embedded-postgres.js";
-import { newRawKey } from "../../src/store/key-secret.js";
-import { migrate } from "../../src/store/migrate.js";
 import { MIGRATIONS } from "../../src/store/migrations/all.js";
+import type { CreatedApiKey } from "../../src/store/people/api-keys.js";
+import { newRawKey } from "../../src/store/people/key-secret.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
+import { migrate } from "../../src/store/postgres/migrate.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { eventually, ManualClock, privateStore, SILENT, temporaryFolder } from "./support.js";
 

@@ -1,22 +1,22 @@
-import { LiveEngine, type LiveEngineOptions } from "../../actors/engine/live-engine.js";
-import { SynthesisEngine, type SynthesisEngineOptions } from "../../actors/engine/synthesis-engine.js";
+import { LiveEngine, type LiveEngineOptions } from "../../actors/live/engine.js";
+import { SynthesisEngine, type SynthesisEngineOptions } from "../../actors/synthesis/engine.js";
 import {
   type FilePool,
   TranscriptionEngine,
   type TranscriptionEngineOptions,
-} from "../../actors/engine/transcription-engine.js";
+} from "../../actors/transcription/engine.js";
 import {
   type RecognizerManifest,
   readManifest,
   type SynthesizerManifest,
-} from "../../native/onnx/model-package.js";
+} from "../../native/models/package.js";
 import {
   type SynthesisWorkerSettings,
   startFilePool,
   startLiveWorker,
   startSynthesisWorker,
   type WorkerSettings,
-} from "../../native/worker/start-workers.js";
+} from "../../native/threads/start-workers.js";
 import { systemClock } from "../../src/ports/clock.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "./folders.js";
 import { SILENT } from "./silent-log.js";

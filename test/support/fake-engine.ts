@@ -1,4 +1,4 @@
-import type { Engine, ResidencyObserver } from "../../actors/engine/resident-model.js";
+import type { Engine, ResidencyObserver } from "../../actors/residency/resident-model.js";
 import { type Deferred, deferred } from "./deferred.js";
 
 /** Engines whose starts and stops end when the test says so, and that notice when they are used out of turn. */

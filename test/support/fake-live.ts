@@ -1,4 +1,4 @@
-import type { LiveSink } from "../../actors/session/conversation.js";
+import type { LiveSink } from "../../src/ports/conversations.js";
 import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 

@@ -1,4 +1,4 @@
-"""Log-mel features of a known signal by torch and NumPy, in the words of the original front ends: what test/audio/log-mel.test.ts
+"""Log-mel features of a known signal by torch and NumPy, in the words of the original front ends: what test/domain/audio/log-mel.test.ts
 compares with. Writes test/fixtures/adapters/log-mel-reference.json."""
 import json
 import os

@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 
 /** Who uses the service, and the keys they use it with. Of a key only a hash is kept. */
 export const organizationsAndKeys: Migration = {

@@ -1,5 +1,5 @@
 import { FREE_GRANT_CREDITS } from "../../domain/usage/tariff.js";
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 
 /**
  * Money: accounts, immutable transfers between two of them, and credits held for work in progress. The rules that must

@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 
 /** Keys under which clients repeat a billed request without paying twice, each with the answer that was paid for. */
 export const idempotencyKeys: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 
 /** People of the console, what they sign in with, and vouchers; holds learn which key and path their work came by. */
 export const consoleTables: Migration = {

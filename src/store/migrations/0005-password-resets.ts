@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 
 /** Links by which somebody whose password is lost chooses another one. */
 export const passwordResets: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 
 /** Who made a key, and invitations that outlived their inviter's rights are withdrawn. */
 export const keyMakers: Migration = {

@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 
 /** What was heard under a key whose request names its audio by an address: another file may lie there by now. */
 export const audioOfKeptAnswers: Migration = {

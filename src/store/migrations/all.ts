@@ -1,4 +1,4 @@
-import type { Migration } from "../migrate.js";
+import type { Migration } from "../postgres/migrate.js";
 import { organizationsAndKeys } from "./0001-organizations-and-keys.js";
 import { ledger } from "./0002-ledger.js";
 import { idempotencyKeys } from "./0003-idempotency-keys.js";

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type ServiceProcess, startServiceProcess } from "../../../bench/support/service-process.js";
-import { connect } from "../../../src/store/connect.js";
-import type { PostgresConnection } from "../../../src/store/embedded-postgres.js";
-import { loadUwsBinding } from "../../../src/transport/uws-binding.js";
+import { loadUwsBinding } from "../../../src/front/uws/uws-binding.js";
+import { connect } from "../../../src/store/postgres/connect.js";
+import type { PostgresConnection } from "../../../src/store/postgres/embedded-postgres.js";
 import { dauys } from "../../cli/support.js";
-import { brokenRules } from "../../store/ledger-support.js";
+import { brokenRules } from "../../store/ledger/ledger-support.js";
 import { eventually, SILENT } from "../../store/support.js";
 
 /** A front that the service can be attacked through, and the settings that select it. */

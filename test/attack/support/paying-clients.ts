@@ -8,9 +8,9 @@ import { runLive } from "../../../bench/support/live-client.js";
 import type { ServiceProcess } from "../../../bench/support/service-process.js";
 import { writeWav } from "../../../src/domain/audio/wav.js";
 import { synthesisCredits } from "../../../src/domain/usage/tariff.js";
-import { connect } from "../../../src/store/connect.js";
-import { newRawKey } from "../../../src/store/key-secret.js";
-import { brokenRules } from "../../store/ledger-support.js";
+import { newRawKey } from "../../../src/store/people/key-secret.js";
+import { connect } from "../../../src/store/postgres/connect.js";
+import { brokenRules } from "../../store/ledger/ledger-support.js";
 import { eventually, SILENT } from "../../store/support.js";
 
 const SETTLED_WITHIN_MS = 60_000;

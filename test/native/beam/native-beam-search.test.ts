@@ -8,8 +8,8 @@ import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../../src/domain/decoding/lexicon.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { SpeechError } from "../../../src/domain/errors.js";
-import { modelFile } from "../../decoding/model-file.js";
-import { logProbsOf } from "../../decoding/reference.js";
+import { modelFile } from "../../domain/decoding/model-file.js";
+import { logProbsOf } from "../../domain/decoding/reference.js";
 import * as fc from "../../support/properties.js";
 
 const VOCABULARY = ["", " ", "а", "б", "в"];

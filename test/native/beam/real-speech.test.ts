@@ -4,15 +4,15 @@ import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
-import { CtcTwoPass } from "../../../native/onnx/ctc-two-pass.js";
-import { FlowMatching } from "../../../native/onnx/flow-matching.js";
+import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
+import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import {
   type RecognizerManifest,
   readOutputBias,
   readPackage,
   readPackageFile,
   type SynthesizerManifest,
-} from "../../../native/onnx/model-package.js";
+} from "../../../native/models/package.js";
 import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { resample } from "../../../src/domain/audio/resample.js";
 import { BeamDecoder } from "../../../src/domain/decoding/beam-decoder.js";

@@ -5,8 +5,8 @@ import { Worker } from "node:worker_threads";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { modelFile } from "../../decoding/model-file.js";
-import { logProbsOf } from "../../decoding/reference.js";
+import { modelFile } from "../../domain/decoding/model-file.js";
+import { logProbsOf } from "../../domain/decoding/reference.js";
 import type { SearchThreadData } from "./search-thread.js";
 
 const VOCABULARY = ["", " ", "а", "б", "в"];

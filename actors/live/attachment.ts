@@ -1,0 +1,216 @@
+import { PcmRing } from "../../native/ring/pcm-ring.js";
+import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
+import type { LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+
+/** A ring begins with room for 4 s: an utterance of usual length and the replay context. */
+const LEAST_RING_SAMPLES = 2 ** 16;
+/** Holds the longest utterance, the replay context and a full backlog: 131 s at 16 kHz. */
+const MOST_RING_SAMPLES = 2 ** 21;
+
+/** What an attachment needs of the live worker it is on. */
+export interface LiveWorkerPort {
+  post(message: ToLiveWorker): void;
+}
+
+/** A worker's place as a session sees it: the worker on it may be down for a while. */
+export interface LiveSeat {
+  readonly worker: LiveWorkerPort | null;
+  /** Tells the worker that there is something to do, once at the end of this turn of the event loop. */
+  wake(): void;
+}
+
+interface LiveAttachmentParts {
+  readonly session: number;
+  readonly options: LiveOptions;
+  readonly onEvent: (event: LiveEvent) => void;
+  readonly contextSamples: number;
+  readonly backlogSamples: number;
+  /** Chooses a seat for the session, which has audio now; null when there is none left. */
+  readonly takeSeat: () => LiveSeat | null;
+  readonly onRingFull: () => void;
+  readonly onRelease: () => void;
+}
+
+/**
+ * A session's ring and its place in the stream, kept on this side so that any worker can go on from it. A session that
+ * has not sent audio has no ring and no worker.
+ */
+export class LiveAttachment implements LiveStream {
+  readonly session: number;
+  readonly #parts: LiveAttachmentParts;
+  #seat: LiveSeat | null = null;
+  #ring: PcmRing | null = null;
+  #epoch = 0;
+  #writtenSamples = 0;
+  #resume: ResumePoint = { sample: 0, isMidSpeech: false };
+  #nextUtterance = 0;
+  #finalizeMarks: number[] = [];
+  #markCount = 0;
+  #finishMark: number | null = null;
+  #isReady = false;
+  #isReleased = false;
+
+  constructor(parts: LiveAttachmentParts) {
+    this.#parts = parts;
+    this.session = parts.session;
+  }
+
+  write(samples: Int16Array): number {
+    if (this.#isReleased || this.#finishMark !== null) return 0;
+    if (samples.length === 0) return 0;
+    const ring = this.#ringFor(samples.length);
+    if (ring === null) return 0;
+    const unreadSamples = ((this.#writtenSamples >>> 0) - ring.cursor) | 0;
+    const room = Math.max(0, this.#parts.backlogSamples - Math.max(0, unreadSamples));
+    const taken = ring.write(room < samples.length ? samples.subarray(0, room) : samples);
+    if (taken < samples.length) this.#parts.onRingFull();
+    this.#writtenSamples += taken;
+    this.#seat?.wake();
+    return taken;
+  }
+
+  finalize(): void {
+    // Without audio there is nothing to end.
+    if (this.#isReleased || this.#ring === null) return;
+    const atSample = this.#writtenSamples;
+    this.#finalizeMarks.push(atSample);
+    this.#ring.marks = ++this.#markCount;
+    this.#post({ type: "finalize", session: this.session, atSample });
+    this.#seat?.wake();
+  }
+
+  finish(): void {
+    if (this.#isReleased || this.#finishMark !== null) return;
+    this.#finishMark = this.#writtenSamples;
+    if (this.#ring === null) {
+      // The caller may not be done with its own turn. Nothing is said before `ready`.
+      if (this.#isReady) queueMicrotask(() => this.#emit({ type: "finished" }));
+      return;
+    }
+    this.#post({ type: "finish", session: this.session, atSample: this.#finishMark });
+    this.#seat?.wake();
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#post({ type: "close", session: this.session });
+    this.#parts.onRelease();
+    this.#ring = null;
+  }
+
+  /** A worker that could take the session is up. */
+  ready(): void {
+    if (this.#isReady) return;
+    this.#isReady = true;
+    this.#emit({ type: "ready" });
+    if (this.#finishMark !== null && this.#ring === null) this.#emit({ type: "finished" });
+  }
+
+  /** (Re)joins the seat's worker: audio since the last final is decoded again, answers of earlier attachments are dropped. */
+  attach(): void {
+    const worker = this.#seat?.worker ?? null;
+    if (this.#isReleased || worker === null || this.#ring === null) return;
+    this.#epoch++;
+    worker.post({
+      type: "open",
+      session: this.session,
+      epoch: this.#epoch,
+      ring: this.#ring.buffer,
+      from: this.#resume,
+      marks: this.#markCount - this.#finalizeMarks.length,
+      nextUtterance: this.#nextUtterance,
+      endOfUtteranceMs: this.#parts.options.endOfUtteranceMs,
+      wantsPartials: this.#parts.options.wantsPartials,
+      hotWords: this.#parts.options.hotWords,
+    });
+    for (const atSample of this.#finalizeMarks)
+      worker.post({ type: "finalize", session: this.session, atSample });
+    if (this.#finishMark !== null) {
+      worker.post({ type: "finish", session: this.session, atSample: this.#finishMark });
+    }
+    this.#seat?.wake();
+    this.ready();
+  }
+
+  fail(message: string): void {
+    this.#emit({ type: "failed", message });
+  }
+
+  onAnswer(answer: LiveWorkerAnswer): void {
+    // An answer of an earlier attachment speaks of audio that is being decoded again.
+    if (this.#isReleased || answer.epoch !== this.#epoch) return;
+    switch (answer.type) {
+      case "partial": {
+        const { utterance, text, startSample, endSample } = answer;
+        this.#emit({ type: "partial", utterance, text, startSample, endSample });
+        return;
+      }
+      case "final": {
+        this.#advance(answer.resume);
+        if (answer.text === null) return;
+        this.#nextUtterance = answer.utterance + 1;
+        const { utterance, text, startSample, endSample, words } = answer;
+        this.#emit({ type: "final", utterance, text, startSample, endSample, words });
+        return;
+      }
+      case "idle":
+        this.#advance(answer.resume);
+        return;
+      case "finished":
+        this.#emit({ type: "finished" });
+        return;
+    }
+  }
+
+  /** The ring with room for so many samples more, as far as it may grow; null when no worker is left for the session. */
+  #ringFor(sampleCount: number): PcmRing | null {
+    if (this.#ring === null) {
+      const seat = this.#parts.takeSeat();
+      if (seat === null) return null;
+      this.#seat = seat;
+      this.#ring = PcmRing.create(capacityFor(sampleCount));
+      // What else the caller does in its turn is there when the worker begins.
+      queueMicrotask(() => {
+        if (this.#epoch === 0) this.attach();
+      });
+      return this.#ring;
+    }
+    const needed = this.#ring.usedSamples + sampleCount;
+    if (needed > this.#ring.capacitySamples) this.#moveRing(capacityFor(needed));
+    return this.#ring;
+  }
+
+  #advance(resume: ResumePoint): void {
+    const ring = this.#ring;
+    if (ring === null) return;
+    this.#resume = resume;
+    this.#finalizeMarks = this.#finalizeMarks.filter((atSample) => atSample > resume.sample);
+    const releaseSample = resume.sample - this.#parts.contextSamples;
+    if (releaseSample > 0) ring.release(releaseSample);
+    // A long utterance or a backlog is over; what it took is given back.
+    const enough = capacityFor(2 * ring.usedSamples);
+    if (2 * enough <= ring.capacitySamples) this.#moveRing(enough);
+  }
+
+  /** The worker reads what is in the old ring until it hears of the new one, which holds the same and more. */
+  #moveRing(capacitySamples: number): void {
+    if (this.#ring === null || this.#ring.capacitySamples === capacitySamples) return;
+    this.#ring = this.#ring.moveTo(capacitySamples);
+    this.#post({ type: "ring", session: this.session, ring: this.#ring.buffer });
+  }
+
+  #post(message: ToLiveWorker): void {
+    if (this.#epoch > 0) this.#seat?.worker?.post(message);
+  }
+
+  #emit(event: LiveEvent): void {
+    if (!this.#isReleased) this.#parts.onEvent(event);
+  }
+}
+
+function capacityFor(sampleCount: number): number {
+  let capacity = LEAST_RING_SAMPLES;
+  while (capacity < sampleCount && capacity < MOST_RING_SAMPLES) capacity *= 2;
+  return capacity;
+}

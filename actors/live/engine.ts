@@ -1,0 +1,196 @@
+import {
+  type FromLiveWorker,
+  LIVE_CELL,
+  type LivePace,
+  type WorkerStatus,
+} from "../../native/threads/protocol.js";
+import { SpeechError } from "../../src/domain/errors.js";
+import type { Log } from "../../src/observe/log.js";
+import type { Clock } from "../../src/ports/clock.js";
+import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+import { type Child, Supervisor } from "../kernel/supervisor.js";
+import { LiveAttachment, type LiveSeat, type LiveWorkerPort } from "./attachment.js";
+
+/** What the engine needs of a live worker. */
+export interface LiveWorker extends Child, LiveWorkerPort {}
+
+export type LiveWorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
+
+/** Told how the engine is doing, for metrics. */
+export interface LiveObserver {
+  /** About every second of a worker's work. */
+  paced(pace: LivePace): void;
+  /** Audio of a session did not fit. */
+  ringFull(): void;
+}
+
+export interface LiveEngineOptions {
+  readonly workerCount: number;
+  readonly startWorker: (
+    cells: SharedArrayBuffer,
+    onMessage: (message: LiveWorkerMessage) => void,
+  ) => Promise<LiveWorker>;
+  /** Samples of left context a replay needs before the point it resumes at. */
+  readonly contextSamples: number;
+  readonly sampleRateHz: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly observer?: LiveObserver;
+}
+
+const BACKLOG_SECONDS = 60;
+const MAX_RESTARTS = 5;
+const RESTART_WINDOW_MS = 30_000;
+/** A worker that has served this long did not die of what it was started with. */
+const PROVEN_AFTER_MS = 500;
+const NOT_AVAILABLE = "live transcription is not available";
+
+/** One worker with the sessions that are on it. */
+interface Lane extends LiveSeat {
+  readonly supervisor: Supervisor<LiveWorker>;
+  readonly attachments: Set<LiveAttachment>;
+  readonly isLost: boolean;
+}
+
+/** Owns the live workers; a session takes a lane with its first audio, stays on it and survives its worker. */
+export class LiveEngine implements LiveDecoder {
+  readonly #options: LiveEngineOptions;
+  readonly #lanes: Lane[] = [];
+  readonly #attachments = new Map<number, LiveAttachment>();
+  #nextSession = 0;
+  #faultCount = 0;
+  #isStopping = false;
+
+  constructor(options: LiveEngineOptions) {
+    this.#options = options;
+    for (let index = 0; index < options.workerCount; index++) this.#lanes.push(this.#makeLane(index));
+  }
+
+  get sessionCount(): number {
+    return this.#attachments.size;
+  }
+
+  /** Sessions on each worker that have sent audio. */
+  get laneLoads(): readonly number[] {
+    return this.#lanes.map((lane) => lane.attachments.size);
+  }
+
+  async start(): Promise<void> {
+    await Promise.all(this.#lanes.map((lane) => lane.supervisor.start()));
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
+  }
+
+  /** @throws {SpeechError} `ENGINE_BUSY` when no worker is left to serve, `SHUTTING_DOWN` after `stop` */
+  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
+    if (this.#isStopping) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
+    if (this.#leastLoaded() === null) throw new SpeechError("ENGINE_BUSY", NOT_AVAILABLE);
+    let lane: Lane | null = null;
+    const attachment = new LiveAttachment({
+      session: this.#nextSession++,
+      options,
+      onEvent,
+      contextSamples: this.#options.contextSamples,
+      backlogSamples: BACKLOG_SECONDS * this.#options.sampleRateHz,
+      takeSeat: () => {
+        lane = this.#leastLoaded();
+        lane?.attachments.add(attachment);
+        return lane;
+      },
+      onRingFull: () => this.#options.observer?.ringFull(),
+      onRelease: () => {
+        lane?.attachments.delete(attachment);
+        this.#attachments.delete(attachment.session);
+      },
+    });
+    this.#attachments.set(attachment.session, attachment);
+    // The caller must have its stream in hand before the first event comes.
+    if (this.#lanes.some(({ worker }) => worker !== null)) queueMicrotask(() => attachment.ready());
+    return attachment;
+  }
+
+  /** Makes the workers fail, by turns after a step and in the middle of one. They obey only when started to: for tests. */
+  injectFault(): void {
+    const at = this.#faultCount++ % 2 === 0 ? "step" : "result";
+    for (const { worker } of this.#lanes) worker?.post({ type: "fault", at });
+  }
+
+  #leastLoaded(): Lane | null {
+    let least: Lane | null = null;
+    for (const lane of this.#lanes) {
+      if (!lane.isLost && (least === null || lane.attachments.size < least.attachments.size)) least = lane;
+    }
+    return least;
+  }
+
+  /** No worker will come back. */
+  get isGivenUp(): boolean {
+    return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);
+  }
+
+  #makeLane(index: number): Lane {
+    const { startWorker, clock, log } = this.#options;
+    const cells = new SharedArrayBuffer(LIVE_CELL.count * Int32Array.BYTES_PER_ELEMENT);
+    const bell = new Int32Array(cells);
+    const attachments = new Set<LiveAttachment>();
+    const id = `live-worker-${index}`;
+    let isLost = false;
+    let isRinging = false;
+    const ring = () => {
+      isRinging = false;
+      Atomics.add(bell, LIVE_CELL.bell, 1);
+      Atomics.notify(bell, LIVE_CELL.bell);
+    };
+    const supervisor = new Supervisor<LiveWorker>(
+      {
+        id,
+        start: () => startWorker(cells, (message) => this.#onMessage(message)),
+        maxRestarts: MAX_RESTARTS,
+        windowMs: RESTART_WINDOW_MS,
+        provenAfterMs: PROVEN_AFTER_MS,
+        onUp: () => {
+          for (const attachment of attachments) attachment.attach();
+          // Sessions without audio wait for any worker.
+          for (const attachment of this.#attachments.values()) attachment.ready();
+        },
+        onDown: (error) =>
+          log.error({ worker: id, sessions: attachments.size, err: error }, "live worker ended"),
+        onGiveUp: (error) => {
+          log.fatal({ worker: id, err: error }, "live worker does not come back");
+          isLost = true;
+          this.#failLost(attachments);
+        },
+      },
+      clock.nowMs,
+    );
+    return {
+      supervisor,
+      attachments,
+      get worker() {
+        return supervisor.child;
+      },
+      get isLost() {
+        return isLost;
+      },
+      wake: () => {
+        if (isRinging) return;
+        isRinging = true;
+        setImmediate(ring);
+      },
+    };
+  }
+
+  #onMessage(message: LiveWorkerMessage): void {
+    if (message.type === "pace") this.#options.observer?.paced(message);
+    else for (const answer of message.answers) this.#attachments.get(answer.session)?.onAnswer(answer);
+  }
+
+  /** Fails the sessions of a lane that is given up; with the last lane all sessions. */
+  #failLost(attachments: ReadonlySet<LiveAttachment>): void {
+    const lost = this.#leastLoaded() === null ? this.#attachments.values() : attachments;
+    for (const attachment of [...lost]) attachment.fail(NOT_AVAILABLE);
+  }
+}

@@ -1,0 +1,145 @@
+import { SpeechError } from "../../src/domain/errors.js";
+import { requireSpeakable } from "../../src/domain/synthesis/longest-speech.js";
+import { seedOf } from "../../src/domain/synthesis/noise.js";
+import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
+import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
+import type { NormalizeOptions } from "../../src/domain/text/kazakh/normalize.js";
+import {
+  eachSpokenSentence,
+  type SpokenPiece,
+  type SpokenSentence,
+} from "../../src/domain/text/spoken-sentences.js";
+import type { CatalogModel } from "../../src/ports/conversations.js";
+import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
+import { Turns } from "../kernel/turns.js";
+import { quantityOf } from "./held-speech.js";
+import type { PlannedSentence, SynthesisPlan } from "./session.js";
+
+/** Silence between sentences, and where a paragraph ends. */
+const SENTENCE_PAUSE_MS = 250;
+const PARAGRAPH_PAUSE_MS = 500;
+/** Written characters that are read in one turn of the event loop: about a millisecond. A longer sentence has its own. */
+const CHARACTERS_PER_TURN = 500;
+/** Of all long texts. */
+const turns = new Turns();
+
+/**
+ * Turns a request into sentences that the synthesizer can speak.
+ * @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
+ */
+export async function planSynthesis(
+  request: SynthesisRequest,
+  models: readonly CatalogModel[],
+): Promise<SynthesisPlan> {
+  const speaking = models.filter((candidate) => candidate.task === "synthesis");
+  const model = speaking.find((candidate) => candidate.name === request.model);
+  if (model === undefined) {
+    const names = speaking.map((candidate) => candidate.name).join(", ");
+    throw new SpeechError("UNKNOWN_MODEL", `model must be one of ${names}, received "${request.model}"`);
+  }
+  const voice = request.voice ?? model.default_voice;
+  if (!model.voices.some((candidate) => candidate.name === voice)) {
+    const names = model.voices.map((candidate) => candidate.name).join(", ");
+    throw new SpeechError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
+  }
+  const dictionary = dictionaryOf(request.pronunciations);
+  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary });
+  const sentences = planSentences(request.text, spoken, model.sample_rate);
+  if (sentences.length === 0) {
+    throw new SpeechError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");
+  }
+  requireSpeakable(quantityOf(sentences, model.sample_rate), request.speed);
+  return {
+    sentences,
+    billedCharacters: countCodePoints(request.text),
+    droppedCharacters: spoken.reduce((sum, { dropped }) => sum + dropped.length, 0),
+    sampleRateHz: model.sample_rate,
+    voicing: {
+      modelId: model.name,
+      voice,
+      speed: request.speed,
+      nfe: request.nfe,
+      seed: request.seed ?? seedOf(request.text),
+    },
+  };
+}
+
+/** The unit of the price: Unicode code points of the text as it was sent. */
+export function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
+
+async function readInTurns(text: string, options: NormalizeOptions): Promise<SpokenSentence[]> {
+  const sentences: SpokenSentence[] = [];
+  let turnStart = 0;
+  if (text.length > CHARACTERS_PER_TURN) await turns.next();
+  for (const sentence of eachSpokenSentence(text, options)) {
+    sentences.push(sentence);
+    if (sentence.end - turnStart < CHARACTERS_PER_TURN) continue;
+    turnStart = sentence.end;
+    await turns.next();
+  }
+  return sentences;
+}
+
+function planSentences(
+  text: string,
+  spoken: readonly SpokenSentence[],
+  sampleRateHz: number,
+): PlannedSentence[] {
+  const said: SaidSentence[] = [];
+  let leadMs = 0;
+  let charactersThrough = 0;
+  for (const { start, end, pieces, pauseMs } of spoken) {
+    const written = text.slice(start, end);
+    charactersThrough += countCodePoints(written);
+    // Emoji, quotes and the like leave nothing to say; the sentence is dropped, its characters stay billed.
+    if (pieces.length > 0) said.push({ written, pieces, charactersThrough, markedMs: null });
+    if (pauseMs === null) continue;
+    // Marks with nothing said between them add up.
+    const last = said.at(-1);
+    if (last === undefined) leadMs += pauseMs;
+    else last.markedMs = (last.markedMs ?? 0) + pauseMs;
+  }
+  const toSamples = (milliseconds: number) => Math.round((Math.max(0, milliseconds) / 1_000) * sampleRateHz);
+  return said.map((sentence, index) => {
+    const isLast = index === said.length - 1;
+    return {
+      pieces: closedPieces(sentence, isLast),
+      ...(index === 0 && leadMs > 0 && { leadSamples: toSamples(leadMs - LEADING_MS) }),
+      pauseSamples: toSamples(pauseMsAfter(sentence, isLast)),
+      charactersThrough: sentence.charactersThrough,
+    };
+  });
+}
+
+/** A sentence that is heard. */
+interface SaidSentence {
+  readonly written: string;
+  readonly pieces: readonly SpokenPiece[];
+  readonly charactersThrough: number;
+  /** Silence that marks ask for after it; null where none does. */
+  markedMs: number | null;
+}
+
+/** A mark asks for silence from speech to speech, and the edges of the pieces are a part of it. */
+function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean): number {
+  if (markedMs !== null) return markedMs - TRAILING_MS - (isLast ? 0 : LEADING_MS);
+  if (isLast) return 0;
+  return written.slice(written.trimEnd().length).includes("\n") ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
+}
+
+/**
+ * The model was trained on text that ends like a sentence; a piece cut at a clause keeps its comma. A sentence that a pause
+ * mark interrupts goes on after it.
+ */
+function closedPieces({ pieces, markedMs }: SaidSentence, isLast: boolean): SpokenPiece[] {
+  const isInterrupted = markedMs !== null && !isLast;
+  return pieces.map((piece, index) => {
+    if (/[.!?,;:—]$/.test(piece.text)) return piece;
+    const mark = isInterrupted && index === pieces.length - 1 ? "," : ".";
+    return { ...piece, text: piece.text + mark };
+  });
+}

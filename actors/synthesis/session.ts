@@ -1,0 +1,245 @@
+import { asSpeechError, type SpeechError } from "../../src/domain/errors.js";
+import { LONGEST_SPEECH_SECONDS, tooLong } from "../../src/domain/synthesis/longest-speech.js";
+import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
+import type { Urgency } from "../../src/domain/synthesis/urgency.js";
+import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
+import type { SpokenPiece } from "../../src/domain/text/spoken-sentences.js";
+import type { UnbilledSynthesis } from "../../src/money/billed-synthesis.js";
+import type { Clock } from "../../src/ports/clock.js";
+import type { Delivery, SpeechChunk, StopReason } from "../../src/ports/conversations.js";
+import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
+import { Actor } from "../kernel/actor.js";
+import {
+  decideSynthesis,
+  type SynthesisEffect,
+  type SynthesisMessage,
+  type SynthesisState,
+} from "./decision.js";
+import { mostHeldBytes, SECONDS_AHEAD } from "./held-speech.js";
+
+/** One sentence to be delivered as a whole; its pieces are spoken one after another. */
+export interface PlannedSentence {
+  readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
+  /** Silence before the sentence; none when absent. */
+  readonly leadSamples?: number;
+  /** Silence after the sentence. */
+  readonly pauseSamples: number;
+  /** Billed characters from the start of the text to the end of this sentence. */
+  readonly charactersThrough: number;
+}
+
+export interface SynthesisPlan {
+  readonly sentences: readonly PlannedSentence[];
+  readonly billedCharacters: number;
+  /** Characters (code points) of the text that have no place in speech. They stay billed. */
+  readonly droppedCharacters: number;
+  readonly sampleRateHz: number;
+  /** Everything of a job but its text. */
+  readonly voicing: Omit<SynthesisJob, "spokenText">;
+}
+
+export interface SynthesisSessionOptions {
+  readonly synthesizer: Synthesizer;
+  readonly delivery: Delivery;
+  readonly clock: Clock;
+}
+
+interface Reader {
+  readonly resolve: (result: IteratorResult<SpeechChunk>) => void;
+  readonly reject: (error: SpeechError) => void;
+}
+
+/** One client's synthesis: owns the audio between the synthesizer and the reader. */
+export class SynthesisSession implements UnbilledSynthesis {
+  readonly billedCharacters: number;
+  readonly charactersThrough: readonly number[];
+  readonly sampleRateHz: number;
+  readonly mostHeldBytes: number;
+  readonly #plan: SynthesisPlan;
+  readonly #options: SynthesisSessionOptions;
+  readonly #actor: Actor<SynthesisState, SynthesisMessage, SynthesisEffect>;
+  readonly #abort = new AbortController();
+  readonly #made: SpeechChunk[] = [];
+  #samplesMade = 0;
+  /** Of `#made`. */
+  #samplesWaiting = 0;
+  /** Called when fewer samples wait, or none are wanted any more. */
+  #resume: (() => void) | null = null;
+  /** When the client got something to play. */
+  #heardFromMs: number | null = null;
+  #reader: Reader | null = null;
+  #failure: SpeechError | null = null;
+
+  constructor(plan: SynthesisPlan, options: SynthesisSessionOptions) {
+    this.#plan = plan;
+    this.#options = options;
+    this.billedCharacters = plan.billedCharacters;
+    this.charactersThrough = plan.sentences.map((sentence) => sentence.charactersThrough);
+    this.sampleRateHz = plan.sampleRateHz;
+    this.mostHeldBytes = mostHeldBytes(plan, options.delivery);
+    this.#actor = new Actor({
+      initial: {
+        phase: "speaking",
+        sentenceCount: plan.sentences.length,
+        begun: 0,
+        finished: 0,
+        delivered: 0,
+        isInsideSentence: false,
+        waitingChunks: [],
+        isReaderWaiting: false,
+      },
+      decide: decideSynthesis,
+      perform: (effect) => this.#perform(effect),
+      onCrash: (error) => this.#fail(asSpeechError(error)),
+    });
+  }
+
+  chunks(): AsyncIterable<SpeechChunk> {
+    return {
+      [Symbol.asyncIterator]: () => ({
+        next: () => this.#next(),
+        return: async () => {
+          this.stop("client-left");
+          return { done: true, value: undefined };
+        },
+      }),
+    };
+  }
+
+  stop(_reason: StopReason): void {
+    this.#actor.tell({ type: "stop" });
+  }
+
+  #next(): Promise<IteratorResult<SpeechChunk>> {
+    if (this.#failure !== null) return Promise.reject(this.#failure);
+    if (this.#actor.state.phase === "ended") return Promise.resolve({ done: true, value: undefined });
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject };
+      this.#actor.tell({ type: "pull" });
+    });
+  }
+
+  #perform(effect: SynthesisEffect): void {
+    switch (effect.type) {
+      case "begin":
+        void this.#speakSentence(effect.sentence);
+        return;
+      case "deliver":
+        this.#deliver(this.#made.shift()!);
+        return;
+      case "end":
+        this.#takeReader()?.resolve({ done: true, value: undefined });
+        return;
+      case "cancel":
+        this.#abort.abort();
+        return;
+      case "fail":
+        this.#fail(effect.error);
+    }
+  }
+
+  #deliver(chunk: SpeechChunk): void {
+    this.#samplesWaiting -= chunk.pcm.length;
+    this.#takeResume()?.();
+    if (this.#options.delivery === "chunks" || chunk.endsSentence) {
+      this.#heardFromMs ??= this.#options.clock.nowMs();
+    }
+    this.#takeReader()?.resolve({ done: false, value: chunk });
+  }
+
+  async #speakSentence(index: number): Promise<void> {
+    const { pieces, leadSamples = 0, pauseSamples } = this.#plan.sentences[index]!;
+    const samplesBefore = this.#samplesMade;
+    let silenceSamples = leadSamples;
+    const words: SaidWord[] = [];
+    try {
+      for (const [at, piece] of pieces.entries()) {
+        // One sentence may be the whole text: pieces wait as sentences do, and the synthesizer is others' meanwhile.
+        if (this.#isFarAhead) await this.#readerComesNear();
+        const job = { ...this.#plan.voicing, spokenText: piece.text };
+        const startSample = this.#samplesMade - samplesBefore + silenceSamples;
+        const { characterBounds } = await this.#options.synthesizer.speak(job, this.#abort.signal, {
+          urgency: this.#urgency(samplesBefore),
+          isAwaited: this.#options.delivery === "chunks" && this.#samplesMade === 0,
+          onPcm: (pcm) => {
+            // Not sooner: until there is speech, a failure can still be told by its status.
+            if (silenceSamples > 0) this.#tellMade(new Int16Array(silenceSamples));
+            silenceSamples = 0;
+            this.#tellMade(pcm);
+          },
+        });
+        if (characterBounds !== null) words.push(...saidWords(piece, characterBounds, startSample));
+        if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(piece.text));
+      }
+      this.#tellMade(new Int16Array(pauseSamples), words);
+    } catch (error) {
+      this.#actor.tell({ type: "failed", error: asSpeechError(error) });
+    }
+  }
+
+  /** @param words of the sentence that ends with these samples */
+  #tellMade(pcm: Int16Array, words?: readonly SaidWord[]): void {
+    if (this.#failure !== null) return;
+    this.#samplesMade += pcm.length;
+    // The plan has guessed; a voice of another family may take longer than any of ours.
+    if (this.#samplesMade > LONGEST_SPEECH_SECONDS * this.sampleRateHz) {
+      const error = tooLong(`more at speed ${this.#plan.voicing.speed}`);
+      this.#actor.tell({ type: "failed", error });
+      return;
+    }
+    const endsSentence = words !== undefined;
+    this.#samplesWaiting += pcm.length;
+    this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence, words });
+    this.#actor.tell({ type: "made", endsSentence });
+  }
+
+  #pauseAfter(spokenPiece: string): Int16Array {
+    return new Int16Array(Math.round((pauseAfterMs(spokenPiece) / 1_000) * this.sampleRateHz));
+  }
+
+  /** @param sentenceSamples made before the sentence: a listener who gets whole sentences runs dry after them */
+  #urgency(sentenceSamples: number): Urgency {
+    const { delivery, clock } = this.#options;
+    if (delivery === "whole") return { kind: "whole" };
+    const samples = delivery === "chunks" ? this.#samplesMade : sentenceSamples;
+    if (samples === 0) return { kind: "first" };
+    // What is made may be on its way to the reader in this very turn.
+    const heardFromMs = this.#heardFromMs ?? clock.nowMs();
+    return { kind: "heard", runsDryAtMs: heardFromMs + (samples / this.sampleRateHz) * 1_000 };
+  }
+
+  #fail(error: SpeechError): void {
+    this.#failure = error;
+    this.#made.length = 0;
+    this.#samplesWaiting = 0;
+    this.#abort.abort();
+    this.#takeResume()?.();
+    this.#takeReader()?.reject(error);
+  }
+
+  /** @throws {SpeechError} when the reader is waited for in vain */
+  async #readerComesNear(): Promise<void> {
+    while (this.#isFarAhead) {
+      await new Promise<void>((resolve) => {
+        this.#resume = resolve;
+      });
+    }
+    if (this.#failure !== null) throw this.#failure;
+  }
+
+  get #isFarAhead(): boolean {
+    return this.#samplesWaiting > SECONDS_AHEAD * this.sampleRateHz;
+  }
+
+  #takeResume(): (() => void) | null {
+    const resume = this.#resume;
+    this.#resume = null;
+    return resume;
+  }
+
+  #takeReader(): Reader | null {
+    const reader = this.#reader;
+    this.#reader = null;
+    return reader;
+  }
+}

@@ -1,0 +1,288 @@
+import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
+import { copyState, type RecognizerModel, type StreamState } from "../models/recognizer.js";
+import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
+import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
+import { LiveFinals } from "./finals.js";
+import { BLOCK_FRAMES } from "./frame-rows.js";
+import { letterTimingOf } from "./letter-timing.js";
+import { LiveSlot, type SlotModel } from "./live-track.js";
+import { partialAnswer } from "./partial.js";
+import { RowPool, StatePool } from "./state-pool.js";
+import { StateSlabs, slabOf } from "./state-slabs.js";
+import {
+  BatchShapes,
+  CHUNK_FRAMES,
+  FRESH_FRAMES,
+  type RowedBatch,
+  STEP_CAPACITY,
+  StepGroup,
+} from "./step-groups.js";
+
+/** Silence goes back to the ring this often: 2 s. */
+const IDLE_REPORT_FRAMES = 50;
+const NO_PCM = new Float32Array(0);
+
+/** A row of a batch that has run. */
+interface TakenRow {
+  readonly batch: RowedBatch;
+  readonly row: number;
+  /** Of its session before the batch. */
+  readonly stateBefore: StreamState;
+}
+
+export interface LiveStepperParts {
+  readonly model: RecognizerModel;
+  readonly utterances: UtteranceDecoder;
+  readonly post: (message: LiveWorkerAnswer) => void;
+  /** Told how long each batched step took. */
+  readonly onStep: (stepMs: number) => void;
+}
+
+/**
+ * Steps all sessions of a live worker: gather what is ready, run batches of fixed shapes, hand each session its frames.
+ * A steady round allocates one small object a row here: groups, batches and states are kept, and text is made when it changes.
+ */
+export class LiveStepper {
+  readonly #model: RecognizerModel;
+  readonly #post: (message: LiveWorkerAnswer) => void;
+  readonly #onStep: (stepMs: number) => void;
+  readonly #slotModel: SlotModel;
+  readonly #finals: LiveFinals;
+  readonly #shapes: BatchShapes;
+  readonly #slabs: StateSlabs;
+  readonly #groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames));
+  readonly #slots = new Map<number, LiveSlot>();
+  /** The same sessions, for loops. */
+  readonly #active: LiveSlot[] = [];
+  /** Sessions that have ended while a batch may still be working on them. */
+  readonly #closed: LiveSlot[] = [];
+  /** Counts rounds: those who lag take turns. */
+  #turn = 0;
+  #hasLagging = false;
+
+  constructor({ model, utterances, post, onStep }: LiveStepperParts) {
+    const states = new StatePool(model);
+    this.#model = model;
+    this.#post = post;
+    this.#onStep = onStep;
+    this.#slotModel = {
+      states,
+      encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
+      encodedSize: model.encodedSize,
+      vocabulary: model.vocabulary,
+      letters: letterTimingOf(model),
+      frameSamples: model.manifest.frameSamples,
+      contextFrames: model.manifest.contextFrames,
+    };
+    this.#finals = new LiveFinals(model, utterances, { states, longestChunk: CHUNK_FRAMES.at(-1)!, post });
+    this.#shapes = new BatchShapes(model.stepBatches(STEP_CAPACITY));
+    this.#slabs = new StateSlabs(model, STEP_CAPACITY.rows);
+  }
+
+  onMessage(message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void {
+    if (message.type === "open") {
+      const opened = new LiveSlot(message, this.#slotModel);
+      this.#slots.set(message.session, opened);
+      this.#active.push(opened);
+      return;
+    }
+    const slot = this.#slots.get(message.session);
+    if (slot === undefined) return;
+    if (message.type === "finalize") slot.markFinalize(message.atSample);
+    else if (message.type === "finish") slot.markFinish(message.atSample);
+    else if (message.type === "ring") slot.useRing(message.ring);
+    else this.#close(slot);
+  }
+
+  /** Runs the usual shapes once, so that the first session does not pay for their setup. */
+  async warmUp(): Promise<void> {
+    for (const rows of [1, 2, 4, 8])
+      for (const frames of [1, 2, 4]) await this.#shapes.forRows(rows, frames).run();
+    await this.#finals.warmUp();
+  }
+
+  /** Somebody lags, or second passes wait: the next round should begin at once. */
+  get isBehind(): boolean {
+    return this.#hasLagging || this.#finals.hasWaiting;
+  }
+
+  /** One round over all sessions; false when none had anything to do. */
+  async step(): Promise<boolean> {
+    this.#releaseClosed();
+    this.#hasLagging = false;
+    let hasWorked = await this.#settleMarks();
+    this.#gather();
+    for (let index = 0; index < this.#groups.length; index++) {
+      const group = this.#groups[index]!;
+      if (group.frames > FRESH_FRAMES && group.count > 0) {
+        this.#hasLagging = true;
+        group.first = this.#turn % group.count;
+      }
+      // Of those who lag one batch a round: whoever keeps up comes again before the rest of them.
+      const end = group.frames <= FRESH_FRAMES ? group.count : Math.min(group.count, group.maxRows);
+      for (let first = 0; first < end; first += group.maxRows) {
+        await this.#runBatch(group, first, Math.min(end, first + group.maxRows));
+        hasWorked = true;
+      }
+      group.clear();
+    }
+    if (!this.#finals.hasWaiting) return hasWorked;
+    await this.#finals.runWaiting();
+    return true;
+  }
+
+  #close(slot: LiveSlot): void {
+    slot.isClosed = true;
+    this.#slots.delete(slot.session);
+    this.#active.splice(this.#active.indexOf(slot), 1);
+    this.#closed.push(slot);
+  }
+
+  #releaseClosed(): void {
+    while (this.#closed.length > 0) this.#closed.pop()!.release();
+  }
+
+  #gather(): void {
+    // Always in the same order: then the rows of a batch are often those of the last one.
+    for (let index = 0; index < this.#active.length; index++) {
+      const slot = this.#active[index]!;
+      const available = slot.availableFrames;
+      if (available === 0) continue;
+      let size = this.#groups.length - 1;
+      while (this.#groups[size]!.frames > available) size--;
+      this.#groups[size]!.add(slot);
+    }
+    this.#turn++;
+  }
+
+  async #runBatch(group: StepGroup, first: number, end: number): Promise<void> {
+    const startedAtMs = performance.now();
+    const { frames } = group;
+    const batch = this.#shapes.forRows(end - first, frames);
+    const next = this.#slabs.take();
+    const last = slabOf(group, first, end);
+    const stateRows = last?.states.rows ?? batch.stateRows;
+    for (let row = 0; row < end - first; row++) {
+      const slot = group.at(first + row);
+      slot.takeFrames(frames, batch.pcmRows[row]!);
+      if (last === null) copyState(slot.state, stateRows[row]!);
+    }
+    await batch.run(last?.states, next.states);
+    let hasEndings = false;
+    for (let row = 0; row < end - first; row++) {
+      const slot = group.at(first + row);
+      if (slot.isClosed) continue;
+      next.put(slot, row);
+      if (this.#takeRow(slot, { batch, row, stateBefore: stateRows[row]! })) hasEndings = true;
+      else this.#report(slot);
+    }
+    if (hasEndings) {
+      await this.#finals.publishEndings();
+      for (let row = 0; row < end - first; row++) this.#report(group.at(first + row));
+    }
+    this.#onStep(performance.now() - startedAtMs);
+  }
+
+  /** Hands a session its frames; true when an utterance has ended in them. */
+  #takeRow(slot: LiveSlot, taken: TakenRow): boolean {
+    const { batch, row } = taken;
+    const { frames } = batch;
+    const width = this.#model.vocabulary.length;
+    let hasEnded = false;
+    for (let index = 0; index < frames; index++) {
+      const frame = slot.frameOf(index, frames);
+      if (!slot.counts(frame)) continue;
+      const at = row * frames + index;
+      slot.encoded.push(batch.encodedFrames[at]!);
+      slot.take(frame, batch.logProbs, at * width, width);
+      const events = slot.endpointer.push(batch.speech[at]!);
+      for (let nth = 0; nth < events.length; nth++) {
+        const event = events[nth]!;
+        if (event.type === "ended") hasEnded = true;
+        this.#onEndpoint(slot, event, taken, { index, frame });
+      }
+    }
+    return hasEnded;
+  }
+
+  #onEndpoint(
+    slot: LiveSlot,
+    event: EndpointEvent,
+    { batch, row, stateBefore }: TakenRow,
+    { index, frame }: { readonly index: number; readonly frame: number },
+  ): void {
+    const startFrame = slot.toSessionFrame(event.startFrame);
+    switch (event.type) {
+      case "started":
+        slot.beginHypothesis(startFrame, frame);
+        return;
+      case "halfway": {
+        const isLast = index === batch.frames - 1;
+        // Within a chunk the state behind this frame is not known: the flush takes the chunk's frames up to it again.
+        const replayedFrames = isLast ? 0 : index + 1;
+        this.#finals.prepare({
+          slot,
+          startFrame,
+          endFrame: frame + 1,
+          state: isLast ? slot.state : stateBefore,
+          pcm: isLast ? NO_PCM : batch.pcmRows[row]!.slice(0, replayedFrames * this.#slotModel.frameSamples),
+          replayedFrames,
+          speechMean: event.speechMean,
+        });
+        return;
+      }
+      case "resumed":
+        slot.pass?.drop();
+        slot.pass = null;
+        return;
+      case "ended":
+        this.#finals.end(slot, event);
+    }
+  }
+
+  /** Ends utterances at marks that decoding has reached, and sessions whose audio is all decoded. */
+  async #settleMarks(): Promise<boolean> {
+    let hasWorked = false;
+    for (let index = 0; index < this.#active.length; index++) {
+      const slot = this.#active[index]!;
+      for (let mark = slot.takeReachedMark(); mark !== null; mark = slot.takeReachedMark()) {
+        await this.#finals.finalizeAt(slot, mark);
+        hasWorked = true;
+      }
+      if (slot.isClosed || slot.finishSample === null || !slot.hasReachedFinish) continue;
+      await this.#finals.finalizeAt(slot, slot.finishSample);
+      slot.isFinished = true;
+      this.#finals.afterFinals(slot, () => this.#reportFinished(slot));
+      hasWorked = true;
+    }
+    return hasWorked;
+  }
+
+  #reportFinished({ isClosed, session, epoch }: LiveSlot): void {
+    if (!isClosed) this.#post({ type: "finished", session, epoch });
+  }
+
+  #report(slot: LiveSlot): void {
+    if (slot.isClosed) return;
+    slot.encoded.forget(slot.toSessionFrame(slot.endpointer.earliestNeededFrame));
+    if (slot.pendingFinals > 0) return;
+    if (slot.endpointer.isOpen) this.#reportPartial(slot);
+    else this.#reportIdle(slot);
+  }
+
+  #reportPartial(slot: LiveSlot): void {
+    const text = slot.wantsPartials ? (slot.hypothesis?.takeNews() ?? null) : null;
+    if (text === null) return;
+    const startFrame = slot.toSessionFrame(slot.endpointer.earliestNeededFrame);
+    const heardFrames = slot.encoded.endFrame;
+    this.#post(partialAnswer(slot, { text, startFrame, heardFrames }, this.#model));
+  }
+
+  #reportIdle(slot: LiveSlot): void {
+    const { frameSamples } = this.#slotModel;
+    const sample = slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples;
+    if (sample - slot.resume.sample < IDLE_REPORT_FRAMES * frameSamples) return;
+    slot.resume = { sample, isMidSpeech: false };
+    this.#post({ type: "idle", session: slot.session, epoch: slot.epoch, resume: slot.resume });
+  }
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { asSpeechError } from "../../src/domain/errors.js";
+import { loadRecognizer } from "../recognition/load-recognizer.js";
+import { PaceMeter } from "../threads/pace-meter.js";
+import {
+  type FromLiveWorker,
+  LIVE_CELL,
+  type LiveWorkerAnswer,
+  PROTOCOL_VERSION,
+  type ToLiveWorker,
+  type WorkerData,
+} from "../threads/protocol.js";
+import { LiveStepper } from "./stepper.js";
+
+/**
+ * Rounds of sessions that keep up begin at least so far apart. Without it a worker that is not busy runs batches of one or two
+ * rows all the time, which cost several times as much a row.
+ */
+const ROUND_MS = 10;
+
+const port = parentPort!;
+const data = workerData as WorkerData;
+const cells = new Int32Array(data.cells);
+let isStopping = false;
+let fault: "step" | "result" | null = null;
+
+/** Answers of this turn that are not posted yet. */
+let answers: LiveWorkerAnswer[] = [];
+
+function post(message: FromLiveWorker): void {
+  port.postMessage(message);
+}
+
+/** All that is said before the worker waits for anything again leaves as one message. */
+function say(answer: LiveWorkerAnswer): void {
+  if (fault === "result") throw new Error("fault injected by a test");
+  if (answers.length === 0) queueMicrotask(postAnswers);
+  answers.push(answer);
+}
+
+function postAnswers(): void {
+  post({ type: "answers", answers });
+  answers = [];
+}
+
+/** A message may change what there is to do, so it rings like audio does. */
+function ring(): void {
+  Atomics.add(cells, LIVE_CELL.bell, 1);
+  Atomics.notify(cells, LIVE_CELL.bell);
+}
+
+async function start(): Promise<{ readonly stepper: LiveStepper; readonly pace: PaceMeter }> {
+  const startedAtMs = performance.now();
+  const { model, utterances } = await loadRecognizer(data);
+  const pace = new PaceMeter(() => model.runMs, post);
+  const stepper = new LiveStepper({ model, utterances, post: say, onStep: (stepMs) => pace.step(stepMs) });
+  await stepper.warmUp();
+  post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
+  return { stepper, pace };
+}
+
+/** Keeps its own pace: works while there is audio, sleeps on the bell when there is none. */
+async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Promise<void> {
+  while (!isStopping) {
+    const rung = Atomics.load(cells, LIVE_CELL.bell);
+    const startedAtMs = performance.now();
+    pace.wake();
+    const hasWorked = await stepper.step();
+    if (fault === "step" && hasWorked) throw new Error("fault injected by a test");
+    if (hasWorked) {
+      const leftMs = stepper.isBehind ? 0 : ROUND_MS - (performance.now() - startedAtMs);
+      if (leftMs >= 1) pace.sleep();
+      await (leftMs >= 1 ? sleep(leftMs) : new Promise((resolve) => setImmediate(resolve)));
+      continue;
+    }
+    pace.sleep();
+    await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;
+  }
+  port.close();
+}
+
+/** Messages that came before the models were loaded wait here. */
+const early: Exclude<ToLiveWorker, { type: "fault" | "stop" }>[] = [];
+let deliver = (message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void => {
+  early.push(message);
+};
+
+port.on("message", (message: ToLiveWorker) => {
+  if (message.type === "stop") isStopping = true;
+  else if (message.type === "fault") fault = data.allowFaults ? message.at : null;
+  else deliver(message);
+  ring();
+});
+
+start().then(
+  (started) => {
+    deliver = (message) => started.stepper.onMessage(message);
+    for (const message of early.splice(0)) deliver(message);
+    // A throw here is not caught: the thread ends with it and its owner replays the sessions on another.
+    return serve(started);
+  },
+  (error: unknown) => {
+    const { code, message } = asSpeechError(error);
+    post({ type: "failed", code, message });
+    port.close();
+  },
+);

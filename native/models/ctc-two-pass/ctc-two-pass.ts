@@ -1,0 +1,188 @@
+import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { SpeechError } from "../../../src/domain/errors.js";
+import { type GraphOptions, loadGraph } from "../graph.js";
+import { type ModelPackage, type RecognizerManifest, readVocabulary } from "../package.js";
+import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "../recognizer.js";
+import { StateRows, type StateTensors } from "../state-rows.js";
+
+const STREAM = {
+  file: "stream",
+  inputs: ["pcm", "state"],
+  outputs: ["log_probs", "speech", "encoded", "next_state"],
+} as const;
+/**
+ * A streaming graph may keep the history of its quantized convolutions as bytes in a tensor of their own: a quarter of the
+ * memory to move, and the same numbers to the last bit (`models/recipes/recognizer/pack.py`).
+ */
+const HISTORY = { input: "history", output: "next_history" } as const;
+const FULL = { file: "full", inputs: ["encoded", "mask"], outputs: ["log_probs"] } as const;
+
+/**
+ * The recogniser's graphs: a causal streaming encoder with CTC and speech heads, and a full-context second pass over
+ * the encoder's output. Rows of a batch do not depend on each other. Runs are synchronous inside onnxruntime, so
+ * this lives in a worker thread only.
+ */
+export class CtcTwoPass implements RecognizerModel {
+  readonly manifest: RecognizerManifest;
+  readonly vocabulary: readonly string[];
+  readonly stateSize: number;
+  readonly stateBytes: number;
+  readonly encodedSize: number;
+  readonly lagFrames = 0;
+  readonly #stream: InferenceSession;
+  readonly #full: InferenceSession;
+  #runMs = 0;
+
+  private constructor(parts: {
+    manifest: RecognizerManifest;
+    vocabulary: readonly string[];
+    stream: InferenceSession;
+    full: InferenceSession;
+  }) {
+    this.manifest = parts.manifest;
+    this.vocabulary = parts.vocabulary;
+    this.#stream = parts.stream;
+    this.#full = parts.full;
+    this.stateSize = lastDimension(parts.stream.inputMetadata, "state", parts.manifest.id);
+    this.stateBytes = parts.stream.inputNames.includes(HISTORY.input)
+      ? lastDimension(parts.stream.inputMetadata, HISTORY.input, parts.manifest.id)
+      : 0;
+    this.encodedSize = lastDimension(parts.full.inputMetadata, "encoded", parts.manifest.id);
+    const outputs = lastDimension(parts.full.outputMetadata, "log_probs", parts.manifest.id);
+    if (outputs !== parts.vocabulary.length) {
+      throw new SpeechError(
+        "MODEL_BROKEN",
+        `Cannot load ${parts.manifest.id}: vocabulary must have ${outputs} entries, found ${parts.vocabulary.length}`,
+      );
+    }
+  }
+
+  /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
+  static async load(model: ModelPackage<RecognizerManifest>, options: GraphOptions): Promise<CtcTwoPass> {
+    const vocabulary = await readVocabulary(model);
+    const stream = await loadGraph(model, STREAM, options);
+    const full = await loadGraph(model, FULL, options);
+    return new CtcTwoPass({ manifest: model.manifest, vocabulary, stream, full });
+  }
+
+  /** Milliseconds spent in runs of the graphs so far. */
+  get runMs(): number {
+    return this.#runMs;
+  }
+
+  get outputFrameSamples(): number {
+    return this.manifest.frameSamples;
+  }
+
+  /** One network says both. */
+  speechBatch(rows: number, frames: number): StepBatch {
+    return this.stepBatch(rows, frames);
+  }
+
+  /** Makes batches of any shape that fits, over one set of buffers. */
+  stepBatches(capacity: StepCapacity): (rows: number, frames: number) => StepBatch {
+    const { frameSamples } = this.manifest;
+    const vocabulary = this.vocabulary.length;
+    const pcm = new Float32Array(capacity.frames * frameSamples);
+    const state = new StateRows(this, capacity.rows);
+    const logProbs = new Float32Array(capacity.frames * vocabulary);
+    const speech = new Float32Array(capacity.frames);
+    const encoded = new Float32Array(capacity.frames * this.encodedSize);
+    const nextState = new StateRows(this, capacity.rows);
+    return (rows, frames) => {
+      const count = rows * frames;
+      const view = {
+        pcm: pcm.subarray(0, count * frameSamples),
+        state: state.first(rows),
+        logProbs: logProbs.subarray(0, count * vocabulary),
+        speech: speech.subarray(0, count),
+        encoded: encoded.subarray(0, count * this.encodedSize),
+        nextState: nextState.first(rows),
+      };
+      const feeds: Record<string, Tensor> = {
+        pcm: new Tensor("float32", view.pcm, [rows, frames * frameSamples]),
+      };
+      // Outputs are written in place.
+      const fetches: Record<string, Tensor> = {
+        log_probs: new Tensor("float32", view.logProbs, [rows, frames, vocabulary]),
+        speech: new Tensor("float32", view.speech, [rows, frames]),
+        encoded: new Tensor("float32", view.encoded, [rows, frames, this.encodedSize]),
+      };
+      const run = async (from = state, to = nextState) => {
+        const startedAtMs = performance.now();
+        setState(feeds, from.tensors(rows), "state", HISTORY.input);
+        setState(fetches, to.tensors(rows), "next_state", HISTORY.output);
+        await this.#stream.run(feeds, fetches);
+        this.#runMs += performance.now() - startedAtMs;
+      };
+      return { rows, frames, ...view, run };
+    };
+  }
+
+  /** Buffers of its own for batches of this shape. */
+  stepBatch(rows: number, frames: number): StepBatch {
+    return this.stepBatches({ rows, frames: rows * frames })(rows, frames);
+  }
+
+  /**
+   * The second pass over what the streaming encoder gave.
+   *
+   * @param encoded `[frames, encodedSize]`, consecutive frames
+   * @returns `[frames, vocabulary]`, natural log
+   */
+  async refine(encoded: Float32Array, frames: number): Promise<LogProbs> {
+    const startedAtMs = performance.now();
+    const { log_probs } = await this.#full.run({
+      encoded: new Tensor("float32", encoded, [1, frames, this.encodedSize]),
+      mask: new Tensor("float32", new Float32Array(frames).fill(1), [1, frames]),
+    });
+    this.#runMs += performance.now() - startedAtMs;
+    return { logProbs: (log_probs as Tensor).data as Float32Array, frames };
+  }
+
+  /**
+   * Log-probs of a whole utterance with full context.
+   *
+   * @param pcm mono, `[samples]`, -1 to 1, at the manifest's rate; silence to flush the tail is added here
+   * @returns `[frames * vocabulary]`, natural log, and the frame count (flush frames included)
+   */
+  async decodeUtterance(pcm: Float32Array): Promise<LogProbs> {
+    const { frameSamples, flushSamples } = this.manifest;
+    const frames = Math.ceil((pcm.length + flushSamples) / frameSamples);
+    const padded = new Float32Array(frames * frameSamples);
+    padded.set(pcm);
+    const startedAtMs = performance.now();
+    const feeds: Record<string, Tensor> = { pcm: new Tensor("float32", padded, [1, padded.length]) };
+    setState(feeds, new StateRows(this, 1).tensors(1), "state", HISTORY.input);
+    const { encoded } = await this.#stream.run(feeds, ["encoded"]);
+    this.#runMs += performance.now() - startedAtMs;
+    return this.refine((encoded as Tensor).data as Float32Array, frames);
+  }
+
+  /** Frees the graphs' memory; nothing may be run afterwards. */
+  async release(): Promise<void> {
+    await this.#stream.release();
+    await this.#full.release();
+  }
+}
+
+function setState(
+  tensors: Record<string, Tensor>,
+  { values, bytes }: StateTensors,
+  valuesName: string,
+  bytesName: string,
+): void {
+  tensors[valuesName] = values;
+  if (bytes !== null) tensors[bytesName] = bytes;
+}
+
+function lastDimension(
+  metadata: readonly InferenceSession.ValueMetadata[],
+  tensor: string,
+  modelId: string,
+): number {
+  const found = metadata.find((value) => value.name === tensor);
+  const size = found?.isTensor ? found.shape.at(-1) : undefined;
+  if (typeof size === "number" && size > 0) return size;
+  throw new SpeechError("MODEL_BROKEN", `Cannot load ${modelId}: last dimension of ${tensor} must be fixed`);
+}

@@ -1,0 +1,156 @@
+import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { toInt16 } from "../../../src/domain/audio/pcm.js";
+import { resample } from "../../../src/domain/audio/resample.js";
+import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { fileNameOf, type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
+import { type ModelPackage, readPackageFile } from "../package.js";
+import type { Checkpoint, PieceModel } from "../synthesizer.js";
+import type { F5Manifest, F5Voice } from "./manifest.js";
+
+const PREPROCESS = {
+  file: "preprocess",
+  inputs: ["audio", "text_ids", "max_duration"],
+  outputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "ref_signal_len"],
+} as const satisfies GraphContract;
+/** Its outputs, the next x and the next time step, are taken by their places: an input has the second one's name. */
+const TRANSFORMER = {
+  file: "transformer",
+  inputs: ["noise", "rope_cos", "rope_sin", "cat_mel_text", "cat_mel_text_drop", "time_step"],
+  outputs: [],
+} as const satisfies GraphContract;
+const DECODE = {
+  file: "decode",
+  inputs: ["denoised", "ref_signal_len"],
+  outputs: ["output_audio"],
+} as const satisfies GraphContract;
+
+const FULL_SCALE = 32_768;
+
+interface Reference {
+  readonly audio: Int16Array;
+  readonly text: string;
+}
+
+interface Graphs {
+  readonly preprocess: InferenceSession;
+  readonly transformer: InferenceSession;
+  readonly decode: InferenceSession;
+}
+
+/**
+ * F5-TTS in three graphs: audio int16 [1, 1, L], text_ids int32 [1, N], max_duration int64 to noise f32 [1, T, bins] and what the
+ * transformer is conditioned on; the transformer, run after run, from noise and time_step int32 [1] to both again; then
+ * denoised, ref_signal_len to output_audio [1, 1, samples] without the reference, int16 or f32. Text is characters, reference
+ * first; a duration is the reference's, by the bytes of both texts. The number of steps, guidance and sway are part of the
+ * graphs, and so is the draw of the noise: `nfe` and `seed` of a request change nothing.
+ *
+ * @see DakeQQ/F5-TTS-ONNX at 0ab2c16, `Export_ONNX/F5_TTS/Export_F5.py`. Exports before it had four tensors for the rotary embedding
+ * and are refused.
+ */
+export class F5 implements PieceModel {
+  readonly manifest: F5Manifest;
+  readonly #graphs: Graphs;
+  readonly #tokenOf: ReadonlyMap<string, number>;
+  readonly #references: ReadonlyMap<string, Reference>;
+
+  private constructor(parts: {
+    manifest: F5Manifest;
+    graphs: Graphs;
+    tokenOf: ReadonlyMap<string, number>;
+    references: ReadonlyMap<string, Reference>;
+  }) {
+    this.manifest = parts.manifest;
+    this.#graphs = parts.graphs;
+    this.#tokenOf = parts.tokenOf;
+    this.#references = parts.references;
+  }
+
+  /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
+  static async load(model: ModelPackage<F5Manifest>, options: GraphOptions): Promise<F5> {
+    const tokenOf = await readVocabularyLines(model);
+    const references = new Map<string, Reference>();
+    for (const voice of model.manifest.voices) references.set(voice.name, await readReference(model, voice));
+    const graphs = {
+      preprocess: await loadGraph(model, PREPROCESS, options),
+      transformer: await loadGraph(model, TRANSFORMER, options),
+      decode: await loadGraph(model, DECODE, options),
+    };
+    return new F5({ manifest: model.manifest, graphs, tokenOf, references });
+  }
+
+  async speak(job: SynthesisJob, checkpoint: Checkpoint): Promise<Float32Array> {
+    const reference = this.#references.get(job.voice);
+    if (reference === undefined) throw new SpeechError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
+    const tokens = Int32Array.from(
+      reference.text + job.spokenText,
+      (symbol) => this.#tokenOf.get(symbol) ?? 0,
+    );
+    const prepared = await this.#graphs.preprocess.run({
+      audio: new Tensor("int16", reference.audio, [1, 1, reference.audio.length]),
+      text_ids: new Tensor("int32", tokens, [1, tokens.length]),
+      max_duration: new Tensor("int64", BigInt64Array.of(BigInt(this.#frames(reference, job))), []),
+    });
+    const { noise, ref_signal_len, ...condition } = prepared;
+    const denoised = await this.#solve(noise!, condition, checkpoint);
+    const { output_audio } = await this.#graphs.decode.run({ denoised, ref_signal_len: ref_signal_len! });
+    const { data } = output_audio!;
+    return data instanceof Float32Array ? data : Float32Array.from(data as Int16Array, (n) => n / FULL_SCALE);
+  }
+
+  async release(): Promise<void> {
+    for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
+  }
+
+  async #solve(noise: Tensor, condition: Record<string, Tensor>, checkpoint: Checkpoint): Promise<Tensor> {
+    const { transformer } = this.#graphs;
+    const [xName, timeName] = transformer.outputNames as [string, string];
+    let x = noise;
+    let time: Tensor = new Tensor("int32", Int32Array.of(0), [1]);
+    for (let run = 0; run < this.manifest.transformerRuns; run++) {
+      await checkpoint();
+      const answer = await transformer.run({ ...condition, noise: x, time_step: time });
+      x = answer[xName]!;
+      time = answer[timeName]!;
+    }
+    return x;
+  }
+
+  /** Of reference and speech together. */
+  #frames({ audio, text }: Reference, { spokenText, speed }: SynthesisJob): number {
+    const frames = Math.floor(audio.length / this.manifest.hopSamples) + 1;
+    const ratio = Buffer.byteLength(spokenText) / Buffer.byteLength(text);
+    return frames + Math.floor((frames * ratio) / speed);
+  }
+}
+
+/** `vocab.txt`: a symbol on each line, its number the line's. */
+async function readVocabularyLines(model: ModelPackage<F5Manifest>): Promise<ReadonlyMap<string, number>> {
+  const lines = new TextDecoder().decode(await readPackageFile(model, "vocabulary")).split("\n");
+  const tokenOf = new Map(lines.map((symbol, index) => [symbol.replace("\r", ""), index]));
+  const missing = [...KAZAKH_LETTERS, " "].filter((character) => !tokenOf.has(character));
+  if (missing.length === 0) return tokenOf;
+  throw new SpeechError(
+    "MODEL_BROKEN",
+    `Cannot load ${fileNameOf(model, "vocabulary")}: lines must contain ${missing.map((c) => `"${c}"`).join(", ")}`,
+  );
+}
+
+async function readReference(model: ModelPackage<F5Manifest>, voice: F5Voice): Promise<Reference> {
+  const bytes = await readPackageFile(model, voice.reference);
+  try {
+    const reader = new WavSampleReader(bytes.length);
+    const samples = reader.push(bytes);
+    if (reader.header === null || samples.length === 0) throw new RangeError("it holds no samples");
+    const { sampleRateHz } = model.manifest;
+    const audio = toInt16(resample(samples, { fromHz: reader.header.sampleRateHz, toHz: sampleRateHz }));
+    return { audio, text: voice.referenceText };
+  } catch (error) {
+    const name = fileNameOf(model, voice.reference);
+    throw new SpeechError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,43 @@
+import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
+import { LogMel } from "../../../src/domain/audio/log-mel.js";
+import type { ExternalRecognizerManifest } from "../external-manifest.js";
+import type { CtcHead } from "../external-recognizer.js";
+import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { featuresOf, OfflineCtc } from "../offline-ctc.js";
+import type { ModelPackage } from "../package.js";
+import { readTokens } from "../tokens.js";
+
+const CONTRACT = {
+  file: "model",
+  inputs: ["features", "feature_lengths"],
+  outputs: ["log_probs"],
+} as const satisfies GraphContract;
+
+/**
+ * GigaAM CTC as its own `to_onnx` exports it: features f32 [B, 64, T], feature_lengths int64 [B]; log_probs f32 [B, T / 4, outputs],
+ * the blank last. Full context only: no partials.
+ *
+ * @see salute-developers/GigaAM at 47b458f, `gigaam/model.py`, `GigaAMASR._to_onnx`; windows by version in `front-ends.ts`
+ * @throws {SpeechError} `MODEL_BROKEN` naming the file and tensor
+ */
+export async function loadGigaamCtc(
+  model: ModelPackage<ExternalRecognizerManifest>,
+  options: GraphOptions,
+): Promise<CtcHead> {
+  const { melBins, subsampling, frontEnd } = model.manifest;
+  const tokens = await readTokens(model);
+  const graph = await loadGraph(model, CONTRACT, options);
+  const name = fileNameOf(model, "model");
+  requireDimension(graph, name, "features", { axis: 1, expected: melBins });
+  const logMel = new LogMel(FRONT_ENDS[frontEnd](melBins));
+  return new OfflineCtc({
+    graph,
+    name,
+    tensors: { features: "features", length: "feature_lengths", logProbs: "log_probs" },
+    tokens,
+    bins: melBins,
+    subsampling,
+    hopSamples: logMel.options.hopSamples,
+    features: featuresOf(logMel, false),
+  });
+}

@@ -1,0 +1,93 @@
+import "./no-telemetry.js";
+import { InferenceSession } from "onnxruntime-node";
+import { SpeechError } from "../../src/domain/errors.js";
+import { type ModelPackage, readPackageFile } from "./package.js";
+
+/** What an adapter expects of a graph; checked when it is loaded, so that a wrong file fails with its name. */
+export interface GraphContract {
+  readonly file: string;
+  readonly inputs: readonly string[];
+  readonly outputs: readonly string[];
+}
+
+export interface GraphOptions {
+  /** Threads inside one operator; one is best when workers are as many as cores. */
+  readonly intraOpThreads: number;
+}
+
+/**
+ * Loads one graph of a package on the CPU provider.
+ * @throws {SpeechError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
+ */
+export async function loadGraph(
+  model: ModelPackage,
+  contract: GraphContract,
+  options: GraphOptions,
+): Promise<InferenceSession> {
+  const bytes = await readPackageFile(model, contract.file);
+  const name = `${model.manifest.id}/${model.manifest.files[contract.file]?.path}`;
+  let graph: InferenceSession;
+  try {
+    graph = await InferenceSession.create(bytes, {
+      executionProviders: ["cpu"],
+      intraOpNumThreads: options.intraOpThreads,
+      interOpNumThreads: 1,
+      graphOptimizationLevel: "all",
+      // Spinning threads of one worker would take the core of another.
+      extra: { session: { intra_op: { allow_spinning: "0" } } },
+    });
+  } catch (error) {
+    throw new SpeechError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  requireTensors(name, "inputs", contract.inputs, graph.inputNames);
+  requireTensors(name, "outputs", contract.outputs, graph.outputNames);
+  return graph;
+}
+
+function requireTensors(
+  name: string,
+  kind: "inputs" | "outputs",
+  expected: readonly string[],
+  found: readonly string[],
+): void {
+  const missing = expected.filter((tensor) => !found.includes(tensor));
+  if (missing.length === 0) return;
+  throw new SpeechError(
+    "MODEL_BROKEN",
+    `Cannot load ${name}: ${kind} must contain ${missing.join(", ")}, found ${found.join(", ")}`,
+  );
+}
+
+/**
+ * The dimensions a graph declares for a tensor: numbers where fixed, names where not; null when there is no such tensor.
+ */
+export function dimensionsOf(graph: InferenceSession, tensor: string): readonly (number | string)[] | null {
+  const values = [...graph.inputMetadata, ...graph.outputMetadata];
+  const found = values.find((value) => value.name === tensor);
+  return found?.isTensor ? found.shape : null;
+}
+
+/**
+ * Checks a dimension that the graph declares as fixed; one that it leaves open passes.
+ * @throws {SpeechError} `MODEL_BROKEN` naming file and tensor
+ */
+export function requireDimension(
+  graph: InferenceSession,
+  name: string,
+  tensor: string,
+  { axis, expected }: { readonly axis: number; readonly expected: number },
+): void {
+  const found = dimensionsOf(graph, tensor)?.at(axis);
+  if (typeof found !== "number" || found < 0 || found === expected) return;
+  throw new SpeechError(
+    "MODEL_BROKEN",
+    `Cannot load ${name}: dimension ${axis} of ${tensor} must be ${expected}, found ${found}`,
+  );
+}
+
+/** A package's file as errors name it. */
+export function fileNameOf(model: ModelPackage, file: string): string {
+  return `${model.manifest.id}/${model.manifest.files[file]?.path}`;
+}

@@ -1,0 +1,147 @@
+import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { SpeechError } from "../../../src/domain/errors.js";
+import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { type ModelPackage, readPackageFile } from "../package.js";
+import type { Checkpoint, PieceModel } from "../synthesizer.js";
+import type { MatchaManifest } from "./manifest.js";
+
+const ACOUSTIC = {
+  file: "acoustic",
+  inputs: ["x", "x_lengths", "scales"],
+  outputs: ["mel", "mel_lengths"],
+} as const satisfies GraphContract;
+/** The same graph with a vocoder embedded. */
+const WHOLE = {
+  file: "acoustic",
+  inputs: ["x", "x_lengths", "scales"],
+  outputs: ["wav", "wav_lengths"],
+} as const satisfies GraphContract;
+/** Its one input and its first output are taken by their places. */
+const VOCODER = { file: "vocoder", inputs: [], outputs: [] } as const satisfies GraphContract;
+
+/** Token between two symbols, and around them. */
+const BLANK = 0n;
+/** The most samples that the fade at either end takes: 5 ms at 22,050 Hz. */
+const FADE_SAMPLES = 110;
+
+/**
+ * Matcha-TTS as its own export writes it, with a vocoder graph beside it or embedded: x int64 [B, N], x_lengths int64 [B],
+ * scales f32 [2] of temperature and length scale, spks int64 [B] if there are voices; mel f32 [B, bins, T] and mel_lengths, or
+ * wav f32 [B, samples] and wav_lengths. The vocoder takes the mel and gives f32 [B, 1, samples] or [B, samples]. The number
+ * of solver steps is part of the graph: `nfe` of a request changes nothing.
+ *
+ * Symbols are characters of the spoken text, since there is no phonemizer: weights trained on phonemes do not fit.
+ *
+ * @see shivammehta25/Matcha-TTS at 0a46247, `matcha/onnx/export.py`, and at 1b204ed, `matcha/onnx/infer.py`; blanks between symbols
+ * from `process_text` in `matcha/cli.py` at 14d903f
+ */
+export class Matcha implements PieceModel {
+  readonly manifest: MatchaManifest;
+  readonly #acoustic: InferenceSession;
+  readonly #vocoder: InferenceSession | null;
+  readonly #tokenOf: ReadonlyMap<string, bigint>;
+
+  private constructor(parts: {
+    manifest: MatchaManifest;
+    acoustic: InferenceSession;
+    vocoder: InferenceSession | null;
+    tokenOf: ReadonlyMap<string, bigint>;
+  }) {
+    this.manifest = parts.manifest;
+    this.#acoustic = parts.acoustic;
+    this.#vocoder = parts.vocoder;
+    this.#tokenOf = parts.tokenOf;
+  }
+
+  /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
+  static async load(model: ModelPackage<MatchaManifest>, options: GraphOptions): Promise<Matcha> {
+    const { manifest } = model;
+    const tokenOf = await readSymbols(model);
+    const hasVocoder = "vocoder" in manifest.files;
+    const acoustic = await loadGraph(model, hasVocoder ? ACOUSTIC : WHOLE, options);
+    const name = fileNameOf(model, "acoustic");
+    if (hasVocoder) requireDimension(acoustic, name, "mel", { axis: 1, expected: manifest.melBins });
+    if (manifest.voices.length > 1 && !acoustic.inputNames.includes("spks")) {
+      throw new SpeechError(
+        "MODEL_BROKEN",
+        `Cannot load ${name}: inputs must contain spks for ${manifest.voices.length} voices`,
+      );
+    }
+    const vocoder = hasVocoder ? await loadGraph(model, VOCODER, options) : null;
+    return new Matcha({ manifest, acoustic, vocoder, tokenOf });
+  }
+
+  async speak(job: SynthesisJob, checkpoint: Checkpoint): Promise<Float32Array> {
+    const tokens = this.#tokenize(job.spokenText);
+    const { temperature, lengthScale } = this.manifest;
+    const answer = await this.#acoustic.run({
+      x: new Tensor("int64", tokens, [1, tokens.length]),
+      x_lengths: new Tensor("int64", BigInt64Array.of(BigInt(tokens.length)), [1]),
+      scales: new Tensor("float32", Float32Array.of(temperature, lengthScale / job.speed), [2]),
+      ...this.#voiceFeeds(job.voice),
+    });
+    if (this.#vocoder === null) return faded(cut(answer["wav"]!, answer["wav_lengths"]!, 1));
+    await checkpoint();
+    return faded(await this.#vocode(this.#vocoder, answer));
+  }
+
+  async release(): Promise<void> {
+    await this.#acoustic.release();
+    await this.#vocoder?.release();
+  }
+
+  async #vocode(vocoder: InferenceSession, answer: InferenceSession.ReturnType): Promise<Float32Array> {
+    const waves = await vocoder.run({ [vocoder.inputNames[0]!]: answer["mel"]! });
+    const { hopSamples } = this.manifest;
+    return cut(waves[vocoder.outputNames[0]!]!, answer["mel_lengths"]!, hopSamples);
+  }
+
+  #voiceFeeds(voice: string): Record<string, Tensor> {
+    const index = this.manifest.voices.find(({ name }) => name === voice)?.index;
+    if (index === undefined) throw new SpeechError("UNKNOWN_VOICE", `voice ${voice} is not known`);
+    if (!this.#acoustic.inputNames.includes("spks")) return {};
+    return { spks: new Tensor("int64", BigInt64Array.of(BigInt(index)), [1]) };
+  }
+
+  /** Signs that the weights have no symbol for are left out; letters are checked when the package is loaded. */
+  #tokenize(spokenText: string): BigInt64Array {
+    const symbols: bigint[] = [];
+    for (const character of spokenText) {
+      const token = this.#tokenOf.get(character);
+      if (token !== undefined) symbols.push(token);
+    }
+    if (!this.manifest.addsBlanks) return BigInt64Array.from(symbols);
+    return BigInt64Array.from([BLANK, ...symbols.flatMap((symbol) => [symbol, BLANK])]);
+  }
+}
+
+async function readSymbols(model: ModelPackage<MatchaManifest>): Promise<ReadonlyMap<string, bigint>> {
+  const text = new TextDecoder().decode(await readPackageFile(model, "symbols"));
+  const { symbols } = JSON.parse(text) as { readonly symbols: readonly string[] };
+  const tokenOf = new Map(symbols.map((symbol, index) => [symbol, BigInt(index)]));
+  const missing = [...KAZAKH_LETTERS, " "].filter((character) => !tokenOf.has(character));
+  if (missing.length === 0) return tokenOf;
+  throw new SpeechError(
+    "MODEL_BROKEN",
+    `Cannot load ${fileNameOf(model, "symbols")}: symbols must contain ${missing.map((c) => `"${c}"`).join(", ")}`,
+  );
+}
+
+/** The samples that belong to the piece: exports pad. */
+function cut(waves: Tensor, lengths: Tensor, samplesPerUnit: number): Float32Array {
+  const length = Number((lengths.data as BigInt64Array)[0]) * samplesPerUnit;
+  return (waves.data as Float32Array).slice(0, length);
+}
+
+/** Nothing says that a vocoder begins and ends at zero, and a click is heard where it does not. */
+function faded(samples: Float32Array): Float32Array {
+  const length = Math.min(FADE_SAMPLES, samples.length >> 1);
+  for (let i = 0; i < length; i++) {
+    const gain = i / length;
+    samples[i] = samples[i]! * gain;
+    samples[samples.length - 1 - i] = samples[samples.length - 1 - i]! * gain;
+  }
+  return samples;
+}

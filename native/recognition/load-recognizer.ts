@@ -1,0 +1,54 @@
+import { gunzipSync } from "node:zlib";
+import { LanguageModel, requireVocabulary } from "../../src/domain/decoding/language-model.js";
+import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { loadBinding } from "../beam/binding.js";
+import { NativeBeamSearch, sharedModel } from "../beam/native-beam-search.js";
+import {
+  type ModelPackage,
+  type RecognizerManifest,
+  readOutputBias,
+  readPackage,
+  readPackageFile,
+} from "../models/package.js";
+import type { RecognizerModel } from "../models/recognizer.js";
+import { loadRecognizerModel } from "../models/recognizer-families.js";
+import { UtteranceDecoder } from "./utterance-decoder.js";
+
+export interface Recognizer {
+  readonly model: RecognizerModel;
+  readonly utterances: UtteranceDecoder;
+}
+
+/** Loads the graphs and the language model, if there is one, of a recogniser package. */
+export async function loadRecognizer(options: {
+  readonly modelFolder: string;
+  readonly intraOpThreads: number;
+}): Promise<Recognizer> {
+  const modelPackage = await readPackage<RecognizerManifest>(options.modelFolder, "transcription");
+  const model = await loadRecognizerModel(modelPackage, { intraOpThreads: options.intraOpThreads });
+  const search = await loadSearch(modelPackage, model.vocabulary);
+  const bias = await readOutputBias(modelPackage, model.vocabulary);
+  return { model, utterances: new UtteranceDecoder(model, search, bias) };
+}
+
+/**
+ * The native search, whose language model all threads share; without the addon the same in TypeScript, with a model for
+ * this thread alone.
+ */
+async function loadSearch(
+  modelPackage: ModelPackage<RecognizerManifest>,
+  vocabulary: readonly string[],
+): Promise<TokenSearch> {
+  const { files, decoding } = modelPackage.manifest;
+  if (files["languageModel"] === undefined) return new PrefixBeamSearch(vocabulary, null, decoding);
+  const readFile = async () => gunzipSync(await readPackageFile(modelPackage, "languageModel"));
+  const { binding } = loadBinding();
+  if (binding === null) {
+    const languageModel = LanguageModel.parse(await readFile());
+    requireVocabulary(languageModel, vocabulary);
+    return new PrefixBeamSearch(vocabulary, languageModel, decoding);
+  }
+  const key = files["languageModel"]?.sha256 ?? modelPackage.folder;
+  const model = await sharedModel(binding, key, vocabulary, readFile);
+  return new NativeBeamSearch(binding, vocabulary, model, decoding);
+}

@@ -1,0 +1,87 @@
+import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
+import type { HotWords } from "../../src/domain/decoding/hot-words.js";
+import type { TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import type { ScoredWord } from "../../src/domain/decoding/words.js";
+import type { RecognizerModel } from "../models/recognizer.js";
+
+export interface DecodedUtterance {
+  readonly text: string;
+  readonly words: readonly ScoredWord[];
+}
+
+export interface UtteranceOptions {
+  /** Time of the first sample in the session or file, added to the words' times. */
+  readonly offsetSeconds: number;
+  /** Mean probability of speech, 0 to 1. */
+  readonly speechMean: number;
+  /** As compiled for the model's vocabulary. */
+  readonly hotWords: HotWords | null;
+}
+
+/**
+ * The second pass, the same for live finals and files: full context, then a beam search with the language model. The
+ * search runs beside this thread, which may begin another utterance meanwhile.
+ */
+export class UtteranceDecoder {
+  readonly #model: RecognizerModel;
+  readonly #decoder: BeamDecoder;
+  readonly #emissionDelaySeconds: number;
+
+  /** @param outputBias see `BeamDecoderOptions` */
+  constructor(model: RecognizerModel, search: TokenSearch, outputBias: Float32Array | null = null) {
+    const { evidencePerCharacter, doubt, emissionDelaySeconds = 0 } = model.manifest.decoding;
+    this.#model = model;
+    this.#emissionDelaySeconds = emissionDelaySeconds;
+    this.#decoder = new BeamDecoder(model.vocabulary, search, { evidencePerCharacter, doubt, outputBias });
+  }
+
+  /** @param pcm mono, -1 to 1, at the model's rate */
+  async decode(pcm: Float32Array, options: UtteranceOptions): Promise<DecodedUtterance> {
+    const { decoded } = await this.begin(pcm, options);
+    return decoded;
+  }
+
+  /** As `decode`; settles when the graphs have run, and the search that then begins goes on beside this thread. */
+  async begin(
+    pcm: Float32Array,
+    options: UtteranceOptions,
+  ): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
+    const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
+    const endSeconds = options.offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
+    const decoded = this.search(logProbs, frames, { ...options, endSeconds });
+    // Whoever awaits it is told; nobody may.
+    decoded.catch(() => {});
+    return { decoded };
+  }
+
+  /**
+   * The search alone, over log-probs of the full-context head.
+   *
+   * @param logProbs `[frames, vocabulary]`, natural log; must stay as they are until it settles
+   * @param options the end of the audio in the session or file, in seconds
+   */
+  async search(
+    logProbs: Float32Array,
+    frames: number,
+    options: UtteranceOptions & { readonly endSeconds: number },
+  ): Promise<DecodedUtterance> {
+    const { offsetSeconds, endSeconds, speechMean, hotWords } = options;
+    const { sampleRateHz } = this.#model.manifest;
+    const timing = {
+      frameSeconds: this.#model.outputFrameSamples / sampleRateHz,
+      offsetSeconds: offsetSeconds - this.#emissionDelaySeconds,
+    };
+    const { text, words } = await this.#decoder.decodeAside(logProbs, frames, {
+      timing,
+      speechMean,
+      hotWords,
+    });
+    // Nothing is spoken before the audio begins, and what comes out in the silence of the flush was spoken at its end.
+    return { text, words: words.map((timed) => within(timed, offsetSeconds, endSeconds)) };
+  }
+}
+
+function within(word: ScoredWord, firstSecond: number, lastSecond: number): ScoredWord {
+  const clamped = (second: number) => Math.min(Math.max(second, firstSecond), lastSecond);
+  return { ...word, start: clamped(word.start), end: clamped(word.end) };
+}

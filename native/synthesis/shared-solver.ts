@@ -1,0 +1,181 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
+import {
+  type ModelRun,
+  nextRun,
+  type PieceInFlight,
+  type PieceStage,
+  type RunLimits,
+} from "../../src/domain/synthesis/solver-schedule.js";
+import type { VocoderWindow } from "../../src/domain/synthesis/vocoder-windows.js";
+import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import type { FlowMatching } from "../models/flow-matching/flow-matching.js";
+import type { SolverPiece } from "../models/flow-matching/solver-piece.js";
+import { SYNTHESIS_CELL } from "../threads/protocol.js";
+
+/** Where the solver's work goes. */
+export interface SolverSink {
+  /** The next samples of the job; settles when there is room for more. */
+  pcm(jobId: number, samples: Int16Array): Promise<void>;
+  /** @param characterBounds see `SynthesizedPiece` */
+  spoken(jobId: number, characterBounds: Int32Array | null): void;
+  gaveUp(jobId: number, error: SpeechError): void;
+}
+
+export interface SolverRequest {
+  readonly jobId: number;
+  readonly job: SynthesisJob;
+  readonly dueAtMs: number;
+  readonly isAwaited: boolean;
+}
+
+interface Flight extends SolverRequest {
+  /** Null until its text is encoded. */
+  piece: SolverPiece | null;
+  /** Frames of the piece whose samples were sent; null until it is solved. */
+  sentFrames: number | null;
+}
+
+/**
+ * Speaks several pieces at once, one model run after another. The batch is formed anew for each run, and between two
+ * runs the event loop turns: whoever has come joins, whoever was cancelled leaves.
+ */
+export class SharedSolver {
+  readonly #model: FlowMatching;
+  readonly #sink: SolverSink;
+  readonly #limits: RunLimits;
+  readonly #cells: Int32Array;
+  readonly #flights = new Map<number, Flight>();
+  #working: Promise<void> | null = null;
+  #afterNextRun: (() => void) | null = null;
+
+  /** @param cells see `SYNTHESIS_CELL` */
+  constructor(parts: { model: FlowMatching; sink: SolverSink; limits: RunLimits; cells: Int32Array }) {
+    this.#model = parts.model;
+    this.#sink = parts.sink;
+    this.#limits = parts.limits;
+    this.#cells = parts.cells;
+  }
+
+  speak(request: SolverRequest): void {
+    this.#flights.set(request.jobId, { ...request, piece: null, sentFrames: null });
+    this.#working ??= this.#work();
+  }
+
+  cancel(jobId: number): void {
+    if (!this.#flights.delete(jobId)) return;
+    this.#sink.gaveUp(jobId, new SpeechError("CANCELLED", "synthesis was cancelled"));
+  }
+
+  /** Has `act` called once, when the next run has ended. For fault tests. */
+  afterNextRun(act: () => void): void {
+    this.#afterNextRun = act;
+  }
+
+  /** Settles when no piece is left. */
+  async idle(): Promise<void> {
+    await this.#working;
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      // Messages that came during the last run are handled in this turn, before the next one is chosen.
+      await nextTurn();
+      const pieces = Array.from(this.#flights.values(), (flight) => this.#pieceOf(flight));
+      const run = nextRun(pieces, this.#limits);
+      if (run === null) break;
+      await this.#perform(run);
+      this.#afterNextRun?.();
+      this.#afterNextRun = null;
+    }
+    this.#working = null;
+  }
+
+  async #perform(run: ModelRun): Promise<void> {
+    const flights = (run.type === "begin" ? [run.id] : run.ids).map((id) => this.#flights.get(id)!);
+    try {
+      if (run.type === "begin") await this.#begin(flights[0]!);
+      else if (run.type === "step") await this.#step(flights, run.patches);
+      else await this.#vocode(flights);
+    } catch (thrown) {
+      const error = asSpeechError(thrown);
+      for (const { jobId } of flights) {
+        if (this.#flights.delete(jobId)) this.#sink.gaveUp(jobId, error);
+      }
+    }
+  }
+
+  async #begin(flight: Flight): Promise<void> {
+    flight.piece = await this.#counted(1, () => this.#model.begin(flight.job));
+  }
+
+  async #step(flights: readonly Flight[], patches: number): Promise<void> {
+    const pieces = flights.map((flight) => flight.piece!);
+    await this.#counted(pieces.length, () => this.#model.step(pieces, patches));
+    for (const flight of flights) {
+      if (this.#model.isSolved(flight.piece!)) await this.#solved(flight);
+    }
+  }
+
+  async #vocode(flights: readonly Flight[]): Promise<void> {
+    const windows = flights.map((flight) => ({ piece: flight.piece!, window: this.#windowOf(flight) }));
+    const parts = await this.#counted(windows.length, () => this.#model.vocode(windows));
+    for (const [row, flight] of flights.entries()) {
+      await this.#send(flight, parts[row]!, windows[row]!.window.end);
+    }
+  }
+
+  async #solved(flight: Flight): Promise<void> {
+    const { start, silentFramesBefore } = this.#model.trimOf(flight.piece!);
+    await this.#send(flight, this.#silence(silentFramesBefore), start);
+  }
+
+  async #send(flight: Flight, samples: Float32Array, sentFrames: number): Promise<void> {
+    const { stop, silentFramesAfter } = this.#model.trimOf(flight.piece!);
+    flight.sentFrames = sentFrames;
+    await this.#sendSamples(flight, samples);
+    if (sentFrames < stop) return;
+    await this.#sendSamples(flight, this.#silence(silentFramesAfter));
+    if (!this.#flights.delete(flight.jobId)) return;
+    this.#sink.spoken(flight.jobId, this.#model.characterBoundsOf(flight.piece!));
+  }
+
+  async #sendSamples({ jobId }: Flight, samples: Float32Array): Promise<void> {
+    // A piece may be cancelled while another one waits for room.
+    if (samples.length > 0 && this.#flights.has(jobId)) await this.#sink.pcm(jobId, toInt16(samples));
+  }
+
+  #silence(frames: number): Float32Array {
+    return new Float32Array(frames * this.#model.manifest.hopSamples);
+  }
+
+  #pieceOf(flight: Flight): PieceInFlight {
+    return { id: flight.jobId, dueAtMs: flight.dueAtMs, stage: this.#stageOf(flight) };
+  }
+
+  #stageOf(flight: Flight): PieceStage {
+    const { piece } = flight;
+    if (piece === null) return { type: "begin" };
+    if (!this.#model.isSolved(piece)) return { type: "step", patches: piece.patches };
+    return { type: "vocode", window: this.#windowOf(flight) };
+  }
+
+  #windowOf({ piece, sentFrames, isAwaited }: Flight): VocoderWindow {
+    const { start } = this.#model.trimOf(piece!);
+    return this.#model.windowOf(piece!, sentFrames ?? start, isAwaited && sentFrames === start);
+  }
+
+  /** Counts a run when it begins, and the time inside the runtime when it has ended. */
+  async #counted<T>(rows: number, run: () => Promise<T>): Promise<T> {
+    Atomics.add(this.#cells, SYNTHESIS_CELL.runs, 1);
+    Atomics.add(this.#cells, SYNTHESIS_CELL.rows, rows);
+    const busyBeforeMs = this.#model.busyMs;
+    try {
+      return await run();
+    } finally {
+      const micros = Math.round((this.#model.busyMs - busyBeforeMs) * 1_000);
+      Atomics.add(this.#cells, SYNTHESIS_CELL.busyMicros, micros);
+    }
+  }
+}

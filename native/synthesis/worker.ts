@@ -1,0 +1,77 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { parentPort, workerData } from "node:worker_threads";
+import { asSpeechError } from "../../src/domain/errors.js";
+import { readPackage, type SynthesizerManifest } from "../models/package.js";
+import { PcmRing } from "../ring/pcm-ring.js";
+import {
+  type FromSynthesisWorker,
+  PROTOCOL_VERSION,
+  type ToSynthesisWorker,
+  type WorkerData,
+} from "../threads/protocol.js";
+import { loadSpeaker, type PieceSpeaker } from "./load-speaker.js";
+
+/** How often a worker whose ring is full looks again; the engine empties it at each message. */
+const ROOM_POLL_MS = 2;
+
+const port = parentPort!;
+const data = workerData as WorkerData;
+const ring = PcmRing.attach(data.pcm!);
+
+/** Null while the model is loaded. */
+let speaker: PieceSpeaker | null = null;
+
+function post(message: FromSynthesisWorker): void {
+  port.postMessage(message);
+}
+
+async function start(): Promise<void> {
+  const startedAtMs = performance.now();
+  const modelPackage = await readPackage<SynthesizerManifest>(data.modelFolder, "synthesis");
+  speaker = await loadSpeaker(modelPackage, {
+    intraOpThreads: data.intraOpThreads,
+    rows: data.rows,
+    cells: new Int32Array(data.cells),
+    sink: {
+      pcm: sendPcm,
+      spoken: (jobId, characterBounds) => post({ type: "spoken", jobId, characterBounds }),
+      gaveUp: (jobId, { code, message }) => post({ type: "gave-up", jobId, code, message }),
+    },
+  });
+  post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
+}
+
+async function sendPcm(jobId: number, samples: Int16Array): Promise<void> {
+  while (ring.capacitySamples - ring.usedSamples < samples.length) await delay(ROOM_POLL_MS);
+  ring.write(samples);
+  post({ type: "pcm", jobId, sampleCount: samples.length });
+}
+
+port.on("message", (message: ToSynthesisWorker) => {
+  switch (message.type) {
+    case "speak": {
+      const { jobId, job, dueInMs, isAwaited } = message;
+      speaker?.speak({ jobId, job, dueAtMs: performance.now() + dueInMs, isAwaited });
+      return;
+    }
+    case "cancel":
+      speaker?.cancel(message.jobId);
+      return;
+    case "fault":
+      // Fails the thread, not a job: an error that no code of ours would catch, in the middle of the work.
+      if (data.allowFaults) speaker?.afterNextRun(() => setImmediate(throwFault));
+      return;
+    case "stop":
+      void Promise.resolve(speaker?.idle()).then(() => port.close());
+  }
+});
+
+function throwFault(): void {
+  throw new Error("fault injected by a test");
+}
+
+start().catch((error: unknown) => {
+  const { code, message } = asSpeechError(error);
+  post({ type: "failed", code, message });
+  port.close();
+});

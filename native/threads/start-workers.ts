@@ -1,0 +1,80 @@
+import "../models/no-telemetry.js";
+import { Piscina } from "piscina";
+import type {
+  FileTask,
+  FromLiveWorker,
+  FromSynthesisWorker,
+  ToLiveWorker,
+  ToSynthesisWorker,
+  WorkerStatus,
+} from "./protocol.js";
+import { PROTOCOL_VERSION } from "./protocol.js";
+import { WorkerHandle } from "./worker-handle.js";
+
+/** Loading and warming up takes about a second; a machine under heavy load may take many times that. */
+const READY_WITHIN_MS = 120_000;
+const STOP_WITHIN_MS = 10_000;
+const TASK_QUEUE_CAPACITY = 10_000;
+
+export interface WorkerSettings {
+  readonly modelFolder: string;
+  readonly intraOpThreads: number;
+  readonly allowFaults: boolean;
+}
+
+export interface SynthesisWorkerSettings extends WorkerSettings {
+  /** Pieces that may share a run. */
+  readonly rows: number;
+}
+
+export function startLiveWorker(
+  settings: WorkerSettings,
+  cells: SharedArrayBuffer,
+  onMessage: (message: Exclude<FromLiveWorker, WorkerStatus>) => void,
+): Promise<WorkerHandle<ToLiveWorker>> {
+  return WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
+    name: "live-worker",
+    entry: new URL("../live/worker.js", import.meta.url),
+    data: { protocolVersion: PROTOCOL_VERSION, ...settings, cells, pcm: null, rows: 1 },
+    readyWithinMs: READY_WITHIN_MS,
+    stopWithinMs: STOP_WITHIN_MS,
+    onMessage,
+  });
+}
+
+export function startSynthesisWorker(
+  settings: SynthesisWorkerSettings,
+  shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
+  onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
+): Promise<WorkerHandle<ToSynthesisWorker>> {
+  return WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
+    name: "synthesis-worker",
+    entry: new URL("../synthesis/worker.js", import.meta.url),
+    data: { protocolVersion: PROTOCOL_VERSION, ...settings, ...shared },
+    readyWithinMs: READY_WITHIN_MS,
+    stopWithinMs: STOP_WITHIN_MS,
+    onMessage,
+  });
+}
+
+/** The pool that transcribes files. `close` waits for running tasks: a thread inside onnxruntime must not be killed. */
+export function startFilePool(settings: WorkerSettings & { readonly workerCount: number }): {
+  run(task: FileTask): Promise<unknown>;
+  close(): Promise<void>;
+} {
+  const { modelFolder, intraOpThreads, workerCount } = settings;
+  const pool = new Piscina({
+    filename: new URL("../transcription/worker.js", import.meta.url).href,
+    workerData: { modelFolder, intraOpThreads },
+    minThreads: workerCount,
+    maxThreads: workerCount,
+    concurrentTasksPerWorker: 1,
+    maxQueue: TASK_QUEUE_CAPACITY,
+    // Closing waits for the tasks in flight as long as they take; they see the cancel cell between two pieces.
+    closeTimeout: 600_000,
+  });
+  return {
+    run: (task) => pool.run(task),
+    close: () => pool.close(),
+  };
+}

@@ -1,0 +1,135 @@
+import type { User } from "../../ports/console-store.js";
+import { AttemptLimiter } from "./attempt-limiter.js";
+import { ConsoleError } from "./console-error.js";
+import { passwordRoutes } from "./password-routes.js";
+import { hashPassword, isPassword } from "./passwords.js";
+import {
+  API,
+  addressOf,
+  type ConsoleAnswer,
+  type ConsoleDeps,
+  type ConsoleRoute,
+  type OpenCall,
+} from "./route.js";
+import { INVITATION, parse, SIGN_IN, SIGN_UP } from "./schemas.js";
+import { endedCookie, secretHash, sessionOf } from "./session-cookie.js";
+import { endSession, openSession, sessionBody } from "./sessions.js";
+
+const MINUTE_MS = 60_000;
+const SIGN_INS_OF_EMAIL = { attempts: 10, windowMs: 15 * MINUTE_MS };
+/** Of passwords, links and sign-ups. A whole office may stand behind one address. */
+const TRIES_OF_ADDRESS = { attempts: 100, windowMs: 15 * MINUTE_MS };
+/** Each brings free credits. */
+const SIGN_UPS_OF_ADDRESS = { attempts: 30, windowMs: 60 * MINUTE_MS };
+
+/** Sign-up, sign-in, sign-out, passwords, and what an invitation says to whoever follows it. */
+export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
+  const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, clock);
+  const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, clock);
+  const signUps = new AttemptLimiter(SIGN_UPS_OF_ADDRESS, clock);
+  return [
+    { method: "GET", path: `${API}/session`, access: "open", handle: currentSession },
+    {
+      method: "POST",
+      path: `${API}/sign-up`,
+      access: "open",
+      handle: async (call) => {
+        // Addresses take their turn before anything of the body is read, here and below.
+        const address = addressOf(call);
+        byAddress.take(address);
+        const wanted = parse(SIGN_UP, await call.body());
+        signUps.take(address);
+        return openSession(call, await signUp(call, wanted), 201);
+      },
+    },
+    {
+      method: "POST",
+      path: `${API}/sign-in`,
+      access: "open",
+      handle: async (call) => {
+        byAddress.take(addressOf(call));
+        const { email, password } = parse(SIGN_IN, await call.body());
+        byEmail.take(email);
+        const known = await call.deps.store.users.findByEmail(email);
+        if (!(await isPassword(password, known?.passwordHash ?? null)) || known === null) {
+          throw new ConsoleError("wrong_credentials", "the e-mail address or the password is wrong");
+        }
+        byEmail.clear(email);
+        return openSession(call, { id: known.id, email: known.email }, 200);
+      },
+    },
+    { method: "POST", path: `${API}/sign-out`, access: "open", handle: signOut },
+    ...passwordRoutes({ byEmail, byAddress }),
+    {
+      method: "POST",
+      path: `${API}/invitations/look-up`,
+      access: "open",
+      handle: async (call) => {
+        const address = addressOf(call);
+        byAddress.take(address);
+        const { token } = parse(INVITATION, await call.body());
+        const found = await call.deps.store.members.findInvitation(secretHash(token));
+        if (found === null) throw invalidInvitation();
+        byAddress.giveBack(address);
+        return { body: { organization: found.organizationName, role: found.role } };
+      },
+    },
+    {
+      method: "POST",
+      path: `${API}/invitations/accept`,
+      access: "user",
+      handle: async (call) => {
+        const address = addressOf(call);
+        byAddress.take(address);
+        const { token } = parse(INVITATION, await call.body());
+        const organizationId = await call.deps.store.members.accept(secretHash(token), call.user.id);
+        if (organizationId === null) throw invalidInvitation();
+        byAddress.giveBack(address);
+        return { body: await sessionBody(call.deps, call.user) };
+      },
+    },
+  ];
+}
+
+async function currentSession({ exchange, deps }: OpenCall): Promise<ConsoleAnswer> {
+  const session = sessionOf(exchange.request);
+  const user = session === null ? null : await deps.store.users.findSession(session);
+  return { body: user === null ? { user: null, organizations: [] } : await sessionBody(deps, user) };
+}
+
+async function signUp(
+  { deps }: OpenCall,
+  wanted: {
+    email: string;
+    password: string;
+    organization?: string | undefined;
+    invitation?: string | undefined;
+  },
+): Promise<User> {
+  const { email, organization, invitation } = wanted;
+  if (organization === undefined && invitation === undefined) {
+    throw new ConsoleError("name_required", "organization or invitation must be given");
+  }
+  const passwordHash = await hashPassword(wanted.password);
+  const person = { email, passwordHash };
+  const user =
+    invitation === undefined
+      ? await deps.store.users.signUp({ ...person, organizationName: organization ?? "" })
+      : await deps.store.users.signUpInvited({ ...person, invitation: secretHash(invitation) });
+  if (user === "invalid") throw invalidInvitation();
+  if (user === null || user === "taken") {
+    throw new ConsoleError("email_taken", "somebody has signed up with this e-mail address");
+  }
+  return user;
+}
+
+async function signOut({ exchange, deps }: OpenCall): Promise<ConsoleAnswer> {
+  const session = sessionOf(exchange.request);
+  if (session !== null) await endSession(deps, session);
+  const headers = { "set-cookie": endedCookie(exchange.request) };
+  return { body: { user: null, organizations: [] }, headers };
+}
+
+function invalidInvitation(): ConsoleError {
+  return new ConsoleError("invitation_invalid", "the invitation is unknown, was used, or is too old");
+}

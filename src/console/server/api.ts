@@ -1,0 +1,117 @@
+import { asSpeechError, type ErrorCode } from "../../domain/errors.js";
+import type { Exchange } from "../../http/exchange.js";
+import { readJson } from "../../http/read-json.js";
+import type { Route } from "../../http/route.js";
+import { errorHeaders, HTTP_STATUS } from "../../protocol/error-status.js";
+import { accountRoutes } from "./account-routes.js";
+import { CONSOLE_ERRORS, ConsoleError } from "./console-error.js";
+import { creditRoutes } from "./credit-routes.js";
+import { keyRoutes } from "./key-routes.js";
+import { memberRoutes } from "./member-routes.js";
+import {
+  API,
+  type ConsoleAnswer,
+  type ConsoleDeps,
+  type ConsoleRoute,
+  noOrganization,
+  type OpenCall,
+  ownersOnly,
+} from "./route.js";
+import { requireOwnPage } from "./same-site.js";
+import { sessionOf } from "./session-cookie.js";
+
+const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
+/** The largest body has an address, a password and a name: even all of it in escapes fits. */
+const LONGEST_BODY_BYTES = 8 * 1024;
+const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** Every row of the console's interface. */
+export function consoleRoutes(deps: ConsoleDeps): readonly ConsoleRoute[] {
+  return [...accountRoutes(deps), ...keyRoutes(), ...creditRoutes(deps), ...memberRoutes()];
+}
+
+/** The same as routes of the service. */
+export function consoleApi(deps: ConsoleDeps): readonly Route[] {
+  const rows = consoleRoutes(deps).map((row) => ({ row, segments: row.path.split("/") }));
+  return METHODS.map((method) => ({
+    method,
+    path: `${API}/*`,
+    isSameOrigin: true,
+    handle: async (exchange) => {
+      const segments = exchange.request.path.split("/");
+      const found = rows.find(
+        (candidate) => candidate.row.method === method && fits(candidate.segments, segments),
+      );
+      try {
+        if (found === undefined) throw new ConsoleError("not_found", "nothing lives at this path");
+        exchange.route = found.row.path;
+        if (method !== "GET") requireOwnPage(exchange.request);
+        const answer = await run(found.row, openCall(exchange, deps, found.segments, segments));
+        if (answer === null) return;
+        await exchange.json(answer.status ?? 200, answer.body, { ...PRIVATE, ...answer.headers });
+      } catch (thrown) {
+        await refuse(exchange, thrown);
+      }
+    },
+  }));
+}
+
+async function run(row: ConsoleRoute, call: OpenCall): Promise<ConsoleAnswer | null> {
+  if (row.access === "open") return row.handle(call);
+  const { users, members } = call.deps.store;
+  const session = sessionOf(call.exchange.request);
+  const user = session === null ? null : await users.findSession(session);
+  if (session === null || user === null) throw new ConsoleError("not_signed_in", "sign in first");
+  const userCall = { ...call, user, session };
+  if (row.access === "user") return row.handle(userCall);
+  const organizationId = call.param("organization");
+  const role = await members.roleOf(organizationId, user.id);
+  if (role === null) throw noOrganization();
+  if (row.access === "owner" && role !== "owner") throw ownersOnly();
+  return row.handle({ ...userCall, organizationId, role });
+}
+
+function openCall(
+  exchange: Exchange,
+  deps: ConsoleDeps,
+  pattern: readonly string[],
+  segments: readonly string[],
+): OpenCall {
+  return {
+    exchange,
+    deps,
+    param: (name) => segments[pattern.indexOf(`:${name}`)] ?? "",
+    body: () => readJson(exchange.request, LONGEST_BODY_BYTES),
+  };
+}
+
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => part.startsWith(":") || part === segments[index])
+  );
+}
+
+async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {
+  if (thrown instanceof ConsoleError) {
+    const { code, message, retryAfterSeconds } = thrown;
+    const retry = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };
+    return exchange.json(CONSOLE_ERRORS[code], { code, detail: message }, { ...PRIVATE, ...retry });
+  }
+  const error = asSpeechError(thrown);
+  if (error.code !== "INTERNAL") {
+    if (exchange.isOver || exchange.status !== null) return exchange.fail(thrown);
+    const body = { code: "invalid_request", detail: error.message };
+    return exchange.json(HTTP_STATUS[error.code], body, { ...PRIVATE, ...connectionHeader(error.code) });
+  }
+  exchange.log.error({ err: thrown }, "console request failed");
+  if (exchange.isOver || exchange.status !== null) return exchange.fail(thrown);
+  const body = { code: "unavailable", detail: "the console is not available at the moment" };
+  return exchange.json(CONSOLE_ERRORS.unavailable, body, PRIVATE);
+}
+
+/** A body that came too slowly may go on coming for hours. */
+function connectionHeader(code: ErrorCode): Record<string, string> {
+  const { connection } = errorHeaders(code);
+  return connection === undefined ? {} : { connection };
+}

@@ -1,0 +1,87 @@
+import type { LedgerEntry } from "../../ports/console-store.js";
+import { AttemptLimiter } from "./attempt-limiter.js";
+import { ConsoleError } from "./console-error.js";
+import { LEDGER_CSV_TITLES, ledgerCsvLine } from "./ledger-csv.js";
+import { type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
+import { LEDGER_PAGE, parse, REDEMPTION, USAGE_DAYS } from "./schemas.js";
+
+const PAGE_ENTRIES = 50;
+const CSV_PAGE_ENTRIES = 1_000;
+const REDEMPTIONS = { attempts: 10, windowMs: 15 * 60_000 };
+
+/** Balance, ledger, usage, and vouchers. */
+export function creditRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
+  const redemptions = new AttemptLimiter(REDEMPTIONS, clock);
+  return [
+    {
+      method: "GET",
+      path: `${ORGANIZATION}/credits`,
+      access: "member",
+      handle: async ({ deps, organizationId }) => ({
+        body: await deps.store.reports.credits(organizationId),
+      }),
+    },
+    { method: "GET", path: `${ORGANIZATION}/ledger`, access: "member", handle: ledgerPage },
+    { method: "GET", path: `${ORGANIZATION}/ledger.csv`, access: "member", handle: ledgerCsv },
+    { method: "GET", path: `${ORGANIZATION}/usage`, access: "member", handle: usage },
+    {
+      method: "POST",
+      path: `${ORGANIZATION}/vouchers`,
+      access: "member",
+      handle: async ({ deps, organizationId, user, body }) => {
+        redemptions.take(organizationId);
+        const { code } = parse(REDEMPTION, await body());
+        const order = { organizationId, userId: user.id, proof: code };
+        const credits = await deps.topUps.redeem(order);
+        if (credits === null) {
+          throw new ConsoleError("voucher_invalid", "the voucher is unknown, was used, or is too old");
+        }
+        redemptions.clear(organizationId);
+        return { status: 201, body: { credits } };
+      },
+    },
+  ];
+}
+
+async function ledgerPage({ exchange, deps, organizationId }: MemberCall) {
+  const { before } = parse(LEDGER_PAGE, Object.fromEntries(exchange.request.query));
+  const entries = await deps.store.reports.ledger(organizationId, before ?? null, PAGE_ENTRIES + 1);
+  const shown = entries.slice(0, PAGE_ENTRIES);
+  const next = entries.length > PAGE_ENTRIES ? (shown.at(-1)?.position ?? null) : null;
+  return { body: { data: shown.map(toJson), next } };
+}
+
+async function ledgerCsv({ exchange, deps, organizationId }: MemberCall) {
+  exchange.start(200, {
+    "content-type": "text/csv; charset=utf-8",
+    "content-disposition": 'attachment; filename="ledger.csv"',
+    "cache-control": "no-store",
+  });
+  await exchange.write(Buffer.from(LEDGER_CSV_TITLES));
+  let before: number | null = null;
+  do {
+    const entries: LedgerEntry[] = await deps.store.reports.ledger(organizationId, before, CSV_PAGE_ENTRIES);
+    if (entries.length > 0) await exchange.write(Buffer.from(entries.map(ledgerCsvLine).join("")));
+    before = entries.length === CSV_PAGE_ENTRIES ? (entries.at(-1)?.position ?? null) : null;
+  } while (before !== null);
+  await exchange.end();
+  return null;
+}
+
+async function usage({ exchange, deps, organizationId }: MemberCall) {
+  const { days } = parse(USAGE_DAYS, Object.fromEntries(exchange.request.query));
+  const rows = await deps.store.reports.usage(organizationId, days);
+  const data = rows.map(({ keyId, keyName, ...row }) => ({ ...row, key_id: keyId, key_name: keyName }));
+  return { body: { days, data } };
+}
+
+function toJson(entry: LedgerEntry) {
+  return {
+    kind: entry.kind,
+    credits: entry.amount,
+    request_id: entry.requestId,
+    endpoint: entry.endpoint,
+    key_name: entry.keyName,
+    created_at: entry.createdAt,
+  };
+}

@@ -1,0 +1,73 @@
+import type { ConsoleKey } from "../../ports/console-store.js";
+import { ConsoleError } from "./console-error.js";
+import { type ConsoleRoute, type MemberCall, noOrganization, ORGANIZATION } from "./route.js";
+import { NEW_KEY, parse } from "./schemas.js";
+import { TEMPORARY_KEY_LIFETIME_S } from "./temporary-keys.js";
+
+/** Active keys of an organization. */
+const MOST_KEYS = 100;
+
+/** Keys of an organization, and the one that the playground works with. */
+export function keyRoutes(): readonly ConsoleRoute[] {
+  return [
+    {
+      method: "GET",
+      path: `${ORGANIZATION}/keys`,
+      access: "member",
+      handle: async ({ deps, organizationId }) => {
+        const keys = await deps.store.keys.list(organizationId);
+        return { body: { data: keys.map(toJson) } };
+      },
+    },
+    { method: "POST", path: `${ORGANIZATION}/keys`, access: "member", handle: createKey },
+    {
+      method: "DELETE",
+      path: `${ORGANIZATION}/keys/:key`,
+      access: "member",
+      handle: async ({ deps, organizationId, param }) => {
+        const key = await deps.store.keys.revoke(organizationId, param("key"));
+        if (key === null) throw new ConsoleError("not_found", "there is no such key");
+        deps.endings.end(key.id);
+        return { body: toJson(key) };
+      },
+    },
+    {
+      method: "POST",
+      path: `${ORGANIZATION}/playground-key`,
+      access: "member",
+      handle: async ({ deps, organizationId, session, user }) => {
+        const { tier } = await deps.store.reports.credits(organizationId);
+        const key = deps.temporaryKeys.issue(session, user.id, { organizationId, tier });
+        // The session or the membership may have ended while this was asked for, before the key was there to end with it.
+        await deps.temporaryKeys.endLost(deps.store.users);
+        if ((await deps.temporaryKeys.find(key)) === null) throw noOrganization();
+        return { status: 201, body: { key, expires_in: TEMPORARY_KEY_LIFETIME_S } };
+      },
+    },
+  ];
+}
+
+async function createKey({ deps, organizationId, user, body }: MemberCall) {
+  const { name } = parse(NEW_KEY, await body());
+  const active = (await deps.store.keys.list(organizationId)).filter(({ revokedAt }) => revokedAt === null);
+  if (active.length >= MOST_KEYS) {
+    throw new ConsoleError("too_many_keys", `an organization may have ${MOST_KEYS} active keys`);
+  }
+  const created = await deps.store.keys.create({ organizationId, name, makerId: user.id });
+  if (created === null) throw noOrganization();
+  const { rawKey, ...key } = created;
+  return { status: 201, body: { ...toJson(key), key: rawKey } };
+}
+
+function toJson(key: ConsoleKey) {
+  return {
+    id: key.id,
+    prefix: key.prefix,
+    last_four: key.lastFour,
+    name: key.name,
+    created_at: key.createdAt,
+    last_used_at: key.lastUsedAt,
+    revoked_at: key.revokedAt,
+    created_by: key.maker === null ? null : { user_id: key.maker.id, email: key.maker.email },
+  };
+}

@@ -1,0 +1,91 @@
+import type { Invitation, Member, MemberRefusal } from "../../ports/console-store.js";
+import { ConsoleError } from "./console-error.js";
+import { type ConsoleRoute, type MemberCall, ORGANIZATION, ownersOnly } from "./route.js";
+import { NEW_INVITATION, NEW_ROLE, parse, REMOVAL } from "./schemas.js";
+import { newSecret, secretHash } from "./session-cookie.js";
+
+const INVITATION_LIFETIME_S = 7 * 86_400;
+
+/** Who belongs to an organization, and invitations to it. */
+export function memberRoutes(): readonly ConsoleRoute[] {
+  return [
+    {
+      method: "GET",
+      path: `${ORGANIZATION}/members`,
+      access: "member",
+      handle: async ({ deps, organizationId }) => {
+        const members = await deps.store.members.list(organizationId);
+        return { body: { data: members.map(memberJson) } };
+      },
+    },
+    { method: "PATCH", path: `${ORGANIZATION}/members/:user`, access: "owner", handle: changeRole },
+    { method: "DELETE", path: `${ORGANIZATION}/members/:user`, access: "owner", handle: removeMember },
+    {
+      method: "GET",
+      path: `${ORGANIZATION}/invitations`,
+      access: "owner",
+      handle: async ({ deps, organizationId }) => {
+        const invitations = await deps.store.members.invitations(organizationId);
+        return { body: { data: invitations.map(invitationJson) } };
+      },
+    },
+    { method: "POST", path: `${ORGANIZATION}/invitations`, access: "owner", handle: invite },
+    {
+      method: "DELETE",
+      path: `${ORGANIZATION}/invitations/:invitation`,
+      access: "owner",
+      handle: async ({ deps, organizationId, param }) => {
+        if (await deps.store.members.withdraw(organizationId, param("invitation"))) return { body: {} };
+        throw new ConsoleError("not_found", "there is no such invitation");
+      },
+    },
+  ];
+}
+
+async function changeRole({ deps, organizationId, user, param, body }: MemberCall) {
+  const { role } = parse(NEW_ROLE, await body());
+  const userId = param("user");
+  settled(await deps.store.members.setRole({ organizationId, userId, byUserId: user.id, role }));
+  return { body: { user_id: userId, role } };
+}
+
+async function removeMember({ exchange, deps, organizationId, user, param }: MemberCall) {
+  const { revoke_keys: revokesKeys } = parse(REMOVAL, Object.fromEntries(exchange.request.query));
+  const userId = param("user");
+  const { revokedKeyIds } = settled(
+    await deps.store.members.remove({ organizationId, userId, byUserId: user.id, revokesKeys }),
+  );
+  deps.temporaryKeys.endMembership(organizationId, userId);
+  for (const id of revokedKeyIds) deps.endings.end(id);
+  return { body: { revoked_keys: revokedKeyIds.length } };
+}
+
+async function invite({ deps, organizationId, user, body }: MemberCall) {
+  const { role } = parse(NEW_INVITATION, await body());
+  const token = newSecret();
+  const invitation = await deps.store.members.invite({
+    organizationId,
+    role,
+    createdBy: user.id,
+    hash: secretHash(token),
+    lifetimeSeconds: INVITATION_LIFETIME_S,
+  });
+  if (invitation === null) throw ownersOnly();
+  // Behind the mark: browsers do not send it, so that it comes into no log.
+  return { status: 201, body: { ...invitationJson(invitation), path: `/console/join#${token}` } };
+}
+
+function settled<T>(outcome: T | MemberRefusal): T {
+  if (outcome === "no-member") throw new ConsoleError("not_found", "there is no such member");
+  if (outcome === "last-owner") throw new ConsoleError("last_owner", "an organization needs an owner");
+  if (outcome === "not-owner") throw ownersOnly();
+  return outcome as T;
+}
+
+function memberJson({ userId, email, role, createdAt }: Member) {
+  return { user_id: userId, email, role, created_at: createdAt };
+}
+
+function invitationJson({ id, role, createdAt, expiresAt }: Invitation) {
+  return { id, role, created_at: createdAt, expires_at: expiresAt };
+}

@@ -1,0 +1,106 @@
+import { readdir, readFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+import { SpeechError } from "../../domain/errors.js";
+import type { Exchange } from "../../http/exchange.js";
+import type { Route } from "../../http/route.js";
+
+/** Where the build puts the pages. */
+const PAGES_FOLDER = fileURLToPath(new URL("../../console/", import.meta.url));
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** Scripts and connections of this service only, nothing inline, and nothing may frame a page. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "media-src 'self' blob:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+const PAGE_HEADERS = {
+  "content-security-policy": POLICY,
+  "referrer-policy": "no-referrer",
+  "permissions-policy": "microphone=(self), camera=(), geolocation=()",
+  "cross-origin-opener-policy": "same-origin",
+  "x-frame-options": "DENY",
+  "cache-control": "no-cache",
+};
+const ASSET_HEADERS = { "cache-control": "public, max-age=31536000, immutable" };
+
+interface Asset {
+  readonly contentType: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly plain: Buffer;
+  readonly br: Buffer;
+  readonly gzip: Buffer;
+}
+
+/** The console's pages. Every path without an ending is the one page, which knows what to show. */
+export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
+  let loading: Promise<ReadonlyMap<string, Asset>> | null = null;
+  const handle = async (exchange: Exchange) => {
+    loading ??= loadAssets(folder);
+    const assets = await loading;
+    const name = exchange.request.path.slice("/console/".length);
+    const asset = assets.get(extname(name) === "" ? "index.html" : name);
+    if (asset === undefined) {
+      const reason =
+        assets.size === 0 ? "the console was not built: run `npm run build`" : "nothing lives at this path";
+      throw new SpeechError("NOT_FOUND", reason);
+    }
+    await send(exchange, asset);
+  };
+  return [
+    { method: "GET", path: "/console", isSameOrigin: true, handle },
+    { method: "GET", path: "/console/*", isSameOrigin: true, handle },
+  ];
+}
+
+async function send(exchange: Exchange, asset: Asset): Promise<void> {
+  const accepted = exchange.request.header("accept-encoding") ?? "";
+  const encoding = (["br", "gzip"] as const).find((name) => accepted.includes(name));
+  exchange.start(200, {
+    "content-type": asset.contentType,
+    "x-content-type-options": "nosniff",
+    vary: "accept-encoding",
+    ...asset.headers,
+    ...(encoding !== undefined && { "content-encoding": encoding }),
+  });
+  await exchange.end(asset[encoding ?? "plain"]);
+}
+
+/** All files by their path; they are few and small. Empty when nothing was built. */
+async function loadAssets(folder: string): Promise<ReadonlyMap<string, Asset>> {
+  const names = await readdir(folder, { recursive: true }).catch(() => []);
+  const known = names.filter((name) => CONTENT_TYPES[extname(name)] !== undefined);
+  return new Map(
+    await Promise.all(known.map(async (name) => [name, await loadAsset(join(folder, name))] as const)),
+  );
+}
+
+async function loadAsset(path: string): Promise<Asset> {
+  const plain = await readFile(path);
+  const isPage = path.endsWith(".html");
+  const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
+  return {
+    contentType: CONTENT_TYPES[extname(path)] ?? "application/octet-stream",
+    // Names of all others hold a hash of what is in them.
+    headers: isPage ? PAGE_HEADERS : ASSET_HEADERS,
+    plain,
+    br: await promisify(brotliCompress)(plain, quality),
+    gzip: await promisify(gzip)(plain),
+  };
+}

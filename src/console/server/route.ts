@@ -1,0 +1,77 @@
+import { countedAddress, type TrustedProxies } from "../../http/client-address.js";
+import type { Exchange } from "../../http/exchange.js";
+import type { KeyEndings } from "../../http/key-endings.js";
+import type { Route } from "../../http/route.js";
+import type { Log } from "../../observe/log.js";
+import type { Clock } from "../../ports/clock.js";
+import type { ConsoleStore, Role, User } from "../../ports/console-store.js";
+import type { TopUps } from "../../ports/top-ups.js";
+import { ConsoleError } from "./console-error.js";
+import type { TemporaryKeys } from "./temporary-keys.js";
+
+/** What the console is made of. */
+export interface ConsoleDeps {
+  readonly store: ConsoleStore;
+  readonly topUps: TopUps;
+  readonly temporaryKeys: TemporaryKeys;
+  readonly endings: KeyEndings;
+  readonly proxies: TrustedProxies;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** A request that anybody may send. */
+export interface OpenCall {
+  readonly exchange: Exchange;
+  readonly deps: ConsoleDeps;
+  /** What stands in the path at `:name`. */
+  param(name: string): string;
+  /** The JSON body. @throws when there is none */
+  body(): Promise<unknown>;
+}
+
+/** A request of somebody who is signed in. */
+export interface UserCall extends OpenCall {
+  readonly user: User;
+  /** Hash of the session's cookie. */
+  readonly session: Buffer;
+}
+
+/** A request about an organization that its sender belongs to. */
+export interface MemberCall extends UserCall {
+  readonly organizationId: string;
+  readonly role: Role;
+}
+
+export interface ConsoleAnswer {
+  readonly status?: number;
+  readonly body: object;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Null when the handler has answered by itself. */
+type Handled = Promise<ConsoleAnswer | null>;
+
+/** One row of the console's interface; paths of `member` and `owner` rows hold `:organization`. */
+export type ConsoleRoute = { readonly method: Route["method"]; readonly path: string } & (
+  | { readonly access: "open"; handle(call: OpenCall): Handled }
+  | { readonly access: "user"; handle(call: UserCall): Handled }
+  | { readonly access: "member" | "owner"; handle(call: MemberCall): Handled }
+);
+
+export const API = "/console/api";
+export const ORGANIZATION = `${API}/organizations/:organization`;
+
+/** The name under which the tries of a request's sender are counted. */
+export function addressOf({ exchange, deps }: OpenCall): string {
+  return countedAddress(deps.proxies.clientOf(exchange.request));
+}
+
+/** A user who does not belong to an organization is not told whether it exists. */
+export function noOrganization(): ConsoleError {
+  return new ConsoleError("not_found", "there is no such organization");
+}
+
+export function ownersOnly(): ConsoleError {
+  return new ConsoleError("owner_only", "only owners of the organization may do this");
+}

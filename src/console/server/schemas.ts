@@ -1,0 +1,87 @@
+import { z } from "zod";
+import { requireKnownNames } from "../../protocol/known-names.js";
+import { ConsoleError, type ConsoleErrorCode, isConsoleErrorCode } from "./console-error.js";
+import { toEmail } from "./email.js";
+
+// The message of each rule is the code that is answered with.
+const code = (name: ConsoleErrorCode) => ({ error: name });
+
+/** What PostgreSQL cannot keep (NUL, halves of characters), and what no list can show. */
+const UNFIT = /[\p{Cc}\p{Cs}]/u;
+
+const EMAIL = z.string(code("email_invalid")).transform((value, context) => {
+  const email = toEmail(value);
+  if (email !== null) return email;
+  context.issues.push({ code: "custom", message: "email_invalid", input: undefined });
+  return z.NEVER;
+});
+const PASSWORD = z
+  .string(code("password_short"))
+  .min(10, code("password_short"))
+  .max(200, code("password_long"));
+const NAME = z
+  .string(code("name_required"))
+  .trim()
+  .min(1, code("name_required"))
+  .max(80, { ...code("name_long"), abort: true })
+  .refine((name) => !UNFIT.test(name), code("name_invalid"));
+const SECRET = z.string(code("invitation_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("invitation_invalid"));
+const ROLE = z.enum(["owner", "member"], code("invalid_request"));
+
+export const SIGN_UP = z.object({
+  email: EMAIL,
+  password: PASSWORD,
+  /** Of whoever is not invited. */
+  organization: NAME.optional(),
+  invitation: SECRET.optional(),
+});
+export const SIGN_IN = z.object({
+  email: EMAIL,
+  password: z.string(code("wrong_credentials")).max(200, code("wrong_credentials")),
+});
+export const NEW_PASSWORD = z.object({
+  current: z.string(code("wrong_password")).max(200, code("wrong_password")),
+  password: PASSWORD,
+});
+const RESET_SECRET = z.string(code("reset_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("reset_invalid"));
+export const RESET = z.object({ token: RESET_SECRET });
+export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
+export const INVITATION = z.object({ token: SECRET });
+export const NEW_INVITATION = z.object({ role: ROLE });
+export const NEW_ROLE = z.object({ role: ROLE });
+export const REMOVAL = z.object({
+  /** Whether the keys that the member made go too. */
+  revoke_keys: z
+    .enum(["true", "false"], code("invalid_request"))
+    .default("false")
+    .transform((value) => value === "true"),
+});
+export const NEW_KEY = z.object({ name: NAME });
+export const REDEMPTION = z.object({
+  code: z
+    .string(code("voucher_invalid"))
+    .trim()
+    .min(1, code("voucher_invalid"))
+    .max(60, code("voucher_invalid")),
+});
+export const LEDGER_PAGE = z.object({
+  before: z.coerce.number(code("invalid_request")).int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
+});
+export const USAGE_DAYS = z.object({
+  days: z.coerce.number(code("invalid_request")).int().min(1).max(366).default(30),
+});
+
+/** @throws {ConsoleError} with the code of the first rule that is broken, {SpeechError} for a name that is not known */
+export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  if (schema instanceof z.ZodObject && typeof value === "object" && value !== null) {
+    requireKnownNames("field", Object.keys(value), Object.keys(schema.shape));
+  }
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
+  const message = issue?.message ?? "";
+  if (isConsoleErrorCode(message)) {
+    throw new ConsoleError(message, `${issue?.path.join(".") || "the body"} is refused: ${message}`);
+  }
+  throw new ConsoleError("invalid_request", `${issue?.path.join(".") || "the body"}: ${message}`);
+}

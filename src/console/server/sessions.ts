@@ -1,0 +1,36 @@
+import type { User } from "../../ports/console-store.js";
+import type { ConsoleAnswer, ConsoleDeps, OpenCall } from "./route.js";
+import { newSecret, SESSION_LIFETIME_S, secretHash, sessionCookie, sessionOf } from "./session-cookie.js";
+
+/** Begins a session in place of the one that the request came with, and says whose it is. */
+export async function openSession(
+  { exchange, deps }: OpenCall,
+  user: User,
+  status: number,
+): Promise<ConsoleAnswer> {
+  const secret = newSecret();
+  const before = sessionOf(exchange.request);
+  if (before !== null) await endSession(deps, before);
+  await deps.store.users.openSession(user.id, secretHash(secret), SESSION_LIFETIME_S);
+  return {
+    status,
+    body: await sessionBody(deps, user),
+    headers: { "set-cookie": sessionCookie(exchange.request, secret) },
+  };
+}
+
+export async function endSession(deps: ConsoleDeps, session: Buffer): Promise<void> {
+  await deps.store.users.closeSession(session);
+  deps.temporaryKeys.endSession(session);
+}
+
+/** Who is signed in, and where they belong. */
+export async function sessionBody(deps: ConsoleDeps, user: User): Promise<object> {
+  const memberships = await deps.store.users.memberships(user.id);
+  return {
+    user: { id: user.id, email: user.email },
+    organizations: memberships.map(({ organizationId, organizationName, role }) => {
+      return { id: organizationId, name: organizationName, role };
+    }),
+  };
+}

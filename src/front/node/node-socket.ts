@@ -1,0 +1,131 @@
+import type { RawData, WebSocket } from "ws";
+import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
+import { FLOOD_DETAIL, MessageBudget, type Verdict } from "../shared/message-budget.js";
+import { callSafely } from "../shared/serve-safely.js";
+
+/** A client that does not answer a ping until the next one is gone. */
+const PING_MS = 30_000;
+/** How long a client that floods may take to read why it is closed. */
+const FLOOD_LINGER_MS = 1_000;
+
+/** An open WebSocket over `ws`. */
+export class NodeFrontSocket implements FrontSocket {
+  readonly #ws: WebSocket;
+  readonly #handlers: FrontHandlers;
+  readonly #limits: FrontLimits;
+  readonly #onEnded: () => void;
+  readonly #budget = new MessageBudget();
+  #events: SocketEvents | null = null;
+  #isClosing = false;
+  #isAlive = true;
+  #closingTimer: NodeJS.Timeout | null = null;
+
+  constructor(ws: WebSocket, handlers: FrontHandlers, limits: FrontLimits, onEnded: () => void) {
+    this.#ws = ws;
+    this.#handlers = handlers;
+    this.#limits = limits;
+    this.#onEnded = onEnded;
+  }
+
+  open(open: (socket: FrontSocket) => SocketEvents): void {
+    const pings = setInterval(() => this.#ping(), PING_MS).unref();
+    this.#ws.on("pong", () => {
+      this.#isAlive = true;
+      this.#takes(this.#budget.control());
+    });
+    this.#ws.on("ping", (data) => {
+      if (this.#takes(this.#budget.control()) && this.#canSend()) this.#ws.pong(data);
+    });
+    this.#ws.on("message", (data, isBinary) => this.#message(data, isBinary));
+    this.#ws.on("error", () => {
+      // `ws` closes with the fitting code (1007, 1009, ...) by itself; `close` follows.
+    });
+    this.#ws.on("close", (code, reason) => {
+      clearInterval(pings);
+      this.#ended(code, reason.toString());
+    });
+    callSafely(
+      this.#handlers,
+      () => {
+        this.#events = open(this);
+      },
+      () => this.terminate(),
+    );
+  }
+
+  get bufferedBytes(): number {
+    return this.#ws.bufferedAmount;
+  }
+
+  sendText(text: string): void {
+    if (this.#canSend()) this.#ws.send(text, { binary: false });
+  }
+
+  sendBinary(bytes: Uint8Array): void {
+    if (this.#canSend()) this.#ws.send(bytes, { binary: true });
+  }
+
+  close(code: number, reason: string): void {
+    if (!this.#canSend()) return;
+    this.#isClosing = true;
+    this.#closingTimer = setTimeout(() => this.terminate(), this.#limits.closingMs);
+    this.#ws.close(code, reason);
+  }
+
+  terminate(): void {
+    this.#ws.terminate();
+  }
+
+  #canSend(): boolean {
+    return !this.#isClosing && this.#ws.readyState === this.#ws.OPEN;
+  }
+
+  #message(data: RawData, isBinary: boolean): void {
+    // Messages are buffers unless asked for otherwise.
+    const bytes = data as Buffer;
+    if (!this.#takes(isBinary ? this.#budget.binary(bytes.length) : this.#budget.text(bytes.length))) return;
+    const events = this.#events;
+    if (events === null || this.#isClosing) return;
+    callSafely(
+      this.#handlers,
+      () => (isBinary ? events.binary(bytes) : events.text(bytes.toString())),
+      () => this.close(1011, "internal error"),
+    );
+  }
+
+  /** Whether a message is handed on. The socket of a client that floods is not read any more. */
+  #takes(verdict: Verdict): boolean {
+    if (verdict === "take") return true;
+    if (verdict !== "flood") return false;
+    const events = this.#events;
+    const refuse = () => this.close(1008, "too many messages");
+    if (events?.flooded === undefined) refuse();
+    else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
+    this.#ws.pause();
+    // Its goodbye will not be heard.
+    setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();
+    return false;
+  }
+
+  #ping(): void {
+    if (!this.#isAlive) {
+      this.terminate();
+      return;
+    }
+    this.#isAlive = false;
+    this.#ws.ping();
+  }
+
+  #ended(code: number, reason: string): void {
+    if (this.#closingTimer !== null) clearTimeout(this.#closingTimer);
+    const events = this.#events;
+    this.#events = null;
+    // `ws` says 1005 for a goodbye without a code.
+    callSafely(
+      this.#handlers,
+      () => events?.closed(code, reason),
+      () => {},
+    );
+    this.#onEnded();
+  }
+}

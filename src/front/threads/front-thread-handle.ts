@@ -1,0 +1,253 @@
+import { Worker } from "node:worker_threads";
+import type { Child } from "../../../actors/kernel/supervisor.js";
+import { RecordRing } from "../../../native/ring/record-ring.js";
+import { SpeechError } from "../../domain/errors.js";
+import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
+import { decideSafely, serveSafely } from "../shared/serve-safely.js";
+import {
+  type FromFrontThread,
+  type FrontThreadData,
+  fromWireError,
+  type RequestHead,
+  SOCKET_CELLS,
+  SOCKET_RECORD,
+  type SocketOrder,
+  type ToFrontThread,
+  type WireDecision,
+} from "./protocol.js";
+import { connectionLost, RemoteExchange, toRequest } from "./remote-exchange.js";
+import { RemoteSocket } from "./remote-socket.js";
+
+const ENTRY = new URL("./front-thread.js", import.meta.url);
+/** About a tenth of a second of the audio of 2,000 sockets; a thread that finds it full waits. */
+const LEAST_INBOX_BYTES = 2 ** 23;
+/** What is looked at before others have their turn: a few milliseconds. */
+const RECORDS_PER_TURN = 2_000;
+const READY_WITHIN_MS = 20_000;
+/** How long a thread may take to end beyond what its clients are given. */
+const END_WITHIN_MS = 10_000;
+
+export interface FrontThreadOptions {
+  readonly name: string;
+  readonly host: string;
+  readonly port: number;
+  readonly limits: FrontLimits;
+  readonly ownDescriptors: number | null;
+  readonly handlers: FrontHandlers;
+  /** How long `stop` lets clients finish. */
+  readonly graceMs: () => number;
+  readonly allowFaults: boolean;
+}
+
+/** The main thread's end of one front thread: its requests and sockets get their handlers here. */
+export class FrontThreadHandle implements Child {
+  readonly ended: Promise<Error | null>;
+  readonly #options: FrontThreadOptions;
+  readonly #worker: Worker;
+  readonly #inbox: RecordRing;
+  readonly #taken: Int32Array;
+  readonly #exchanges = new Map<number, RemoteExchange>();
+  readonly #upgrades = new Map<number, AbortController>();
+  /** Sockets that were accepted and not opened yet. */
+  readonly #accepted = new Map<number, (socket: FrontSocket) => SocketEvents>();
+  readonly #sockets = new Map<number, RemoteSocket>();
+  readonly #visit = (kind: number, id: number, bytes: Uint8Array) => this.#onRecord(kind, id, bytes);
+  #drainsSoon = false;
+  #orders: SocketOrder[] = [];
+  #failure: Error | null = null;
+  #isStopping = false;
+
+  private constructor(options: FrontThreadOptions) {
+    const { name, host, port, limits, ownDescriptors, allowFaults } = options;
+    this.#options = options;
+    // Room for two of the longest messages at least, since a record may take half of it.
+    this.#inbox = RecordRing.create(
+      Math.max(LEAST_INBOX_BYTES, 2 ** Math.ceil(Math.log2(4 * limits.messageBytes))),
+    );
+    const taken = new SharedArrayBuffer(SOCKET_CELLS * Int32Array.BYTES_PER_ELEMENT);
+    this.#taken = new Int32Array(taken);
+    const inbox = this.#inbox.buffer;
+    const data: FrontThreadData = { host, port, limits, ownDescriptors, inbox, taken, allowFaults };
+    this.#worker = new Worker(ENTRY, { name, workerData: data });
+    this.ended = new Promise((resolve) => {
+      this.#worker.on("error", (error) => {
+        this.#failure ??= error instanceof Error ? error : new Error(String(error));
+      });
+      this.#worker.once("exit", (code) => {
+        this.#lost();
+        const reason = this.#failure ?? new SpeechError("WORKER_LOST", `${name} ended (${code})`);
+        resolve(this.#isStopping ? null : reason);
+      });
+    });
+  }
+
+  /** Settles when the thread listens. @throws why it does not */
+  static async start(options: FrontThreadOptions): Promise<FrontThreadHandle> {
+    const thread = new FrontThreadHandle(options);
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      await new Promise<void>((resolve, reject) => {
+        timer = setTimeout(() => {
+          reject(
+            new SpeechError("WORKER_LOST", `${options.name} was not ready within ${READY_WITHIN_MS} ms`),
+          );
+          void thread.stop();
+        }, READY_WITHIN_MS);
+        void thread.ended.then(reject);
+        thread.#worker.on("message", (message: FromFrontThread) => {
+          if (message.type === "ready") resolve();
+          else thread.#onMessage(message);
+        });
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+    return thread;
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    const graceMs = this.#options.graceMs();
+    this.#post({ type: "close", graceMs });
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, graceMs + END_WITHIN_MS);
+    });
+    await Promise.race([this.ended, deadline]);
+    clearTimeout(timer);
+    // One that hangs must not keep the process: to end it from outside would abort everything.
+    this.#worker.unref();
+  }
+
+  /** Makes the thread fail, if it was started with `allowFaults`: for tests. */
+  injectFault(): void {
+    this.#post({ type: "fault" });
+  }
+
+  #onMessage(message: Exclude<FromFrontThread, { readonly type: "ready" }>): void {
+    switch (message.type) {
+      case "request":
+        void this.#serve(message.id, message.head);
+        return;
+      case "upgrade":
+        void this.#decide(message.id, message.head);
+        return;
+      case "bell":
+        this.#drain();
+        return;
+      case "report":
+        this.#options.handlers.failed(fromWireError(message.error));
+        return;
+      case "failed":
+        this.#failure = fromWireError(message.error);
+        return;
+      case "aborted":
+        this.#aborted(message.id);
+        return;
+      default:
+        this.#exchanges.get(message.id)?.onNews(message);
+    }
+  }
+
+  #aborted(id: number): void {
+    // The client of an upgrade is gone before its socket was opened: nobody is told.
+    this.#upgrades.get(id)?.abort();
+    this.#accepted.delete(id);
+    // A thread that fails cuts its clients off: that is not their doing.
+    if (this.#failure === null) this.#exchanges.get(id)?.onAborted();
+    else this.#exchanges.get(id)?.lost();
+  }
+
+  async #serve(id: number, head: RequestHead): Promise<void> {
+    const exchange = new RemoteExchange(id, (order, transfer) => this.#post(order, transfer));
+    this.#exchanges.set(id, exchange);
+    await serveSafely(this.#options.handlers, exchange.request(head), exchange);
+    this.#exchanges.delete(id);
+    this.#post({ type: "done", id });
+  }
+
+  async #decide(id: number, head: RequestHead): Promise<void> {
+    const abort = new AbortController();
+    this.#upgrades.set(id, abort);
+    const request = toRequest(head, noBody(), abort.signal);
+    const decision = await decideSafely(this.#options.handlers, request);
+    this.#upgrades.delete(id);
+    if (abort.signal.aborted) return this.#decided(id, LEFT);
+    if (decision.type === "refuse") return this.#decided(id, decision);
+    const { open, ...accept } = decision;
+    this.#accepted.set(id, open);
+    this.#decided(id, accept);
+  }
+
+  #decided(id: number, decision: WireDecision): void {
+    this.#post({ type: "decided", id, decision });
+  }
+
+  /** A part at a time: what thousands of messages cost, others need not wait for. */
+  #drain(): void {
+    if (this.#drainsSoon) return;
+    if (!this.#inbox.drain(this.#visit, RECORDS_PER_TURN)) return;
+    this.#drainsSoon = true;
+    setImmediate(() => {
+      this.#drainsSoon = false;
+      this.#drain();
+    });
+  }
+
+  #onRecord(kind: number, id: number, bytes: Uint8Array): void {
+    if (kind === SOCKET_RECORD.opened) this.#opened(id, readInt32(bytes));
+    const socket = this.#sockets.get(id);
+    if (kind === SOCKET_RECORD.binary) socket?.binary(bytes);
+    else if (kind === SOCKET_RECORD.text) socket?.text(bytes);
+    else if (kind === SOCKET_RECORD.flooded) socket?.flooded(bytes);
+    else if (kind === SOCKET_RECORD.closed) {
+      this.#sockets.delete(id);
+      socket?.closed(readInt32(bytes), Buffer.from(bytes.subarray(4)).toString());
+    }
+  }
+
+  #opened(id: number, cell: number): void {
+    const open = this.#accepted.get(id);
+    this.#accepted.delete(id);
+    if (open === undefined) return;
+    const takenBytes = () => (cell < this.#taken.length ? Atomics.load(this.#taken, cell) : 0);
+    const socket = new RemoteSocket(id, (order) => this.#order(order), takenBytes, this.#options.handlers);
+    this.#sockets.set(id, socket);
+    socket.opened(open);
+  }
+
+  /** Orders of one turn of the event loop travel together. */
+  #order(order: SocketOrder): void {
+    if (this.#orders.length === 0) setImmediate(() => this.#sendOrders());
+    this.#orders.push(order);
+  }
+
+  #sendOrders(): void {
+    const orders = this.#orders;
+    this.#orders = [];
+    this.#post({ type: "sockets", orders });
+  }
+
+  #post(message: ToFrontThread, transfer: ArrayBuffer[] = []): void {
+    this.#worker.postMessage(message, transfer);
+  }
+
+  /** The thread has ended: what it still had to say is heard, then all its clients are gone. */
+  #lost(): void {
+    this.#inbox.drain(this.#visit);
+    for (const socket of this.#sockets.values()) socket.closed(1006, "");
+    for (const upgrade of this.#upgrades.values()) upgrade.abort(connectionLost());
+    for (const exchange of this.#exchanges.values()) exchange.lost();
+    this.#sockets.clear();
+    this.#accepted.clear();
+  }
+}
+
+/** Said to a client that has left, which hears nothing. */
+const LEFT: WireDecision = { type: "refuse", status: 499, headers: {}, body: "" };
+
+async function* noBody(): AsyncGenerator<Uint8Array, void, undefined> {}
+
+function readInt32(bytes: Uint8Array): number {
+  return Buffer.from(bytes.subarray(0, 4)).readInt32LE();
+}

@@ -1,0 +1,152 @@
+import { SpeechError } from "../../domain/errors.js";
+import type { Departure, FrontRequest, FrontResponse, Headers } from "../../ports/front.js";
+import { type ExchangeNews, type ExchangeOrder, fromWireError, type RequestHead } from "./protocol.js";
+
+type Post = (order: ExchangeOrder, transfer?: ArrayBuffer[]) => void;
+
+interface Waiter<T> {
+  readonly resolve: (value: T) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** A request that a front thread has, and its answer, as the handler in the main thread sees them. */
+export class RemoteExchange implements FrontResponse {
+  readonly #id: number;
+  readonly #post: Post;
+  readonly #abort = new AbortController();
+  #hasStarted = false;
+  #isOver = false;
+  /** The reader of the body that waits for its next chunk. */
+  #reader: Waiter<Uint8Array | null> | null = null;
+  /** Writes that were not confirmed yet, in order. */
+  readonly #writes: Waiter<void>[] = [];
+
+  constructor(id: number, post: Post) {
+    this.#id = id;
+    this.#post = post;
+  }
+
+  request(head: RequestHead): FrontRequest {
+    return toRequest(head, this.#body(), this.#abort.signal);
+  }
+
+  get hasStarted(): boolean {
+    return this.#hasStarted;
+  }
+
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  start(status: number, headers: Headers): void {
+    if (this.#hasStarted) throw new Error("Cannot start a response twice");
+    this.#hasStarted = true;
+    this.#post({ type: "start", id: this.#id, status, headers });
+  }
+
+  async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
+    this.#live();
+    // Whoever keeps a copy of the answer may still be reading: these bytes are not ours to give away.
+    const own = new Uint8Array(chunk);
+    await this.#send({ type: "write", id: this.#id, chunk: own }, own.buffer);
+    // Known only now: what the other thread has not confirmed counts as not sent.
+    departure?.leaving();
+  }
+
+  async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
+    this.#live();
+    if (!this.#hasStarted) throw new Error("Cannot end a response before it was started");
+    const own = chunk === undefined ? null : new Uint8Array(chunk);
+    await this.#send({ type: "end", id: this.#id, chunk: own }, own?.buffer);
+    departure?.leaving();
+  }
+
+  reset(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#post({ type: "reset", id: this.#id });
+  }
+
+  /** The client is gone; whatever was asked for is still answered, by a failure. */
+  onAborted(): void {
+    this.#isOver = true;
+    this.#abort.abort();
+  }
+
+  onNews(news: Exclude<ExchangeNews, { readonly type: "aborted" }>): void {
+    switch (news.type) {
+      case "chunk":
+        this.#takeReader()?.resolve(news.bytes);
+        return;
+      case "no-chunk":
+        this.#takeReader()?.reject(fromWireError(news.error));
+        return;
+      case "sent": {
+        this.#isOver ||= news.isOver;
+        const write = this.#writes.shift();
+        if (news.error === null) write?.resolve();
+        else write?.reject(fromWireError(news.error));
+      }
+    }
+  }
+
+  /** The thread is gone, and the client's connection with it. */
+  lost(): void {
+    const error = connectionLost();
+    this.#isOver = true;
+    // First of all: whoever listens learns whose doing it was.
+    this.#abort.abort(error);
+    this.#takeReader()?.reject(error);
+    for (const write of this.#writes.splice(0)) write.reject(error);
+  }
+
+  async *#body(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (;;) {
+      if (this.#abort.signal.aborted) throw new SpeechError("CANCELLED", "the client is gone");
+      const chunk = await new Promise<Uint8Array | null>((resolve, reject) => {
+        this.#reader = { resolve, reject };
+        this.#post({ type: "pull", id: this.#id });
+      });
+      if (chunk === null) return;
+      yield chunk;
+    }
+  }
+
+  #takeReader(): Waiter<Uint8Array | null> | null {
+    const reader = this.#reader;
+    this.#reader = null;
+    return reader;
+  }
+
+  #send(order: ExchangeOrder, buffer: ArrayBuffer | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#writes.push({ resolve, reject });
+      this.#post(order, buffer === undefined ? [] : [buffer]);
+    });
+  }
+
+  #live(): void {
+    if (this.#isOver) throw new SpeechError("CANCELLED", "the client is gone");
+  }
+}
+
+/** Why work ends whose client was cut off by the end of a front thread. */
+export function connectionLost(): SpeechError {
+  return new SpeechError("WORKER_LOST", "the connection was lost with its front thread");
+}
+
+/** A request as it was in its thread. */
+export function toRequest(
+  head: RequestHead,
+  body: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): FrontRequest {
+  const { headers } = head;
+  return {
+    ...head,
+    query: new URLSearchParams(head.query),
+    body,
+    signal,
+    header: (name) => headers.get(name.toLowerCase()),
+  };
+}

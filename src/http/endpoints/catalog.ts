@@ -1,0 +1,59 @@
+import { SpeechError } from "../../domain/errors.js";
+import type { CatalogModel } from "../../ports/conversations.js";
+import { type Model, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
+import { errorHeaders } from "../../protocol/error-status.js";
+import { parseQuery, shown } from "../../protocol/fields.js";
+import { refuseNearMisses } from "../../protocol/known-names.js";
+import type { Exchange } from "../exchange.js";
+import type { Route, RouteDeps } from "../route.js";
+
+/** Open routes: what can be spoken with, and whether the service is up. */
+export function catalogRoutes({ conversations, running, isReady }: RouteDeps): readonly Route[] {
+  const speaking = conversations.models.filter((model) => model.task === "synthesis");
+  const models = { data: speaking.map(toModel) };
+  const health = { status: "ok", models: conversations.models.map((model) => model.name) };
+  // The two shapes below are what chat front ends of the OpenAI shape ask a speech service for.
+  const modelIds = { models: speaking.map(({ name }) => ({ id: name, name })) };
+  const voiceIds = {
+    voices: speaking.flatMap(({ voices }) => voices.map(({ name }) => ({ id: name, name }))),
+  };
+  return [
+    get("/v1/models", (exchange) => exchange.json(200, models)),
+    get("/v1/voices", (exchange) => exchange.json(200, voicesOf(speaking, exchange.request.query))),
+    get("/v1/audio/models", (exchange) => exchange.json(200, modelIds)),
+    get("/v1/audio/voices", (exchange) => exchange.json(200, voiceIds)),
+    get("/health", (exchange) => exchange.json(200, health)),
+    get("/ready", async (exchange) => {
+      if (!running.isDraining && (await isReady())) return exchange.json(200, { status: "ready" });
+      const detail = running.isDraining ? "the service is stopping" : "the service is not ready";
+      return exchange.json(503, { detail }, errorHeaders("SHUTTING_DOWN"));
+    }),
+  ];
+}
+
+function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {
+  return { method: "GET", path, handle };
+}
+
+function toModel(model: CatalogModel): Model {
+  return {
+    name: model.name,
+    lang: model.lang,
+    sample_rate: model.sample_rate,
+    voices: model.voices.map((voice) => voice.name),
+    default_voice: model.default_voice,
+  };
+}
+
+function voicesOf(models: readonly CatalogModel[], query: URLSearchParams): Voices {
+  // Open paths are fetched through caches and past them, which adds names of all kinds.
+  refuseNearMisses("parameter", query.keys(), { known: Object.keys(VOICES_QUERY.shape), ignored: [] });
+  const { model: name } = parseQuery(VOICES_QUERY, query);
+  const model = models.find((candidate) => candidate.name === name);
+  if (model === undefined) {
+    const known = models.map((candidate) => candidate.name).join(", ");
+    throw new SpeechError("UNKNOWN_MODEL", `model must be one of ${known}, received ${shown(name)}`);
+  }
+  const voices = model.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }));
+  return { model: model.name, voices };
+}

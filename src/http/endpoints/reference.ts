@@ -1,0 +1,79 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { openApiDocument } from "../../protocol/openapi.js";
+import type { Exchange } from "../exchange.js";
+import type { Route } from "../route.js";
+
+/** Where npm put the reference page's own files. */
+const PACKAGE_FOLDER = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
+const ASSETS = [
+  { name: "swagger-ui.css", contentType: "text/css; charset=utf-8" },
+  { name: "swagger-ui-bundle.js", contentType: "text/javascript; charset=utf-8" },
+  { name: "favicon-32x32.png", contentType: "image/png" },
+] as const;
+
+/** The page may load from this service only, and nothing may frame it. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Dauys API reference</title>
+<link rel="icon" href="/docs/favicon-32x32.png">
+<link rel="stylesheet" href="/docs/swagger-ui.css">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`;
+
+const START = `SwaggerUIBundle({
+  url: "/openapi.json",
+  dom_id: "#swagger-ui",
+  deepLinking: true,
+  validatorUrl: null,
+  defaultModelsExpandDepth: 0,
+  displayRequestDuration: true,
+});
+`;
+
+/** The machine-readable reference and a page that shows it; everything comes from this service. */
+export function referenceRoutes(): readonly Route[] {
+  const document = Buffer.from(JSON.stringify(openApiDocument()));
+  return [
+    get("/openapi.json", (exchange) => send(exchange, "application/json", document)),
+    get("/docs", (exchange) =>
+      send(exchange, "text/html; charset=utf-8", Buffer.from(PAGE), { "content-security-policy": POLICY }),
+    ),
+    get("/docs/start.js", (exchange) => send(exchange, "text/javascript; charset=utf-8", Buffer.from(START))),
+    ...ASSETS.map(({ name, contentType }) =>
+      get(`/docs/${name}`, async (exchange) =>
+        send(exchange, contentType, await readFile(join(PACKAGE_FOLDER, name)), {
+          "cache-control": "public, max-age=3600",
+        }),
+      ),
+    ),
+  ];
+}
+
+function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {
+  return { method: "GET", path, handle };
+}
+
+async function send(
+  exchange: Exchange,
+  contentType: string,
+  body: Uint8Array,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  exchange.start(200, { "content-type": contentType, "x-content-type-options": "nosniff", ...headers });
+  await exchange.end(body);
+}

@@ -1,0 +1,233 @@
+import { wavInParts } from "../../domain/audio/wav.js";
+import { SpeechError } from "../../domain/errors.js";
+import type { WordTime } from "../../domain/synthesis/word-time.js";
+import { type SaidWord, WrittenWords } from "../../domain/synthesis/word-times.js";
+import { textNotes } from "../../domain/text/notes.js";
+import type {
+  Caller,
+  CatalogModel,
+  Delivery,
+  SpeechChunk,
+  SynthesisConversation,
+} from "../../ports/conversations.js";
+import type { Headers } from "../../ports/front.js";
+import { parseStrictQuery } from "../../protocol/fields.js";
+import {
+  countCodePoints,
+  parseSynthesisRequest,
+  type SynthesisRequest,
+} from "../../protocol/synthesis-request.js";
+import { SPEECH_QUERY, type TimedSpeech } from "../../protocol/timed-speech.js";
+import { WAV_FRAMES, wavFrame } from "../../protocol/wav-frames.js";
+import { admit, converse } from "../admit.js";
+import type { Exchange } from "../exchange.js";
+import { fingerprintOf, idempotencyKey, onceByKey } from "../idempotent-answer.js";
+import { base64Body, endWithBody, joinedBody, type LongBody, textBody, writeBody } from "../long-body.js";
+import { readJson } from "../read-json.js";
+import type { Route, RouteDeps } from "../route.js";
+import type { SpeechShare } from "../speech-budget.js";
+
+/** Text-to-speech, whole and sentence by sentence. */
+export function synthesisRoutes(deps: RouteDeps): readonly Route[] {
+  return [
+    {
+      method: "POST",
+      path: "/v1/tts",
+      handle: (exchange) =>
+        speak(exchange, deps, { delivery: "whole", answer: answerWithWav, answerTimed: answerWithJson }),
+    },
+    {
+      method: "POST",
+      path: "/v1/tts/stream",
+      handle: (exchange) =>
+        speak(exchange, deps, {
+          delivery: "sentences",
+          answer: answerWithFrames,
+          answerTimed: answerWithFrames,
+        }),
+    },
+  ];
+}
+
+interface Answers {
+  readonly delivery: Delivery;
+  readonly answer: (exchange: Exchange, speech: HeldSpeech) => Promise<void>;
+  readonly answerTimed: (exchange: Exchange, speech: HeldSpeech, words: WrittenWords) => Promise<void>;
+}
+
+/** A conversation, and the share of memory that is set aside for it. */
+export interface HeldSpeech {
+  readonly conversation: SynthesisConversation;
+  readonly share: SpeechShare;
+}
+
+async function speak(
+  exchange: Exchange,
+  deps: RouteDeps,
+  { delivery, answer, answerTimed }: Answers,
+): Promise<void> {
+  const caller = await admit(exchange, deps, "synthesis");
+  const key = idempotencyKey(exchange.request);
+  const { timestamps } = parseStrictQuery(SPEECH_QUERY, exchange.request.query);
+  const request = parseSynthesisRequest(await readJson(exchange.request));
+  if (timestamps) requireWordTimes(request.model, deps.conversations.models);
+  noteText(exchange, request, deps.conversations.models);
+  // A request without times has the fingerprint it had before there were any.
+  const fingerprint = () => fingerprintOf(exchange.request, request, ...(timestamps ? ["timestamps"] : []));
+  const billed = {
+    caller,
+    key,
+    kind: "synthesis",
+    units: countCodePoints(request.text),
+    fingerprint,
+  } as const;
+  await onceByKey(exchange, deps, billed, async (payer) => {
+    const conversation = await deps.conversations.synthesis(payer, request, delivery);
+    await withMemory(deps, payer, conversation, (speech) =>
+      converse(exchange, deps, conversation, () => {
+        if (!timestamps) return answer(exchange, speech);
+        return answerTimed(exchange, speech, new WrittenWords(request.text, conversation.sampleRateHz));
+      }),
+    );
+  });
+}
+
+/**
+ * Sets memory aside for speech before any is made or paid, until `work` is done.
+ * @throws {SpeechError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
+ */
+export async function withMemory(
+  { speechBudget }: RouteDeps,
+  { identity }: Caller,
+  conversation: SynthesisConversation,
+  work: (speech: HeldSpeech) => Promise<void>,
+): Promise<void> {
+  const share = speechBudget.take(identity.organizationId, conversation.mostHeldBytes);
+  try {
+    await work({ conversation, share });
+  } finally {
+    share.release();
+  }
+}
+
+/** Tells in a header what the caller should know about a text; nothing when there is nothing. */
+export function noteText(
+  exchange: Exchange,
+  { text, model }: SynthesisRequest,
+  models: readonly CatalogModel[],
+): void {
+  const languages = models.find(({ name }) => name === model)?.lang.split("-") ?? [];
+  const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
+  if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
+}
+
+/** @throws {SpeechError} `INVALID_REQUEST` */
+function requireWordTimes(name: string, models: readonly CatalogModel[]): void {
+  const model = models.find((candidate) => candidate.task === "synthesis" && candidate.name === name);
+  if (model === undefined || model.tells_word_times) return;
+  throw new SpeechError(
+    "INVALID_REQUEST",
+    `timestamps must be false: ${name} does not tell when it says its words`,
+  );
+}
+
+/** One WAV with a true length, which is known when the last sentence is. */
+export async function answerWithWav(exchange: Exchange, { conversation, share }: HeldSpeech): Promise<void> {
+  const pieces: Int16Array[] = [];
+  for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
+  const wav = wavInParts(pieces, conversation.sampleRateHz);
+  share.settle(wav.bytes);
+  await conversation.charge();
+  exchange.start(200, sizedHead("audio/wav", wav, conversation));
+  await endWithBody(exchange, wav, conversation.answer);
+  conversation.complete();
+}
+
+function sizedHead(type: string, { bytes }: LongBody, conversation: SynthesisConversation): Headers {
+  return { "content-type": type, "content-length": String(bytes), ...charsHeader(conversation) };
+}
+
+/** What a synthesis is billed for, and what it cost. */
+export function charsHeader(conversation: SynthesisConversation): Record<string, string> {
+  const { billedCharacters, creditsCharged } = conversation;
+  return { "x-svc-chars": String(billedCharacters), "x-svc-credits": String(creditsCharged) };
+}
+
+/** The same WAV inside of JSON, with its words. */
+async function answerWithJson(
+  exchange: Exchange,
+  { conversation, share }: HeldSpeech,
+  written: WrittenWords,
+): Promise<void> {
+  const pieces: Int16Array[] = [];
+  const words: WordTime[] = [];
+  let samples = 0;
+  for await (const sentence of sentencesOf(conversation.chunks())) {
+    words.push(...written.timesOf(sentence.words, samples));
+    pieces.push(...sentence.pieces);
+    samples += sentence.sampleCount;
+  }
+  const { sampleRateHz } = conversation;
+  const sound = wavInParts(pieces, sampleRateHz);
+  share.settle(sound.bytes);
+  const wav = base64Body(sound);
+  const rest: Omit<TimedSpeech, "audio"> = {
+    format: "wav",
+    sample_rate: sampleRateHz,
+    duration: samples / sampleRateHz,
+    words,
+  };
+  // The sound is the first member, as it always was: it needs no escapes, and is written into its place.
+  const body = joinedBody(textBody('{"audio":"'), wav, textBody(`",${JSON.stringify(rest).slice(1)}`));
+  await conversation.charge();
+  exchange.start(200, sizedHead("application/json", body, conversation));
+  await endWithBody(exchange, body, conversation.answer);
+  conversation.complete();
+}
+
+/** @param written adds its words to each frame */
+async function answerWithFrames(
+  exchange: Exchange,
+  { conversation }: HeldSpeech,
+  written?: WrittenWords,
+): Promise<void> {
+  const start = () =>
+    exchange.start(200, {
+      "content-type": "application/octet-stream",
+      "x-svc-stream": WAV_FRAMES,
+      ...charsHeader(conversation),
+    });
+  for await (const { pieces, words } of sentencesOf(conversation.chunks())) {
+    // Until the first sentence is there a failure can still be told by its status.
+    if (exchange.status === null) {
+      await conversation.charge();
+      start();
+    }
+    const frame = wavFrame(pieces, conversation.sampleRateHz, written?.timesOf(words));
+    await writeBody(exchange, frame, conversation.sentence);
+  }
+  if (exchange.status === null) start();
+  await exchange.end();
+  conversation.complete();
+}
+
+interface Sentence {
+  /** Its samples in order. */
+  readonly pieces: Int16Array[];
+  readonly sampleCount: number;
+  readonly words: readonly SaidWord[];
+}
+
+/** Chunks by sentences. The next sentence is asked for when the one before was taken. */
+async function* sentencesOf(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<Sentence, void, undefined> {
+  let pieces: Int16Array[] = [];
+  let sampleCount = 0;
+  for await (const { pcm, endsSentence, words = [] } of chunks) {
+    pieces.push(pcm);
+    sampleCount += pcm.length;
+    if (!endsSentence) continue;
+    yield { pieces, sampleCount, words };
+    pieces = [];
+    sampleCount = 0;
+  }
+}

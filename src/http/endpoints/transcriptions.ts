@@ -1,0 +1,78 @@
+import { SpeechError } from "../../domain/errors.js";
+import { majorityLanguage } from "../../domain/text/script.js";
+import { formatSrt, formatVtt, toCues } from "../../domain/text/subtitles.js";
+import { parseTranscriptionForm, type TranscriptFormat } from "../../protocol/transcription-form.js";
+import { toTranscription, toVerboseSegment, usageHeaders } from "../../protocol/transcription-response.js";
+import type { Transcription } from "../../protocol/transcription-schemas.js";
+import { admit } from "../admit.js";
+import type { Exchange } from "../exchange.js";
+import { idempotencyKey, requireCreditForFile } from "../idempotent-answer.js";
+import { jsonInTurns } from "../json-in-turns.js";
+import { endWithBody, type LongBody, textBody } from "../long-body.js";
+import { FormUpload, isMultipart } from "../multipart-upload.js";
+import type { Route, RouteDeps } from "../route.js";
+import { checkLength, transcribeUpload } from "./transcribe.js";
+
+/** File transcription for clients of the OpenAI shape. */
+export function transcriptionsRoutes(deps: RouteDeps): readonly Route[] {
+  const path = "/v1/audio/transcriptions";
+  return [{ method: "POST", path, handle: (exchange) => transcribe(exchange, deps) }];
+}
+
+async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
+  const { request } = exchange;
+  const caller = await admit(exchange, deps, "files");
+  const key = idempotencyKey(request);
+  await requireCreditForFile(deps, caller, key);
+  checkLength(request.contentLength);
+  await deps.room?.check(request.contentLength ?? 0);
+  if (!isMultipart(request)) {
+    throw new SpeechError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
+  }
+  const form = await FormUpload.open(request);
+  const models = deps.conversations.models.filter((model) => model.task === "transcription");
+  const names = models.map((model) => model.name);
+  // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
+  const wanted = () => [parseTranscriptionForm(form.fields, names)];
+  await transcribeUpload(
+    { exchange, deps, caller, key, upload: form, wanted },
+    async (transcript, departure) => {
+      const format = parseTranscriptionForm(form.fields, names);
+      const transcription = toTranscription(transcript, true);
+      const { contentType, body } = await render(transcription, format);
+      const type = { "content-type": contentType, "content-length": String(body.bytes) };
+      exchange.start(200, { ...type, ...usageHeaders(transcription) });
+      await endWithBody(exchange, body, departure);
+    },
+  );
+}
+
+async function render(
+  transcription: Transcription,
+  format: TranscriptFormat,
+): Promise<{ readonly contentType: string; readonly body: LongBody }> {
+  const { text, words = [], segments = [] } = transcription;
+  switch (format) {
+    case "json":
+      return { contentType: "application/json", body: textBody(JSON.stringify({ text })) };
+    case "text":
+      return { contentType: "text/plain; charset=utf-8", body: textBody(text) };
+    case "srt":
+      return { contentType: "application/x-subrip; charset=utf-8", body: textBody(formatSrt(toCues(words))) };
+    case "vtt":
+      return { contentType: "text/vtt; charset=utf-8", body: textBody(formatVtt(toCues(words))) };
+    case "verbose_json": {
+      const language = majorityLanguage(words.map(({ word }) => word));
+      const duration = transcription.audio_seconds;
+      const body = await jsonInTurns({
+        task: "transcribe",
+        language,
+        duration,
+        text,
+        segments: segments.map(toVerboseSegment),
+        words,
+      });
+      return { contentType: "application/json", body };
+    }
+  }
+}

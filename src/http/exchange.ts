@@ -1,0 +1,119 @@
+import { asSpeechError } from "../domain/errors.js";
+import type { Log } from "../observe/log.js";
+import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
+import { errorHeaders, errorName, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
+import { CORS_HEADERS } from "./cors.js";
+
+/** A shorter wait for a model is no cold start that a client would notice. */
+const COLD_START_FROM_MS = 1_000;
+
+/** Takes a copy of an answer as it leaves. What goes wrong with the copy is its own affair: none of these fail. */
+export interface AnswerListener {
+  started(status: number, headers: Headers): void;
+  written(chunk: Uint8Array): Promise<void>;
+  /** The answer is known to its end; its last bytes leave when this settles. */
+  completed(): Promise<void>;
+}
+
+/** One request and its answer, with what every answer carries. */
+export class Exchange {
+  readonly request: FrontRequest;
+  readonly requestId: string;
+  readonly log: Log;
+  readonly #response: FrontResponse;
+  /** Path of the route that answers; null while none is found. */
+  route: string | null = null;
+  /** Name of the failure that the client was told. */
+  errorName: string | null = null;
+  /** Whoever keeps a copy of the answer. */
+  listener: AnswerListener | null = null;
+  /** Whether pages of other origins may read the answer. */
+  isSameOrigin = false;
+  #extraHeaders: Headers = {};
+  readonly #releases: (() => void)[] = [];
+  #status: number | null = null;
+  #modelWaitMs = 0;
+
+  constructor(request: FrontRequest, response: FrontResponse, requestId: string, log: Log) {
+    this.request = request;
+    this.#response = response;
+    this.requestId = requestId;
+    this.log = log;
+  }
+
+  /** Null until the answer has started. */
+  get status(): number | null {
+    return this.#status;
+  }
+
+  get isOver(): boolean {
+    return this.#response.isOver;
+  }
+
+  /** Has `release` called when the exchange is over, in whatever way. */
+  onEnd(release: () => void): void {
+    this.#releases.push(release);
+  }
+
+  /** The answer says so when the request has waited long for its models; it counts until the answer starts. */
+  waitedForModel(waitedMs: number): void {
+    this.#modelWaitMs += waitedMs;
+  }
+
+  /** The handler is through. */
+  ended(): void {
+    for (const release of this.#releases.splice(0)) release();
+  }
+
+  /** Headers that this answer has besides its own; an error has them not. */
+  addHeaders(headers: Headers): void {
+    this.#extraHeaders = { ...this.#extraHeaders, ...headers };
+  }
+
+  start(status: number, headers: Headers = {}): void {
+    const always = {
+      "x-request-id": this.requestId,
+      ...(!this.isSameOrigin && CORS_HEADERS),
+      ...this.#coldStartHeader(),
+    };
+    this.#response.start(status, { ...always, ...(status < 300 && this.#extraHeaders), ...headers });
+    this.#status = status;
+    this.listener?.started(status, headers);
+  }
+
+  async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
+    const copied = this.listener?.written(chunk);
+    await this.#response.write(chunk, departure);
+    await copied;
+  }
+
+  async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
+    if (chunk !== undefined) await this.listener?.written(chunk);
+    await this.listener?.completed();
+    await this.#response.end(chunk, departure);
+  }
+
+  async json(status: number, body: object, headers: Headers = {}, departure?: Departure): Promise<void> {
+    this.start(status, { "content-type": "application/json", ...headers });
+    await this.end(Buffer.from(JSON.stringify(body)), departure);
+  }
+
+  /** Answers with an error, or breaks the connection when an answer has begun that can no longer be completed. */
+  async fail(thrown: unknown, headers: Headers = {}): Promise<void> {
+    const error = asSpeechError(thrown);
+    if (this.isOver) return;
+    this.errorName = errorName(error.code);
+    if (HTTP_STATUS[error.code] >= 500) this.log.error({ err: thrown, code: error.code }, "request failed");
+    if (this.#response.hasStarted) return this.#response.reset();
+    await this.json(
+      HTTP_STATUS[error.code],
+      { detail: publicDetail(error) },
+      { ...errorHeaders(error.code), ...headers },
+    );
+  }
+
+  #coldStartHeader(): Headers {
+    if (this.#modelWaitMs <= COLD_START_FROM_MS) return {};
+    return { "x-svc-cold-start-ms": String(Math.round(this.#modelWaitMs)) };
+  }
+}

@@ -1,0 +1,178 @@
+import { createHash } from "node:crypto";
+import { SpeechError } from "../domain/errors.js";
+import type { Caller } from "../ports/conversations.js";
+import type { FrontRequest } from "../ports/front.js";
+import type { KeptAnswer, KeyedRequest, Paid } from "../ports/idempotency.js";
+import { converse } from "./admit.js";
+import { AnswerCopy } from "./answer-copy.js";
+import type { Exchange } from "./exchange.js";
+import type { RouteDeps } from "./route.js";
+
+/** The idempotency key of a request, or null. @throws {SpeechError} `INVALID_REQUEST` */
+export function idempotencyKey(request: FrontRequest): string | null {
+  const key = request.header("idempotency-key")?.trim();
+  if (key === undefined) return null;
+  if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
+  throw new SpeechError("INVALID_REQUEST", "Idempotency-Key must be 1 to 255 printable ASCII characters");
+}
+
+/**
+ * 32 bytes that are the same for the same request, however it was written down.
+ *
+ * @param parts everything that decides about the answer, as it was understood: of objects the order of members counts, so
+ *   they come from a parser
+ */
+export function fingerprintOf(request: FrontRequest, ...parts: readonly unknown[]): Uint8Array {
+  return createHash("sha256")
+    .update(JSON.stringify([request.method, request.path, ...parts]))
+    .digest();
+}
+
+/** One billed request, once it is known what it asks for. */
+export interface BilledRequest {
+  readonly caller: Caller;
+  /** From `idempotencyKey`. */
+  readonly key: string | null;
+  readonly kind: KeyedRequest["kind"];
+  /** Characters of a synthesis; a file counts as a whole. */
+  readonly units: number;
+  /** Not called for a request without a key. */
+  readonly fingerprint: () => Uint8Array;
+  /** Which audio it is turns out while the work is done, which then has to call `hears`. */
+  readonly isAudioOpen?: boolean;
+}
+
+/**
+ * Says which audio the work hears, once that is known and before it costs anything.
+ *
+ * @returns the caller who pays for it
+ * @throws {SpeechError} `IDEMPOTENCY_KEY_REUSED` when other audio was paid for under the key, `AUTH_UNAVAILABLE`
+ */
+export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
+
+/**
+ * Does the work of a billed request, unless its idempotency key says that this was done before: then its answer is sent
+ * again. Nobody is charged twice under one key; whoever has paid and lost the answer has the work done again for nothing.
+ *
+ * @throws {SpeechError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and whatever `work` throws
+ */
+export async function onceByKey(
+  exchange: Exchange,
+  deps: RouteDeps,
+  billed: BilledRequest,
+  work: (caller: Caller, hears: Hears) => Promise<void>,
+): Promise<void> {
+  const { caller, key, kind } = billed;
+  if (key === null) return work(caller, async () => caller);
+  const { requestId, identity } = caller;
+  const request = { organizationId: identity.organizationId, key, kind, requestId };
+  const keyed = { ...request, fingerprint: billed.fingerprint() };
+  let claim = await deps.idempotency.claim(keyed);
+  if (claim.type === "answered") {
+    if (await replay(exchange, deps, claim.answer)) return;
+    claim = await deps.idempotency.claim({ ...keyed, lostAnswerOf: claim.answer.requestId });
+  }
+  // Answered once more: somebody else was as fast as we were, and is done.
+  if (claim.type === "in-use" || claim.type === "answered") throw inUse();
+  if (claim.type === "reused") throw reused();
+  const { attempt, paid } = claim;
+  const copy = new AnswerCopy({
+    requestId,
+    attempt,
+    files: deps.answers,
+    organizationId: identity.organizationId,
+    log: exchange.log,
+  });
+  exchange.listener = copy;
+  const payerOf = (known: Paid | null) => {
+    if (known !== null) exchange.addHeaders(paidHeaders(known, billed));
+    return known === null ? caller : { ...caller, paid: known };
+  };
+  const hears: Hears = async (audioSha256) => {
+    const sha256 = audioSha256();
+    if (paid === null) await attempt.hears(sha256);
+    return payerOf(paid === null ? null : heardAgain(paid, sha256));
+  };
+  try {
+    if (billed.isAudioOpen === true) await work(caller, hears);
+    else await work(payerOf(paid), hears);
+  } finally {
+    exchange.listener = null;
+    await copy.ended();
+  }
+}
+
+/**
+ * Refuses a caller without credits before an upload is taken. A key that is known lets the caller through: what it asks for
+ * may have been paid, with the last credits.
+ *
+ * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+ */
+export async function requireCreditForFile(
+  deps: RouteDeps,
+  caller: Caller,
+  key: string | null,
+): Promise<void> {
+  try {
+    await deps.conversations.requireCredit(caller, "file");
+  } catch (thrown) {
+    const isRefused = thrown instanceof SpeechError && thrown.code === "OUT_OF_CREDITS";
+    if (!isRefused || key === null) throw thrown;
+    if (!(await deps.idempotency.isKnown(caller.identity.organizationId, key))) throw thrown;
+  }
+}
+
+/** Sends a kept answer again. False, and nothing is sent, when its body is gone. */
+async function replay(exchange: Exchange, deps: RouteDeps, answer: KeptAnswer): Promise<boolean> {
+  const { requestId, bytes, body, status, headers } = answer;
+  const chunks = body === null ? await deps.answers.read(requestId, bytes) : [body];
+  if (chunks === null) return false;
+  exchange.addHeaders(replayHeaders(answer.chargedRequestId));
+  // There is no work to be stopped: whoever leaves ends the writing.
+  await converse(exchange, deps, { stop: () => {} }, async () => {
+    exchange.start(status, { ...headers, "content-length": String(bytes) });
+    // Bytes are announced, so the last of them end the answer.
+    let last: Uint8Array | undefined;
+    for await (const chunk of chunks) {
+      if (last !== undefined) await exchange.write(last);
+      last = chunk;
+    }
+    await exchange.end(last);
+  });
+  return true;
+}
+
+/** What was paid, as far as it goes for the audio that is heard now. */
+function heardAgain(paid: Paid, sha256: Uint8Array): Paid {
+  // Charged by a version that did not note it: what this audio costs beyond that is charged.
+  if (paid.audioSha256 == null) return { ...paid, isAudioUnknown: true };
+  if (Buffer.compare(paid.audioSha256, sha256) === 0) return paid;
+  throw new SpeechError(
+    "IDEMPOTENCY_KEY_REUSED",
+    "the audio behind the url is not what was charged under this Idempotency-Key: use a new key",
+  );
+}
+
+/** Nothing is charged for this answer, for another request was. */
+function replayHeaders(chargedRequestId: string): Record<string, string> {
+  return { "idempotent-replayed": "true", "original-request": chargedRequestId };
+}
+
+function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string, string> {
+  const isAllPaid = kind === "file" ? paid.isAudioUnknown !== true : paid.units >= units;
+  return isAllPaid ? replayHeaders(paid.requestId) : { "original-request": paid.requestId };
+}
+
+function inUse(): SpeechError {
+  return new SpeechError(
+    "IDEMPOTENCY_KEY_IN_USE",
+    "a request with this Idempotency-Key is still running: try again when it has ended",
+  );
+}
+
+function reused(): SpeechError {
+  return new SpeechError(
+    "IDEMPOTENCY_KEY_REUSED",
+    "this Idempotency-Key belongs to another request: send that one again, or use a new key",
+  );
+}

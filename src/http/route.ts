@@ -1,0 +1,49 @@
+import type { Log } from "../observe/log.js";
+import type { Clock } from "../ports/clock.js";
+import type { Conversations } from "../ports/conversations.js";
+import type { Idempotency } from "../ports/idempotency.js";
+import type { KeyStore } from "../ports/key-store.js";
+import type { SpoolRoom } from "../ports/spool-room.js";
+import type { UrlSource } from "../ports/url-source.js";
+import type { AnswerFiles } from "./answer-files.js";
+import type { Exchange } from "./exchange.js";
+import type { KeyEndings } from "./key-endings.js";
+import type { OrganizationSlots } from "./organization-slots.js";
+import type { RunningWork } from "./running-work.js";
+import type { SpeechBudget } from "./speech-budget.js";
+import type { StreamTokens } from "./stream-tokens.js";
+
+/** One path and method; HEAD is answered by GET. A path that ends in `/*` takes everything below it. */
+export interface Route {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly path: string;
+  /** Pages of other origins are not let in; else every page may call. */
+  readonly isSameOrigin?: boolean;
+  /** Ends the exchange, or throws a `SpeechError` that becomes its answer. */
+  handle(exchange: Exchange): Promise<void>;
+}
+
+/** What routes are made of. */
+export interface RouteDeps {
+  readonly conversations: Conversations;
+  readonly keys: KeyStore;
+  readonly endings: KeyEndings;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly running: RunningWork;
+  readonly tokens: StreamTokens;
+  readonly slots: OrganizationSlots;
+  /** An existing folder for uploads; what is written there is deleted when its request ends. */
+  readonly spoolDir: string;
+  /** How much of the disk uploads may take; without bounds when it is not said. */
+  readonly room?: SpoolRoom;
+  /** How much memory unsent speech may take. */
+  readonly speechBudget: SpeechBudget;
+  readonly idempotency: Idempotency;
+  /** Long answers that may be asked for again. */
+  readonly answers: AnswerFiles;
+  /** Where audio named by `url=` comes from. */
+  readonly urls: UrlSource;
+  /** Whether the service can do its work; told to orchestrators by `/ready`. */
+  readonly isReady: () => boolean | Promise<boolean>;
+}

@@ -1,0 +1,53 @@
+import { SpeechError } from "../../domain/errors.js";
+
+/** How many may wait; beyond it the newcomer is refused. */
+const LONGEST_QUEUE = 256;
+
+/** Lets a few do something at a time, first come, first served. */
+export class Slots {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** @throws {SpeechError} `CANCELLED` when `signal` is aborted while waiting, `ENGINE_BUSY` when too many wait */
+  async use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.#take(signal);
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+
+  async #take(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw cancelled();
+    if (this.#free > 0) {
+      this.#free--;
+      return;
+    }
+    if (this.#waiting.length >= LONGEST_QUEUE) {
+      throw new SpeechError("ENGINE_BUSY", `at most ${LONGEST_QUEUE} files wait to be decoded, try again`);
+    }
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(onTurn), 1);
+        reject(cancelled());
+      };
+      const onTurn = () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting.push(onTurn);
+    });
+  }
+}
+
+function cancelled(): SpeechError {
+  return new SpeechError("CANCELLED", "transcription was cancelled");
+}

@@ -1,0 +1,96 @@
+import { type FileHandle, open } from "node:fs/promises";
+import { CONTAINER_HEAD_BYTES, detectContainer, id3Bytes } from "../../domain/audio/container.js";
+import { audioTooLong } from "../../domain/audio/too-long.js";
+import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../domain/audio/wav.js";
+import { asSpeechError, SpeechError } from "../../domain/errors.js";
+import type { AudioDecoder } from "../../ports/audio-decoder.js";
+import type { ContainerDecoder } from "./container-decoder.js";
+import type { Slots } from "./decoder-permits.js";
+
+export interface FileDecoderOptions {
+  readonly decoder: ContainerDecoder;
+  readonly slots: Slots;
+  readonly maxSeconds: number;
+}
+
+/** Leaves plain WAV to the transcriber's own reader and hands everything else to a decoder process. */
+export class FileDecoder implements AudioDecoder {
+  readonly #options: FileDecoderOptions;
+
+  constructor(options: FileDecoderOptions) {
+    this.#options = options;
+  }
+
+  async decode(sourcePath: string, targetPath: string, signal: AbortSignal): Promise<string> {
+    const { decoder, slots, maxSeconds } = this.#options;
+    const head = await headOf(sourcePath);
+    const container = detectContainer(head);
+    if (container === null) throw unknownContainer();
+    if (container === "wav") {
+      const header = await plainWav(sourcePath);
+      if (header !== null) {
+        this.#checkLength(header);
+        return sourcePath;
+      }
+    }
+    const job = { container, head, sourcePath, targetPath, maxSeconds };
+    await slots.use(signal, () => decoder.decode(job, signal));
+    this.#checkLength(await wavHeader(targetPath));
+    return targetPath;
+  }
+
+  /** The header knows how many bytes the file has, so what it tells cannot be more than there is. */
+  #checkLength({ dataBytes, blockBytes, sampleRateHz }: WavHeader): void {
+    const samples = (dataBytes ?? 0) / blockBytes;
+    if (samples > this.#options.maxSeconds * sampleRateHz) throw audioTooLong(this.#options.maxSeconds);
+  }
+}
+
+/** The first bytes behind the tags, which may hold pictures of many megabytes. */
+async function headOf(path: string): Promise<Uint8Array> {
+  return withFile(path, async (file) => {
+    const first = await readAt(file, 0, CONTAINER_HEAD_BYTES);
+    const tagBytes = id3Bytes(first);
+    return tagBytes === 0 ? first : readAt(file, tagBytes, CONTAINER_HEAD_BYTES);
+  });
+}
+
+/** The header of a WAV file that our own reader reads; null when it is one for a decoder. */
+async function plainWav(path: string): Promise<WavHeader | null> {
+  return wavHeader(path).catch((thrown: unknown) => {
+    if (asSpeechError(thrown).code === "AUDIO_UNREADABLE") return null;
+    throw thrown;
+  });
+}
+
+async function wavHeader(path: string): Promise<WavHeader> {
+  return withFile(path, async (file) => {
+    const { size } = await file.stat();
+    const header =
+      parseWavHeader(await readAt(file, 0, CONTAINER_HEAD_BYTES), size) ??
+      parseWavHeader(await readAt(file, 0, LONGEST_WAV_HEADER_BYTES), size);
+    if (header === null) throw new Error("a WAVE header is there or refused once all of it could be read");
+    return header;
+  });
+}
+
+async function withFile<T>(path: string, use: (file: FileHandle) => Promise<T>): Promise<T> {
+  const file = await open(path, "r");
+  try {
+    return await use(file);
+  } finally {
+    await file.close();
+  }
+}
+
+async function readAt(file: FileHandle, offset: number, length: number): Promise<Uint8Array> {
+  const { buffer, bytesRead } = await file.read(new Uint8Array(length), 0, length, offset);
+  return buffer.subarray(0, bytesRead);
+}
+
+function unknownContainer(): SpeechError {
+  return new SpeechError(
+    "AUDIO_UNREADABLE",
+    "Cannot decode the audio: it must be WAV, MP3, AAC, M4A, MP4, FLAC, Ogg, WebM, AIFF, CAF, AMR or AU, received something else",
+  );
+}

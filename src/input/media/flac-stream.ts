@@ -1,0 +1,135 @@
+import { id3Bytes } from "../../domain/audio/container.js";
+import { FlacBits, NeedsMoreBytes } from "./flac-bits.js";
+import { decodeFlacFrame, type FlacFrame, type FlacStreamInfo, isFlacSync } from "./flac-frame.js";
+
+/** No frame is longer: 65,535 samples of 8 channels with 33 bits, and its headers. */
+const LONGEST_FRAME_BYTES = 3 << 20;
+const METADATA_HEAD_BYTES = 4;
+const STREAM_INFO_BYTES = 34;
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * Decodes a native FLAC file as its bytes come. A frame is told from what follows it by its own bits and checksum, so neither
+ * the end of the file nor tags behind the audio cost a sample. Damage costs the frames it is in.
+ *
+ * @see RFC 9639
+ */
+export class FlacStream {
+  #held: Uint8Array = NO_BYTES;
+  #state: "tags" | "metadata" | "frames" | "refused" = "tags";
+  #skipBytes = 0;
+  #info: FlacStreamInfo | null = null;
+  /** Fewer bytes than this do not hold the next frame, unless they are the last. */
+  #wantedBytes = 1;
+
+  /** Frames that these bytes complete. */
+  push(bytes: Uint8Array): FlacFrame[] {
+    this.#held = this.#held.length === 0 ? bytes.slice() : joined(this.#held, bytes);
+    return this.#take(false);
+  }
+
+  /** Frames that only the end of the file completes. */
+  end(): FlacFrame[] {
+    return this.#take(true);
+  }
+
+  #take(isEnd: boolean): FlacFrame[] {
+    while (this.#state !== "frames" && this.#stepHead());
+    return this.#state === "frames" ? this.#takeFrames(isEnd) : [];
+  }
+
+  /** One step through tags and metadata; false when more bytes are needed, or none would help. */
+  #stepHead(): boolean {
+    const skipped = Math.min(this.#skipBytes, this.#held.length);
+    this.#skip(skipped);
+    this.#skipBytes -= skipped;
+    if (this.#skipBytes > 0 || this.#state === "refused") return false;
+    return this.#state === "tags" ? this.#stepTags() : this.#stepMetadata();
+  }
+
+  #stepTags(): boolean {
+    if (this.#held.length < 10) return false;
+    this.#skipBytes = id3Bytes(this.#held);
+    if (this.#skipBytes > 0) return true;
+    const isFlac = String.fromCharCode(...this.#held.subarray(0, 4)) === "fLaC";
+    this.#state = isFlac ? "metadata" : "refused";
+    this.#skipBytes = 4;
+    return isFlac;
+  }
+
+  #stepMetadata(): boolean {
+    if (this.#held.length < METADATA_HEAD_BYTES) return false;
+    const [head = 0, high = 0, middle = 0, low = 0] = this.#held;
+    const isStreamInfo = (head & 0x7f) === 0;
+    if (isStreamInfo && this.#held.length < METADATA_HEAD_BYTES + STREAM_INFO_BYTES) return false;
+    // The first block says what the frames leave out.
+    if (isStreamInfo !== (this.#info === null)) {
+      this.#state = "refused";
+      return false;
+    }
+    if (isStreamInfo) this.#info = streamInfo(this.#held.subarray(METADATA_HEAD_BYTES));
+    this.#skip(METADATA_HEAD_BYTES);
+    this.#skipBytes = (high << 16) | (middle << 8) | low;
+    if ((head & 0x80) !== 0) this.#state = "frames";
+    return true;
+  }
+
+  #takeFrames(isEnd: boolean): FlacFrame[] {
+    const frames: FlacFrame[] = [];
+    const skipped = Math.min(this.#skipBytes, this.#held.length);
+    this.#skipBytes -= skipped;
+    const bytes = this.#held.subarray(skipped);
+    let at = 0;
+    while (at + 1 < bytes.length && (isEnd || bytes.length - at >= this.#wantedBytes)) {
+      if (!isFlacSync(bytes, at)) {
+        at++;
+        continue;
+      }
+      const read = this.#readFrame(bytes.subarray(at, at + LONGEST_FRAME_BYTES));
+      if (read === "needs-more" && !isEnd && bytes.length - at < LONGEST_FRAME_BYTES) {
+        // Doubled, so that a long frame is not begun again with every chunk.
+        this.#wantedBytes = 2 * (bytes.length - at);
+        break;
+      }
+      this.#wantedBytes = 1;
+      if (typeof read === "string") {
+        at++;
+        continue;
+      }
+      frames.push(read.frame);
+      at += read.bytes;
+    }
+    this.#held = bytes.slice(at);
+    return frames;
+  }
+
+  #readFrame(
+    bytes: Uint8Array,
+  ): { readonly frame: FlacFrame; readonly bytes: number } | "needs-more" | "bad" {
+    const bits = new FlacBits(bytes);
+    try {
+      const frame = decodeFlacFrame(bits, this.#info!);
+      return frame === null ? "bad" : { frame, bytes: bits.byteOffset };
+    } catch (error) {
+      if (error instanceof NeedsMoreBytes) return "needs-more";
+      throw error;
+    }
+  }
+
+  #skip(bytes: number): void {
+    this.#held = this.#held.subarray(bytes);
+  }
+}
+
+function streamInfo(block: Uint8Array): FlacStreamInfo {
+  const view = new DataView(block.buffer, block.byteOffset, STREAM_INFO_BYTES);
+  const packed = view.getUint32(10);
+  return { sampleRateHz: packed >>> 12, bitsPerSample: ((packed >>> 4) & 0x1f) + 1 };
+}
+
+function joined(first: Uint8Array, second: Uint8Array): Uint8Array {
+  const whole = new Uint8Array(first.length + second.length);
+  whole.set(first);
+  whole.set(second, first.length);
+  return whole;
+}

@@ -1,0 +1,48 @@
+import { fileURLToPath } from "node:url";
+import { type Container, isOggOpus } from "../../domain/audio/container.js";
+import { SpeechError } from "../../domain/errors.js";
+import {
+  type ContainerDecoder,
+  DECODE_LIMITS,
+  type DecodeJob,
+  OVERTIME_SECONDS,
+  refusalOf,
+} from "./container-decoder.js";
+import type { LimitedChildren } from "./limited-child.js";
+import type { WasmCodec } from "./wasm-process.js";
+
+const PROGRAM = fileURLToPath(new URL("./wasm-process.js", import.meta.url));
+/** Node reserves far more address space than it uses: its heap is limited instead, and WASM memory by each module. */
+const LIMITS = { ...DECODE_LIMITS, memoryBytes: null };
+const HEAP_MEBIBYTES = 256;
+
+/** Decoders in WebAssembly in a child, for machines without ffmpeg: MP3, FLAC and Ogg Opus. */
+export class WasmDecoder implements ContainerDecoder {
+  readonly #children: LimitedChildren;
+
+  constructor(children: LimitedChildren) {
+    this.#children = children;
+  }
+
+  async decode(job: DecodeJob, signal: AbortSignal): Promise<void> {
+    const codec = wasmCodec(job);
+    if (codec === null) throw needsFfmpeg(job.container);
+    const node = [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, PROGRAM];
+    const seconds = String(job.maxSeconds + OVERTIME_SECONDS);
+    const command = [...node, codec, job.sourcePath, job.targetPath, seconds];
+    const refusal = refusalOf(await this.#children.run(command, LIMITS, signal), job.container);
+    if (refusal !== null) throw refusal;
+  }
+}
+
+function wasmCodec({ container, head }: DecodeJob): WasmCodec | null {
+  if (container === "mp3" || container === "flac") return container;
+  return container === "ogg" && isOggOpus(head) ? "opus" : null;
+}
+
+function needsFfmpeg(container: Container): SpeechError {
+  return new SpeechError(
+    "AUDIO_UNREADABLE",
+    `Cannot decode this ${container}: the server has no ffmpeg; send PCM WAV, MP3, FLAC or Ogg Opus, or install ffmpeg there`,
+  );
+}

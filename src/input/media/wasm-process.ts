@@ -1,0 +1,116 @@
+// The process behind WasmDecoder: codec, source, target and seconds as arguments; anything that goes wrong is a failure.
+import { open } from "node:fs/promises";
+import { MPEGDecoder } from "mpg123-decoder";
+import { toInt16 } from "../../domain/audio/pcm.js";
+import { writeWav } from "../../domain/audio/wav.js";
+import { FlacStream } from "./flac-stream.js";
+import { OpusStream } from "./opus-stream.js";
+
+export type WasmCodec = "mp3" | "flac" | "opus";
+
+interface Decoded {
+  readonly channelData: readonly Float32Array[];
+  readonly samplesDecoded: number;
+  readonly sampleRate: number;
+}
+
+interface StreamDecoder {
+  readonly ready: Promise<void>;
+  decode(bytes: Uint8Array): Promise<readonly Decoded[]>;
+  /** What only the end of the file makes known. */
+  flush(): Promise<readonly Decoded[]>;
+}
+
+const READ_BYTES = 1 << 16;
+const WAV_HEADER_BYTES = 44;
+const NO_SAMPLES = new Int16Array(0);
+
+const [codec, sourcePath, targetPath, seconds] = process.argv.slice(2);
+await decodeFile(decoderOf(codec as WasmCodec), sourcePath!, targetPath!, Number(seconds));
+
+async function decodeFile(
+  decoder: StreamDecoder,
+  source: string,
+  target: string,
+  maxSeconds: number,
+): Promise<void> {
+  await decoder.ready;
+  const input = await open(source, "r");
+  const output = await open(target, "wx", 0o600);
+  let rateHz = 0;
+  let sampleCount = 0;
+  const keep = async (decoded: Decoded) => {
+    if (decoded.samplesDecoded === 0) return;
+    rateHz ||= decoded.sampleRate;
+    const pcm = toInt16(mixedDown(decoded));
+    const bytes = new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+    // A disk that fills up takes a part, and refuses the rest.
+    for (let start = 0; start < bytes.length; ) {
+      const at = WAV_HEADER_BYTES + 2 * sampleCount + start;
+      start += (await output.write(bytes, start, bytes.length - start, at)).bytesWritten;
+    }
+    sampleCount += pcm.length;
+  };
+  for await (const bytes of input.createReadStream({ highWaterMark: READ_BYTES })) {
+    for (const decoded of await decoder.decode(bytes as Uint8Array)) await keep(decoded);
+    if (rateHz > 0 && sampleCount > maxSeconds * rateHz) break;
+  }
+  for (const decoded of await decoder.flush()) await keep(decoded);
+  if (rateHz === 0) throw new Error("no sample could be decoded");
+  await output.write(wavHeader(sampleCount, rateHz), 0, WAV_HEADER_BYTES, 0);
+  await output.close();
+}
+
+function decoderOf(name: WasmCodec): StreamDecoder {
+  switch (name) {
+    case "mp3":
+      return mp3Decoder();
+    case "flac":
+      return flacDecoder();
+    case "opus":
+      return opusDecoder();
+  }
+}
+
+function flacDecoder(): StreamDecoder {
+  const stream = new FlacStream();
+  return {
+    ready: Promise.resolve(),
+    decode: async (bytes) => stream.push(bytes),
+    flush: async () => stream.end(),
+  };
+}
+
+function mp3Decoder(): StreamDecoder {
+  const decoder = new MPEGDecoder();
+  return {
+    ready: decoder.ready,
+    decode: async (bytes) => [decoder.decode(bytes)],
+    flush: async () => [],
+  };
+}
+
+function opusDecoder(): StreamDecoder {
+  const stream = new OpusStream();
+  return {
+    ready: Promise.resolve(),
+    decode: (bytes) => stream.push(bytes),
+    flush: async () => stream.end(),
+  };
+}
+
+function mixedDown({ channelData, samplesDecoded }: Decoded): Float32Array {
+  const mono = new Float32Array(samplesDecoded);
+  for (const channel of channelData) {
+    for (let i = 0; i < samplesDecoded; i++) mono[i] = mono[i]! + channel[i]! / channelData.length;
+  }
+  return mono;
+}
+
+function wavHeader(sampleCount: number, rateHz: number): Uint8Array {
+  const header = writeWav(NO_SAMPLES, rateHz);
+  const view = new DataView(header.buffer);
+  view.setUint32(4, 36 + 2 * sampleCount, true);
+  view.setUint32(40, 2 * sampleCount, true);
+  return header;
+}

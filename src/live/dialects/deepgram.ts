@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import { StreamedPcm } from "../../domain/audio/streamed-pcm.js";
+import { listenCredential } from "../../http/bearer.js";
+import type { LiveConversation } from "../../ports/conversations.js";
+import {
+  type ListenResults,
+  type ListenServerMessage,
+  parseListenClientMessage,
+} from "../../protocol/listen-messages.js";
+import { type ListenOptions, parseListenQuery } from "../../protocol/listen-query.js";
+import type { StreamOptions, StreamServerMessage } from "../../protocol/stream-messages.js";
+import type { ErrorMessage, LiveDialect, LiveTranslation, WireMessage } from "./dialect.js";
+
+const SESSION_RATE_HZ = 16_000;
+const CHANNEL = 0;
+
+/**
+ * The language of Deepgram's live transcription, so that its clients work when they are pointed here.
+ *
+ * @see https://developers.deepgram.com/reference/speech-to-text/listen-streaming
+ */
+export const LISTEN_DIALECT: LiveDialect = {
+  path: "/v1/listen",
+  credential: listenCredential,
+  refusal: (_query, error) => JSON.stringify(toError(error)),
+  begin: (query, requestId, alphabet) => new ListenTranslation(parseListenQuery(query, alphabet), requestId),
+};
+
+type Utterance = Extract<StreamServerMessage, { readonly type: "partial" | "final" }>;
+
+class ListenTranslation implements LiveTranslation {
+  readonly options: StreamOptions;
+  readonly #asked: ListenOptions;
+  readonly #requestId: string;
+  readonly #pcm: StreamedPcm;
+  readonly #digest = createHash("sha256");
+  readonly #createdAt = new Date();
+  #modelId = "";
+  #sessionSamples = 0;
+  /** The utterance that was last heard of. */
+  #utterance = -1;
+  /** Audio up to here was to be finalized by the client's own wish, in seconds; null when it did not ask. */
+  #finalizedSeconds: number | null = null;
+  /** The end of the last word whose silence may still grow into an `UtteranceEnd`; null when there is none. */
+  #lastWordEnd: number | null = null;
+  /** The metadata were told, and with them the hash of all audio. */
+  #isDone = false;
+
+  constructor(asked: ListenOptions, requestId: string) {
+    this.#asked = asked;
+    this.#requestId = requestId;
+    this.#pcm = new StreamedPcm(asked.encoding, asked.sampleRateHz, SESSION_RATE_HZ);
+    const { endOfUtteranceMs } = asked;
+    this.options = {
+      endOfUtteranceMs,
+      partials: needsPartials(asked),
+      words: true,
+      hotWords: asked.hotWords,
+    };
+  }
+
+  toClient(message: StreamServerMessage): readonly WireMessage[] {
+    return this.#translate(message).map((translated) => JSON.stringify(translated));
+  }
+
+  text(conversation: LiveConversation, text: string): void {
+    const message = parseListenClientMessage(text);
+    if (message === null) conversation.badMessage("a text message must be JSON");
+    else if (message.type === "KeepAlive") conversation.keepalive();
+    else if (message.type === "Finalize") {
+      this.#finalizedSeconds = this.#seconds;
+      conversation.finalize();
+    } else if (message.type === "CloseStream") this.#close(conversation);
+  }
+
+  binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[] {
+    // What was on its way when the session ended.
+    if (this.#isDone) return [];
+    // The older way to say `CloseStream`.
+    if (bytes.length === 0) {
+      this.#close(conversation);
+      return [];
+    }
+    this.#digest.update(bytes);
+    this.#accept(conversation, this.#pcm.push(bytes));
+    return this.#utteranceEnd().map((message) => JSON.stringify(message));
+  }
+
+  get #seconds(): number {
+    return this.#sessionSamples / SESSION_RATE_HZ;
+  }
+
+  #close(conversation: LiveConversation): void {
+    this.#accept(conversation, this.#pcm.flush());
+    conversation.close();
+  }
+
+  #accept(conversation: LiveConversation, pcm: Int16Array): void {
+    if (pcm.length === 0) return;
+    this.#sessionSamples += pcm.length;
+    conversation.audio(new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength));
+  }
+
+  #translate(message: StreamServerMessage): readonly ListenServerMessage[] {
+    switch (message.type) {
+      case "ready":
+        this.#modelId = message.model;
+        return [];
+      case "partial": {
+        const started = this.#started(message);
+        return this.#asked.interimResults ? [...started, this.#results(message)] : started;
+      }
+      case "final": {
+        const started = this.#started(message);
+        const results = this.#results(message);
+        this.#lastWordEnd = message.words?.at(-1)?.end ?? null;
+        return [...started, results];
+      }
+      case "error":
+        return [toError(message)];
+      case "done":
+        return [this.#metadata(message.audio_seconds)];
+      case "going_away":
+        // There is no word for it: the close code says it.
+        return [];
+    }
+  }
+
+  #started({ utterance, start }: Utterance): readonly ListenServerMessage[] {
+    if (utterance === this.#utterance) return [];
+    this.#utterance = utterance;
+    this.#lastWordEnd = null;
+    return this.#asked.vadEvents ? [{ type: "SpeechStarted", channel: [CHANNEL], timestamp: start }] : [];
+  }
+
+  #results(message: Utterance): ListenResults {
+    const isFinal = message.type === "final";
+    const words = isFinal ? (message.words ?? []) : [];
+    const isFromFinalize =
+      isFinal && this.#finalizedSeconds !== null && message.start < this.#finalizedSeconds;
+    if (isFinal) this.#finalizedSeconds = null;
+    return {
+      type: "Results",
+      channel_index: [CHANNEL, 1],
+      start: message.start,
+      duration: message.end - message.start,
+      is_final: isFinal,
+      speech_final: isFinal && !isFromFinalize,
+      from_finalize: isFromFinalize,
+      channel: {
+        alternatives: [
+          {
+            transcript: message.text,
+            confidence: meanConfidence(words),
+            words: words.map(({ word, start, end, confidence }) => ({
+              word,
+              start,
+              end,
+              confidence,
+              punctuated_word: word,
+            })),
+          },
+        ],
+      },
+      metadata: {
+        request_id: this.#requestId,
+        model_info: { name: this.#modelId, version: this.#modelId, arch: "ctc-two-pass" },
+        model_uuid: this.#modelId,
+      },
+    };
+  }
+
+  #utteranceEnd(): readonly ListenServerMessage[] {
+    const { utteranceEndMs } = this.#asked;
+    const lastWordEnd = this.#lastWordEnd;
+    if (utteranceEndMs === null || lastWordEnd === null) return [];
+    if (this.#seconds < lastWordEnd + utteranceEndMs / 1_000) return [];
+    this.#lastWordEnd = null;
+    return [{ type: "UtteranceEnd", channel: [CHANNEL, 1], last_word_end: lastWordEnd }];
+  }
+
+  #metadata(durationSeconds: number): ListenServerMessage {
+    this.#isDone = true;
+    return {
+      type: "Metadata",
+      transaction_key: "deprecated",
+      request_id: this.#requestId,
+      sha256: this.#digest.digest("hex"),
+      created: this.#createdAt.toISOString(),
+      duration: durationSeconds,
+      channels: 1,
+      models: [this.#modelId],
+    };
+  }
+}
+
+/** Where an utterance begins is known from its first partial; a pause that is counted must end with it as well. */
+function needsPartials({ interimResults, vadEvents, utteranceEndMs }: ListenOptions): boolean {
+  return interimResults || vadEvents || utteranceEndMs !== null;
+}
+
+/** Of a partial nothing is known. */
+function meanConfidence(words: readonly { readonly confidence: number }[]): number {
+  return words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length);
+}
+
+function toError({ code, detail }: ErrorMessage): ListenServerMessage {
+  return { type: "Error", variant: code, description: detail, message: detail };
+}

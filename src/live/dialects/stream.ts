@@ -1,0 +1,42 @@
+import { streamCredential } from "../../http/bearer.js";
+import type { LiveConversation } from "../../ports/conversations.js";
+import { encodeMessagePack } from "../../protocol/stream-encoding.js";
+import { parseStreamClientMessage, type StreamServerMessage } from "../../protocol/stream-messages.js";
+import { encodingOf, parseStreamQuery } from "../../protocol/stream-query.js";
+import type { LiveDialect, WireMessage } from "./dialect.js";
+
+const NO_MESSAGES: readonly WireMessage[] = [];
+
+/** Our own language. */
+export const STREAM_DIALECT: LiveDialect = {
+  path: "/v1/stream",
+  credential: streamCredential,
+  refusal: (query, error) => encoderOf(query)(error),
+  begin(query, _requestId, alphabet) {
+    const options = parseStreamQuery(query, alphabet);
+    const encode = encoderOf(query);
+    return {
+      options,
+      toClient: (message) => [encode(message)],
+      text: onText,
+      binary(conversation, bytes) {
+        // An empty message says no more than that somebody is there.
+        if (bytes.length === 0) conversation.keepalive();
+        else conversation.audio(bytes);
+        return NO_MESSAGES;
+      },
+    };
+  },
+};
+
+function encoderOf(query: URLSearchParams): (message: StreamServerMessage) => WireMessage {
+  return encodingOf(query) === "msgpack" ? encodeMessagePack : JSON.stringify;
+}
+
+function onText(conversation: LiveConversation, text: string): void {
+  const message = parseStreamClientMessage(text);
+  if (message === null) conversation.badMessage("a text message must be JSON");
+  else if (message.type === "finalize") conversation.finalize();
+  else if (message.type === "close") conversation.close();
+  else if (message.type === "keepalive") conversation.keepalive();
+}

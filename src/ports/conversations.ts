@@ -1,0 +1,139 @@
+import type { HotWord } from "../domain/decoding/hot-words.js";
+import type { FileTranscript } from "../domain/decoding/transcript.js";
+import type { SaidWord } from "../domain/synthesis/word-times.js";
+import type { UsageKind } from "../domain/usage/tariff.js";
+import type { StreamOptions, StreamServerMessage } from "../protocol/stream-messages.js";
+import type { SynthesisRequest } from "../protocol/synthesis-request.js";
+import type { Departure } from "./front.js";
+import type { Paid } from "./idempotency.js";
+import type { KeyIdentity } from "./key-store.js";
+
+/** Why a conversation was ended from outside. */
+export type StopReason = "client-left" | "service-stops";
+
+/** What every request carries: who asks and the id that ties its log lines together. */
+export interface Caller {
+  readonly requestId: string;
+  readonly identity: KeyIdentity;
+  /** Path of the interface that the request came by. */
+  readonly endpoint: string;
+  /** What was charged for this very work before, under an idempotency key. */
+  readonly paid?: Paid;
+  /** Told how long the request has waited for its model, in milliseconds, each time it needed one. */
+  readonly onModelWait?: (waitedMs: number) => void;
+}
+
+/** How audio goes to the client: as it is made, sentence by sentence, or all of it at the end. */
+export type Delivery = "chunks" | "sentences" | "whole";
+
+/** Some samples of a synthesis; none may be left for the end of a sentence. Mono, 16-bit. */
+export interface SpeechChunk {
+  readonly pcm: Int16Array;
+  readonly sampleRateHz: number;
+  readonly endsSentence: boolean;
+  /** Only where a sentence ends: its words, if the model tells when it says them. Samples count from the sentence's first. */
+  readonly words?: readonly SaidWord[] | undefined;
+}
+
+/** A synthesis in progress. */
+export interface SynthesisConversation {
+  /** Unicode code points of the submitted text. */
+  readonly billedCharacters: number;
+  /** What the work costs, once it is charged. */
+  readonly creditsCharged: number;
+  readonly sampleRateHz: number;
+  /** Upper guess at the bytes of samples that are in memory at once, however slowly they are read. */
+  readonly mostHeldBytes: number;
+  /**
+   * Audio in order, as it is made; at most two sentences are made ahead of the reader, and a minute of speech. A reader who asks for another chunk has
+   * sent the one before. Throws `SpeechError`.
+   */
+  chunks(): AsyncIterable<SpeechChunk>;
+  /** To be called right before the first byte of audio is queued. Throws `SpeechError` when that must not happen. */
+  charge(): Promise<void>;
+  /** Goes with the last bytes of each sentence that is sent as it is made. */
+  readonly sentence: Departure;
+  /** Goes with the last bytes of an answer that is sent as a whole. */
+  readonly answer: Departure;
+  /** To be called as soon as the last byte has gone out, in the same turn of the event loop. */
+  complete(): void;
+  /** Ends the work within one solver step; may be called twice, and after the end. */
+  stop(reason: StopReason): void;
+}
+
+/** What a transcription gives: charged, and timed. */
+export interface BilledTranscript extends FileTranscript {
+  readonly processingSeconds: number;
+  readonly creditsCharged: number;
+}
+
+/** A file transcription in progress. */
+export interface TranscriptionConversation {
+  /** Charged when it settles: to be answered at once. */
+  readonly transcript: Promise<BilledTranscript>;
+  /** Goes with the last bytes of the answer. */
+  readonly answer: Departure;
+  /** To be called as soon as the last byte of the answer has gone out, in the same turn of the event loop. */
+  complete(): void;
+  stop(reason: StopReason): void;
+}
+
+/** Where a live session's messages go. */
+export interface LiveSink {
+  send(message: StreamServerMessage): void;
+  /** Closes the socket after what was sent; the session is over. */
+  close(code: number, reason: string): void;
+}
+
+/** A live session as the socket sees it. */
+export interface LiveConversation {
+  /** PCM16LE bytes in any cut; copied before return. */
+  audio(bytes: Uint8Array): void;
+  finalize(): void;
+  /** Finish, settle, `done`, 1000. */
+  close(): void;
+  keepalive(): void;
+  /** The client sent text that is not JSON: `error bad_message`. */
+  badMessage(detail: string): void;
+  /** The socket is gone. */
+  disconnected(): void;
+  /** The service stops: `going_away`, finish within the deadline, 1012. */
+  goingAway(deadlineSeconds: number): void;
+  /** The key has ended: `error unauthorized`, 4401; what was accepted is settled. */
+  unauthorized(detail: string): void;
+}
+
+export interface CatalogVoice {
+  readonly name: string;
+  readonly gender: string | null;
+  readonly style: string | null;
+  readonly best_for: string | null;
+}
+
+export interface CatalogModel {
+  readonly name: string;
+  readonly task: "synthesis" | "transcription";
+  readonly lang: string;
+  readonly sample_rate: number;
+  readonly voices: readonly CatalogVoice[];
+  readonly default_voice: string;
+  /** Of a model that speaks: it tells when it says each word. */
+  readonly tells_word_times: boolean;
+}
+
+/** Everything the transport may start. Made by `main.ts` out of session actors and engines. */
+export interface Conversations {
+  readonly models: readonly CatalogModel[];
+  /** Characters that transcripts are written in. */
+  readonly alphabet: ReadonlySet<string>;
+  /** @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
+  synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): Promise<SynthesisConversation>;
+  /** `path` is a PCM WAV file that stays in place until the transcript has settled. */
+  transcription(caller: Caller, path: string, hotWords: readonly HotWord[]): TranscriptionConversation;
+  /**
+   * Refuses a caller who could not begin any work of this kind, before an upload or a socket is taken.
+   * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   */
+  requireCredit(caller: Caller, kind: UsageKind): Promise<void>;
+  live(caller: Caller, options: StreamOptions, sink: LiveSink): LiveConversation;
+}

@@ -1,0 +1,134 @@
+import { SpeechError } from "../domain/errors.js";
+import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../domain/usage/concurrency.js";
+import { type FrontKind, selectFront } from "../front/select-front.js";
+import { newRequestId } from "../front/shared/request-id.js";
+import { preflightHeaders } from "../http/cors.js";
+import { createRoutes } from "../http/endpoints/all.js";
+import { Exchange } from "../http/exchange.js";
+import { KeyEndings } from "../http/key-endings.js";
+import { OrganizationSlots } from "../http/organization-slots.js";
+import type { Route, RouteDeps } from "../http/route.js";
+import { Router } from "../http/router.js";
+import { RunningWork } from "../http/running-work.js";
+import { StreamTokens } from "../http/stream-tokens.js";
+import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
+import { Metrics } from "../observe/metrics.js";
+import { systemClock } from "../ports/clock.js";
+import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
+import type { KeyIdentity } from "../ports/key-store.js";
+import { measureConversations } from "./measure-conversations.js";
+
+export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock" | "endings"> {
+  /** Where it is told which keys have ended. */
+  readonly endings?: KeyEndings;
+  readonly front: FrontKind;
+  /** Makes a front of another kind. */
+  readonly makeFront?: (handlers: FrontHandlers) => Front;
+  readonly clock?: RouteDeps["clock"];
+  readonly limits?: FrontLimits;
+  /** Where requests and conversations are counted. */
+  readonly metrics?: Metrics;
+  /** How much an organization may do at once; those who pay set the default. */
+  readonly limitsOf?: (identity: KeyIdentity) => ConcurrencyLimits;
+  /** More routes, such as the console's. */
+  readonly extraRoutes?: readonly Route[];
+}
+
+/** The public side of the service. */
+export interface Transport {
+  /** The front in use. */
+  readonly kind: Front["kind"];
+  /** Returns the port in use. @throws when it is taken */
+  listen(host: string, port: number): Promise<number>;
+  /** Refuses new work (503), announces the end to live clients, and lets running work finish until the deadline. */
+  drain(deadlineMs: number): Promise<void>;
+  /** Stops listening and cuts what is left. */
+  close(): Promise<void>;
+}
+
+/** How long `close` waits for answers that are on their way. */
+const CLOSE_GRACE_MS = 500;
+
+/** @throws when `front` is `uws` and its binding does not load */
+export function createTransport(deps: TransportDeps): Transport {
+  const running = new RunningWork();
+  const clock = deps.clock ?? systemClock;
+  const tokens = new StreamTokens(clock);
+  const slots = new OrganizationSlots(deps.limitsOf ?? (() => CONCURRENCY_LIMITS.paid));
+  const metrics = deps.metrics ?? new Metrics({ withProcess: false });
+  const conversations = measureConversations(deps.conversations, metrics, clock);
+  const endings = deps.endings ?? new KeyEndings();
+  const routeDeps: RouteDeps = { ...deps, conversations, running, clock, tokens, slots, endings };
+  const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), ...upgradeHints()]);
+  const handlers: FrontHandlers = {
+    request: (request, response) => serve(request, response, { router, deps: routeDeps, metrics }),
+    upgrade: createStreamUpgrade(routeDeps),
+    failed: (error) => deps.log.error({ err: error }, "front failed"),
+  };
+  const front = deps.makeFront?.(handlers) ?? selectFront(deps.front, handlers, deps.limits);
+  deps.log.info({ front: front.kind }, "front selected");
+  return {
+    kind: front.kind,
+    listen: (host, port) => front.listen(host, port),
+    drain: (deadlineMs) => running.drain(deadlineMs),
+    close: () => front.close(CLOSE_GRACE_MS),
+  };
+}
+
+async function serve(
+  request: FrontRequest,
+  response: FrontResponse,
+  { router, deps, metrics }: { router: Router; deps: RouteDeps; metrics: Metrics },
+): Promise<void> {
+  const requestId = newRequestId();
+  const log = deps.log.child({ requestId });
+  const startedAtMs = deps.clock.nowMs();
+  const exchange = new Exchange(request, response, requestId, log);
+  try {
+    await answer(exchange, router);
+  } catch (thrown) {
+    await exchange.fail(thrown);
+  } finally {
+    exchange.ended();
+  }
+  const { method, path } = request;
+  const durationMs = deps.clock.nowMs() - startedAtMs;
+  count(exchange, durationMs, metrics);
+  const outcome = { status: exchange.status, durationMs: Math.round(durationMs) };
+  log.info({ method, path, ...outcome, isAborted: request.signal.aborted }, "request served");
+}
+
+/** Paths and methods that are not ours share one label: what clients make up never becomes one. */
+function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
+  const { route, status, errorName, request } = exchange;
+  const method = route === null ? "other" : request.method;
+  metrics.httpRequests.inc({ method, route: route ?? "other", status: status ?? "none" });
+  metrics.httpRequestMs.observe({ route: route ?? "other" }, durationMs);
+  if (errorName !== null) metrics.errors.inc({ code: errorName });
+}
+
+async function answer(exchange: Exchange, router: Router): Promise<void> {
+  const { request } = exchange;
+  if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
+  const { route, methods, isSameOrigin } = router.match(request.method, request.path);
+  exchange.isSameOrigin = isSameOrigin;
+  exchange.route = route?.path ?? null;
+  if (route !== null) return route.handle(exchange);
+  if (request.method === "OPTIONS") {
+    exchange.start(204, isSameOrigin ? { allow: methods.join(", ") } : preflightHeaders(request, methods));
+    return exchange.end();
+  }
+  const error = new SpeechError(
+    "METHOD_NOT_ALLOWED",
+    `the method must be one of ${methods.join(", ")}, received ${request.method}`,
+  );
+  return exchange.fail(error, { allow: methods.join(", ") });
+}
+
+/** Somebody opened a live path without upgrading. */
+function upgradeHints(): Route[] {
+  const handle = async () => {
+    throw new SpeechError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
+  };
+  return DIALECTS.map(({ path }) => ({ method: "GET", path, handle }));
+}

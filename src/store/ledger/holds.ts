@@ -1,0 +1,247 @@
+import type { ISql, Sql } from "postgres";
+import { creditsFor, type Quantity, type Tariff, type UsageKind } from "../../domain/usage/tariff.js";
+import type { UsageOrigin } from "../../ports/usage-meter.js";
+
+/** A hold that is to be opened. */
+export interface NewHold {
+  readonly id: string;
+  readonly organizationId: string;
+  readonly serviceId: string;
+  readonly kind: UsageKind;
+  readonly quantity: Quantity;
+  readonly tariff: Tariff;
+  readonly origin?: UsageOrigin;
+}
+
+/** A hold that a service left behind. */
+export interface LeftHold {
+  readonly id: string;
+  readonly kind: UsageKind;
+  readonly state: "open" | "posted";
+  readonly units: number;
+}
+
+/** What was used, summed up. */
+export interface UsageSum {
+  readonly kind: UsageKind;
+  readonly requests: number;
+  /** Characters of synthesis, seconds of audio. */
+  readonly quantity: number;
+  readonly credits: number;
+}
+
+/** What an open live hold covers after it was opened or extended. */
+export interface Cover {
+  readonly held: number;
+  /** What the organization has left besides it. */
+  readonly available: number;
+}
+
+/**
+ * The table `holds`, and with it the account and the transfer that change in the same statement. Every change asks for
+ * the state it starts from, so that repeating one does nothing. Locks are always taken in the order hold, account.
+ */
+export class Holds {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  /** Sets the price of `quantity` aside if the organization has it. True as well when this hold is there already. */
+  async open(hold: NewHold): Promise<boolean> {
+    const credits = creditsFor(hold.quantity, hold.tariff);
+    try {
+      const rows = await this.#sql`
+        with account as (
+          update accounts set held = held + ${credits}
+          where organization_id = ${hold.organizationId} and balance - held >= ${credits}
+          returning id
+        )
+        insert into holds ${this.#columns()}
+        select ${this.#values(this.#sql, hold)}, 'open', ${hold.quantity.units}::bigint, ${credits}::bigint, null::timestamptz from account
+        returning id`;
+      // Asked for twice at once, the second may find that the first took the last credits.
+      return rows.length > 0 || (await this.#isOpen(hold.id));
+    } catch (error) {
+      if (isTaken(error) && (await this.#isOpen(hold.id))) return true;
+      throw error;
+    }
+  }
+
+  /** Opens a hold over the price of `quantity` or whatever is left of it, if that is `leastCredits` at least. */
+  async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
+    const wanted = creditsFor(hold.quantity, hold.tariff);
+    return await this.#sql.begin(async (transaction) => {
+      const available = await lockAvailable(transaction, hold.organizationId);
+      if (available < leastCredits) return { held: 0, available };
+      const held = Math.min(wanted, available);
+      await transaction`insert into holds ${this.#columns()} values
+        (${this.#values(transaction, hold)}, 'open', 0, ${held}, null)`;
+      await transaction`
+        update accounts set held = held + ${held} where organization_id = ${hold.organizationId}`;
+      return { held, available: available - held };
+    });
+  }
+
+  /** Lets an open hold cover `credits`, or as much of that as there is. Null when it is not open any more. */
+  async extend(id: string, credits: number): Promise<Cover | null> {
+    return await this.#sql.begin(async (transaction) => {
+      const [hold] = await transaction<{ organization_id: string; held: string }[]>`
+        select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
+      if (hold === undefined) return null;
+      const available = await lockAvailable(transaction, hold.organization_id);
+      const more = Math.max(0, Math.min(credits - Number(hold.held), available));
+      await transaction`update holds set held = held + ${more} where id = ${id}`;
+      await transaction`
+        update accounts set held = held + ${more} where organization_id = ${hold.organization_id}`;
+      return { held: Number(hold.held) + more, available: available - more };
+    });
+  }
+
+  /** Notes what open live holds have accepted so far; returns those of them that are still open. */
+  async journal(acceptedById: ReadonlyMap<string, number>): Promise<Set<string>> {
+    const rows = await this.#sql<{ id: string }[]>`
+      update holds set units = greatest(holds.units, journal.units)
+      from unnest(${[...acceptedById.keys()]}::text[], ${[...acceptedById.values()]}::bigint[]) as journal (id, units)
+      where holds.id = journal.id and holds.state = 'open'
+      returning holds.id`;
+    return new Set(rows.map((row) => row.id));
+  }
+
+  /**
+   * Charges an open hold for `units`, and gives back what it held beyond that. Never more than it holds: units that are
+   * not covered are not charged. `posted` charges can be refunded until they are completed, `settled` ones are final.
+   *
+   * @returns the credits, or null when the hold was not open any more
+   */
+  async post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
+    const [row] = await this.#sql<{ amount: string }[]>`
+      with hold as (
+        update holds set state = ${state}, closed_at = now(),
+          units = least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
+          amount = credits_for(
+            least(${units}::bigint, held * units_per_second * tariff_per_units / tariff_credits),
+            units_per_second, tariff_credits, tariff_per_units)
+        where id = ${id} and state = 'open'
+        returning id, organization_id, held, amount
+      ), account as (
+        update accounts set held = accounts.held - hold.held, balance = accounts.balance - hold.amount
+        from hold where accounts.organization_id = hold.organization_id
+      ), charge as (
+        insert into transfers (reference, kind, debit_account, credit_account, amount)
+        select 'charge:' || id, 'charge', organization_id, 'revenue', amount from hold where amount > 0
+      )
+      select amount from hold`;
+    return row === undefined ? null : Number(row.amount);
+  }
+
+  /** Makes a posted charge final. */
+  async complete(id: string): Promise<void> {
+    await this.#sql`update holds set state = 'settled' where id = ${id} and state = 'posted'`;
+  }
+
+  /** Gives back what a posted charge took for more than `units`, and makes the rest final. */
+  async refund(id: string, units: number): Promise<void> {
+    await this.#sql`
+      with before as (
+        select id, amount from holds where id = ${id} and state = 'posted' for no key update
+      ), hold as (
+        update holds set state = 'settled', units = least(holds.units, ${units}::bigint),
+          amount = credits_for(
+            least(holds.units, ${units}::bigint), units_per_second, tariff_credits, tariff_per_units)
+        from before where holds.id = before.id
+        returning holds.id, organization_id, before.amount - holds.amount as refund
+      ), account as (
+        update accounts set balance = accounts.balance + hold.refund
+        from hold where accounts.organization_id = hold.organization_id
+      )
+      insert into transfers (reference, kind, debit_account, credit_account, amount)
+      select 'refund:' || id, 'refund', 'revenue', organization_id, refund from hold where refund > 0`;
+  }
+
+  /**
+   * Ends an open hold without a charge. One that is not there is entered as voided: the statement that was to open it
+   * may still be on its way.
+   */
+  async void(hold: NewHold): Promise<void> {
+    await this.#sql`
+      with hold as (
+        insert into holds ${this.#columns()} values (${this.#values(this.#sql, hold)}, 'voided', 0, 0, now())
+        on conflict (id) do update set state = 'voided', units = 0, closed_at = now() where holds.state = 'open'
+        returning organization_id, held
+      )
+      update accounts set held = accounts.held - hold.held
+      from hold where accounts.organization_id = hold.organization_id and hold.held > 0`;
+  }
+
+  /** Ends an open hold that was left behind without a charge. */
+  async voidLeft(id: string): Promise<void> {
+    await this.#sql`
+      with hold as (
+        update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'
+        returning organization_id, held
+      )
+      update accounts set held = accounts.held - hold.held
+      from hold where accounts.organization_id = hold.organization_id`;
+  }
+
+  /** Holds in work of services that are gone. */
+  async listLeft(): Promise<LeftHold[]> {
+    const rows = await this.#sql<(Omit<LeftHold, "units"> & { units: string })[]>`
+      select id, kind, state, units from holds
+      where state in ('open', 'posted')
+        and not exists (select from service_instances where service_instances.id = holds.service_id)`;
+    return rows.map((row) => ({ ...row, units: Number(row.units) }));
+  }
+
+  /** The price of what an open hold has accepted. Null when it is not open. */
+  async priceOf(id: string, units: number): Promise<number | null> {
+    const [row] = await this.#sql<{ credits: string }[]>`
+      select credits_for(${units}::bigint, units_per_second, tariff_credits, tariff_per_units) as credits
+      from holds where id = ${id} and state = 'open'`;
+    return row === undefined ? null : Number(row.credits);
+  }
+
+  /** What an organization was charged for, by kind. */
+  async usage(organizationId: string): Promise<UsageSum[]> {
+    const rows = await this.#sql<Record<keyof UsageSum, string>[]>`
+      select kind, count(*) as requests, sum(units::float8 / units_per_second) as quantity, sum(amount) as credits
+      from holds where organization_id = ${organizationId} and state in ('posted', 'settled')
+      group by kind order by kind`;
+    return rows.map(({ kind, ...sums }) => ({
+      kind: kind as UsageKind,
+      requests: Number(sums.requests),
+      quantity: Number(sums.quantity),
+      credits: Number(sums.credits),
+    }));
+  }
+
+  async #isOpen(id: string): Promise<boolean> {
+    return (await this.#sql`select id from holds where id = ${id} and state = 'open'`).length > 0;
+  }
+
+  #columns() {
+    return this
+      .#sql`(id, organization_id, service_id, kind, units_per_second, tariff_credits, tariff_per_units,
+      key_id, endpoint, state, units, held, closed_at)`;
+  }
+
+  /** Everything of a row that never changes; the types are spelt out where no column gives them. */
+  #values(sql: ISql, { id, organizationId, serviceId, kind, quantity, tariff, origin }: NewHold) {
+    return sql`${id}::text, ${organizationId}::text, ${serviceId}::text, ${kind}::text,
+      ${quantity.unitsPerSecond}::bigint, ${tariff.credits}::bigint, ${tariff.perUnits}::bigint,
+      ${origin?.keyId ?? null}::text, ${origin?.endpoint ?? null}::text`;
+  }
+}
+
+/** Locks an organization's account until the transaction ends. */
+async function lockAvailable(transaction: ISql, organizationId: string): Promise<number> {
+  const [row] = await transaction<{ available: string }[]>`
+    select balance - held as available from accounts where organization_id = ${organizationId} for no key update`;
+  return Number(row?.available ?? 0);
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof Error && "code" in error && error.code === "23505";
+}

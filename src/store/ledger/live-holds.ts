@@ -1,0 +1,224 @@
+import type { SpeechError } from "../../domain/errors.js";
+import { creditsFor, type Tariff } from "../../domain/usage/tariff.js";
+import type { Log } from "../../observe/log.js";
+import type { LiveFunds, LiveMeter } from "../../ports/usage-meter.js";
+import { within } from "../postgres/within.js";
+import type { HoldJournal } from "./hold-journal.js";
+import type { Cover, Holds, NewHold } from "./holds.js";
+import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
+import type { Settlements } from "./settlements.js";
+
+/** A session begins with less than this much audio paid for at its peril: below a second it does not begin at all. */
+const LEAST_SECONDS = 1;
+/** Audio that is covered ahead of what was accepted; the backlog that a client may build up at once fits twice. */
+const AHEAD_SECONDS = 120;
+/** When this little is left of it, the hold is extended. */
+const EXTEND_BELOW_SECONDS = 60;
+/** Audio that may run ahead of the hold while the store is asked; what is then not covered is not charged. */
+const GRACE_SECONDS = 60;
+/** After an extension that brought less than asked for, or failed. */
+const ASK_AGAIN_MS = 2_000;
+
+/** Credits without which a live session does not begin. */
+export function leastLiveCredits(tariff: Tariff): number {
+  return creditsFor({ units: LEAST_SECONDS, unitsPerSecond: 1 }, tariff);
+}
+
+export interface LiveHoldsParts {
+  readonly holds: Holds;
+  readonly settlements: Settlements;
+  readonly journal: HoldJournal;
+  readonly log: Log;
+  readonly journalMs: number;
+  readonly answerMs: number;
+}
+
+/**
+ * The open live holds of this service. What they accept is journaled twice: message by message in the service's own
+ * file, for its next start, and every second in the database, one statement for all, for other services.
+ */
+export class LiveHolds {
+  readonly #parts: LiveHoldsParts;
+  readonly #open = new Set<LiveHold>();
+  #timer: NodeJS.Timeout | null = null;
+  #isWriting = false;
+
+  constructor(parts: LiveHoldsParts) {
+    this.#parts = parts;
+  }
+
+  open(hold: NewHold, onFunds: (funds: LiveFunds) => void): LiveHold {
+    const live = new LiveHold(hold, this.#parts, onFunds, () => this.#open.delete(live));
+    this.#open.add(live);
+    this.#timer ??= setInterval(() => void this.#write(), this.#parts.journalMs).unref();
+    return live;
+  }
+
+  /** Sessions have ended by now; one that has not is settled for what it accepted. */
+  async close(): Promise<void> {
+    if (this.#timer !== null) clearInterval(this.#timer);
+    this.#timer = null;
+    for (const live of [...this.#open]) live.settle(live.acceptedSamples, () => {});
+  }
+
+  async #write(): Promise<void> {
+    const dirty = [...this.#open].filter((live) => live.isDirty);
+    if (dirty.length === 0 || this.#isWriting) return;
+    this.#isWriting = true;
+    const accepted = new Map(dirty.map((live) => [live.id, live.acceptedSamples]));
+    try {
+      const open = await this.#parts.holds.journal(accepted);
+      for (const live of dirty) live.journaled(accepted.get(live.id)!, open.has(live.id));
+    } catch (error) {
+      // The next second brings newer numbers.
+      this.#parts.log.warn({ err: error }, "live audio not journaled");
+    } finally {
+      this.#isWriting = false;
+    }
+  }
+}
+
+/** One session's rolling hold. */
+export class LiveHold implements LiveMeter {
+  acceptedSamples = 0;
+  readonly #hold: NewHold;
+  readonly #parts: LiveHoldsParts;
+  readonly #onFunds: (funds: LiveFunds) => void;
+  readonly #onEnded: () => void;
+  #journaledSamples = 0;
+  /** Samples that the hold pays for; null until it is open. */
+  #coveredSamples: number | null = null;
+  #asking: Promise<void>;
+  #isAsking = true;
+  #askAgainAtMs = 0;
+  /** The last answer was less than what was asked for: there is nothing to run ahead with. */
+  #isShort = false;
+  #isSettled = false;
+
+  constructor(
+    hold: NewHold,
+    parts: LiveHoldsParts,
+    onFunds: (funds: LiveFunds) => void,
+    onEnded: () => void,
+  ) {
+    this.#hold = hold;
+    this.#parts = parts;
+    this.#onFunds = onFunds;
+    this.#onEnded = onEnded;
+    this.#asking = this.#begin();
+  }
+
+  get id(): string {
+    return this.#hold.id;
+  }
+
+  get isDirty(): boolean {
+    return this.#coveredSamples !== null && this.acceptedSamples > this.#journaledSamples;
+  }
+
+  accepted(totalSamples: number): void {
+    this.acceptedSamples = totalSamples;
+    this.#parts.journal.noteSoon(this.id, totalSamples);
+    if (this.#coveredSamples === null || this.#isAsking || this.#isSettled) return;
+    const leftSamples = this.#coveredSamples - totalSamples;
+    if (leftSamples >= this.#samples(EXTEND_BELOW_SECONDS) || performance.now() < this.#askAgainAtMs) return;
+    this.#isAsking = true;
+    this.#asking = this.#extend();
+  }
+
+  /** Told by the journal; a hold that is not open any more was settled by somebody who took us to be gone. */
+  journaled(samples: number, isOpen: boolean): void {
+    this.#journaledSamples = samples;
+    if (isOpen || this.#isSettled) return;
+    this.#parts.log.error({ holdId: this.id }, "live hold was settled by another service");
+    this.#onFunds({ limitSamples: 0, beyond: meteringUnavailable() });
+  }
+
+  settle(totalSamples: number, onCharged: (credits: number) => void): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    this.acceptedSamples = totalSamples;
+    const price = this.#price(totalSamples);
+    const charged = this.#asking.then(() =>
+      this.#parts.settlements.settle(this.id, () => this.#settle(totalSamples, price)),
+    );
+    void charged.finally(this.#onEnded);
+    // A client does not wait for a database that is away: the charge follows, and will be this one.
+    within(this.#parts.answerMs, charged).then(
+      (credits) => onCharged(credits ?? price),
+      () => onCharged(price),
+    );
+  }
+
+  async #settle(totalSamples: number, price: number): Promise<number | null> {
+    const { holds, journal } = this.#parts;
+    const charged = await this.#charge(holds, totalSamples, price);
+    journal.forget(this.id);
+    return charged;
+  }
+
+  async #charge(holds: Holds, totalSamples: number, price: number): Promise<number> {
+    if (totalSamples === 0 || this.#coveredSamples === null) {
+      await holds.void(this.#hold);
+      return 0;
+    }
+    if (totalSamples > this.#coveredSamples) await holds.extend(this.id, price);
+    // A post that was carried out although its answer was lost finds the hold closed: the price is the same.
+    return (await holds.post(this.id, totalSamples, "settled")) ?? price;
+  }
+
+  async #begin(): Promise<void> {
+    const { holds, answerMs, log } = this.#parts;
+    const quantity = { ...this.#hold.quantity, units: this.#samples(AHEAD_SECONDS) };
+    const least = leastLiveCredits(this.#hold.tariff);
+    try {
+      const cover = await within(answerMs, holds.openUpTo({ ...this.#hold, quantity }, least));
+      if (cover.held > 0) this.#covered(cover, this.#price(quantity.units));
+      else this.#tell(0, outOfCredits(least, cover.available));
+    } catch (error) {
+      log.warn({ err: error, holdId: this.id }, "live hold not opened");
+      this.#tell(0, meteringUnavailable());
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  async #extend(): Promise<void> {
+    const wanted = this.#price(this.acceptedSamples + this.#samples(AHEAD_SECONDS));
+    // Until the answer is there the audio may run a little ahead.
+    if (!this.#isShort)
+      this.#tell(this.#coveredSamples! + this.#samples(GRACE_SECONDS), meteringUnavailable());
+    try {
+      const cover = await this.#parts.holds.extend(this.id, wanted);
+      if (cover === null) this.#tell(0, meteringUnavailable());
+      else this.#covered(cover, wanted);
+    } catch (error) {
+      this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS;
+      this.#parts.log.warn({ err: error, holdId: this.id }, "live hold not extended");
+    } finally {
+      this.#isAsking = false;
+    }
+  }
+
+  #covered({ held, available }: Cover, wanted: number): void {
+    const { tariff } = this.#hold;
+    const { unitsPerSecond } = this.#hold.quantity;
+    this.#coveredSamples = Math.floor((held * unitsPerSecond * tariff.perUnits) / tariff.credits);
+    this.#isShort = held < wanted;
+    if (this.#isShort) this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS;
+    const needed = leastLiveCredits(tariff);
+    this.#tell(this.#coveredSamples, outOfCredits(needed, Math.min(available, needed - 1)));
+  }
+
+  #tell(limitSamples: number, beyond: SpeechError): void {
+    if (!this.#isSettled) this.#onFunds({ limitSamples, beyond });
+  }
+
+  #samples(seconds: number): number {
+    return seconds * this.#hold.quantity.unitsPerSecond;
+  }
+
+  #price(samples: number): number {
+    return creditsFor({ ...this.#hold.quantity, units: samples }, this.#hold.tariff);
+  }
+}

@@ -1,0 +1,81 @@
+import type { ISql } from "postgres";
+import { FREE_GRANT_CREDITS } from "../../domain/usage/tariff.js";
+
+/** One movement of credits from one account to another; never changed after it was made. */
+export interface Transfer {
+  readonly reference: string;
+  readonly kind: "grant" | "topup" | "charge" | "refund";
+  readonly debitAccount: string;
+  readonly creditAccount: string;
+  readonly amount: number;
+  readonly createdAt: Date;
+}
+
+interface NewTransfer {
+  readonly reference: string;
+  readonly kind: "grant" | "topup";
+  readonly debitAccount: string;
+  readonly organizationId: string;
+  readonly amount: number;
+}
+
+/** The table `transfers`. Charges and refunds are written with the hold they belong to, in `holds.ts`. */
+export class Transfers {
+  readonly #sql: ISql;
+
+  constructor(sql: ISql) {
+    this.#sql = sql;
+  }
+
+  /** Gives an organization its free credits, once in its life. Returns whether this was the time. */
+  async grantFree(organizationId: string): Promise<boolean> {
+    return await this.#credit({
+      reference: `grant:free:${organizationId}`,
+      kind: "grant",
+      debitAccount: "grants",
+      organizationId,
+      amount: FREE_GRANT_CREDITS,
+    });
+  }
+
+  /**
+   * Credits a payment, once per reference.
+   *
+   * @returns false when the same payment was credited before
+   * @throws {Error} when the reference belongs to another payment, or there is no such organization
+   */
+  async topUp(organizationId: string, amount: number, payment: string): Promise<boolean> {
+    const reference = `topup:${payment}`;
+    const transfer = { reference, kind: "topup", debitAccount: "topups", organizationId, amount } as const;
+    if (await this.#credit(transfer)) return true;
+    const [earlier] = await this.#sql<{ same: boolean }[]>`
+      select credit_account = ${organizationId} and amount = ${amount} as same
+      from transfers where reference = ${reference}`;
+    if (earlier?.same === true) return false;
+    throw new Error(`the reference ${payment} was used for another payment`);
+  }
+
+  /** Transfers of one organization, oldest first. */
+  async list(organizationId: string): Promise<Transfer[]> {
+    const rows = await this.#sql<(Omit<Transfer, "amount"> & { amount: string })[]>`
+      select reference, kind, debit_account as "debitAccount", credit_account as "creditAccount", amount,
+        created_at as "createdAt"
+      from transfers where debit_account = ${organizationId} or credit_account = ${organizationId} order by id`;
+    return rows.map((row) => ({ ...row, amount: Number(row.amount) }));
+  }
+
+  /** Transfer and balance change together or not at all. */
+  async #credit({ reference, kind, debitAccount, organizationId, amount }: NewTransfer): Promise<boolean> {
+    const rows = await this.#sql`
+      with transfer as (
+        insert into transfers (reference, kind, debit_account, credit_account, amount)
+        values (${reference}, ${kind}, ${debitAccount}, ${organizationId}, ${amount})
+        on conflict (reference) do nothing
+        returning credit_account, amount
+      )
+      update accounts set balance = balance + transfer.amount from transfer
+      where accounts.id = transfer.credit_account
+      returning accounts.id`;
+    return rows.length > 0;
+  }
+}

@@ -1,0 +1,247 @@
+import { randomBytes } from "node:crypto";
+import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../../domain/usage/tariff.js";
+import type { Log } from "../../observe/log.js";
+import type { Hold, LiveFunds, LiveMeter, UsageMeter, UsageReference } from "../../ports/usage-meter.js";
+import { within } from "../postgres/within.js";
+import type { Accounts } from "./accounts.js";
+import type { HoldJournal } from "./hold-journal.js";
+import type { Holds, NewHold } from "./holds.js";
+import type { IdempotencyKeys } from "./idempotency-keys.js";
+import { LiveHolds, leastLiveCredits } from "./live-holds.js";
+import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
+import type { ServiceInstances } from "./service-instances.js";
+import { Settlements } from "./settlements.js";
+import { SignsOfLife } from "./signs-of-life.js";
+import { sweep } from "./sweep.js";
+
+/** Times in milliseconds. */
+export interface MeterRules {
+  /** A question that a client waits for. */
+  readonly answerMs: number;
+  readonly heartbeatMs: number;
+  /** A service that gave no sign of life for this long is taken to be gone. */
+  readonly silentMs: number;
+  readonly journalMs: number;
+  /** How long the end of the service waits for settlements. */
+  readonly closeMs: number;
+}
+
+export const DEFAULT_METER_RULES: MeterRules = {
+  answerMs: 3_000,
+  heartbeatMs: 5_000,
+  silentMs: 30_000,
+  journalMs: 1_000,
+  closeMs: 5_000,
+};
+
+/** What one organization may keep in the database of bodies of answers; the rest is made again for nothing. */
+const KEPT_BODIES_BYTES = 64 * 2 ** 20;
+/** One in a minute. */
+const BEATS_PER_CLEARING = 12;
+
+/** However many ask whether the service is ready, this is how often it finds out. */
+const WRITE_BELIEVED_MS = 250;
+
+export interface MeterParts {
+  readonly accounts: Accounts;
+  readonly holds: Holds;
+  readonly idempotencyKeys: IdempotencyKeys;
+  readonly instances: ServiceInstances;
+  readonly tariffs: Tariffs;
+  /** Of this service alone; closed with the meter. */
+  readonly journal: HoldJournal;
+  readonly log: Log;
+  readonly rules?: Partial<MeterRules>;
+}
+
+/** The id of a service that starts now. */
+export function newServiceId(): string {
+  return `svc_${randomBytes(12).toString("hex")}`;
+}
+
+/** Metering on PostgreSQL: one running service, its signs of life, and its sweep after services that are gone. */
+export class PostgresUsageMeter implements UsageMeter {
+  readonly serviceId: string;
+  readonly #parts: MeterParts;
+  readonly #rules: MeterRules;
+  readonly #settlements: Settlements;
+  readonly #liveHolds: LiveHolds;
+  #heartbeat: NodeJS.Timeout | null = null;
+  readonly #signs: SignsOfLife;
+  #beats = 0;
+  #lastWrite: { readonly isWritten: Promise<boolean>; atMs: number } | null = null;
+  #beating: Promise<void> = Promise.resolve();
+
+  constructor(parts: MeterParts, serviceId: string) {
+    this.#parts = parts;
+    this.serviceId = serviceId;
+    this.#rules = { ...DEFAULT_METER_RULES, ...parts.rules };
+    this.#signs = new SignsOfLife(this.#rules.silentMs);
+    this.#settlements = new Settlements(parts.log);
+    this.#liveHolds = new LiveHolds({
+      holds: parts.holds,
+      settlements: this.#settlements,
+      journal: parts.journal,
+      log: parts.log,
+      journalMs: this.#rules.journalMs,
+      answerMs: this.#rules.answerMs,
+    });
+  }
+
+  /**
+   * Enters the service and settles what services left behind that are gone: `predecessorId` is known to be, and
+   * `journaled` is what its journal says.
+   */
+  async start(predecessorId: string | null, journaled?: ReadonlyMap<string, number>): Promise<void> {
+    const { instances, holds, journal, log } = this.#parts;
+    await instances.beat(this.serviceId);
+    if (predecessorId !== null) await instances.remove(predecessorId);
+    this.#signs.silentAmong(await instances.signs(), performance.now());
+    const settled = await sweep(holds, journaled);
+    if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+    journal.clear();
+    this.#heartbeat = setInterval(() => {
+      this.#beating = this.#beat();
+    }, this.#rules.heartbeatMs).unref();
+  }
+
+  /**
+   * Whether the database takes a write in time: one that only answers questions cannot serve anybody. Those who ask at
+   * once share one, and for a moment its outcome.
+   */
+  async canWrite(withinMs: number): Promise<boolean> {
+    if (this.#heartbeat === null) return false;
+    const nowMs = performance.now();
+    if (this.#lastWrite === null || nowMs - this.#lastWrite.atMs > WRITE_BELIEVED_MS) {
+      const isWritten = within(withinMs, this.#parts.instances.beat(this.serviceId)).then(
+        () => true,
+        () => false,
+      );
+      const write = { isWritten, atMs: Number.POSITIVE_INFINITY };
+      this.#lastWrite = write;
+      void isWritten.then(() => {
+        write.atMs = performance.now();
+      });
+    }
+    return this.#lastWrite.isWritten;
+  }
+
+  /** Lets settlements finish, and signs the service off. May be called twice. */
+  async close(): Promise<void> {
+    if (this.#heartbeat === null) return;
+    clearInterval(this.#heartbeat);
+    this.#heartbeat = null;
+    await this.#beating;
+    await this.#liveHolds.close();
+    await this.#settlements.close(this.#rules.closeMs);
+    this.#parts.journal.close();
+    await within(this.#rules.answerMs, this.#parts.instances.remove(this.serviceId)).catch((error) => {
+      // The sweep of another service, or our next start, comes to the same end a little later.
+      this.#parts.log.warn({ err: error }, "service not signed off");
+    });
+  }
+
+  async requireCredit(organizationId: string, kind: UsageKind): Promise<void> {
+    const least = kind === "live" ? leastLiveCredits(this.#parts.tariffs.live) : 1;
+    const balance = await this.#ask(this.#parts.accounts.find(organizationId));
+    const available = balance?.available ?? 0;
+    if (available < least) throw outOfCredits(least, available);
+  }
+
+  async hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold> {
+    const { holds, accounts } = this.#parts;
+    const hold = this.#newHold(reference, kind, quantity);
+    const credits = creditsFor(quantity, hold.tariff);
+    let isHeld: boolean;
+    try {
+      isHeld = await this.#ask(holds.open(hold));
+    } catch (error) {
+      // It may have been opened all the same.
+      void this.#settlements.settle(hold.id, () => holds.void(hold));
+      throw error;
+    }
+    if (isHeld) return this.#held(hold, credits);
+    const balance = await this.#ask(accounts.find(hold.organizationId));
+    throw outOfCredits(credits, balance?.available ?? 0);
+  }
+
+  openLive(
+    reference: UsageReference,
+    samplesPerSecond: number,
+    onFunds: (funds: LiveFunds) => void,
+  ): LiveMeter {
+    const hold = this.#newHold(reference, "live", { units: 0, unitsPerSecond: samplesPerSecond });
+    return this.#liveHolds.open(hold, onFunds);
+  }
+
+  #newHold(reference: UsageReference, kind: UsageKind, quantity: Quantity): NewHold {
+    const tariff = this.#parts.tariffs[kind];
+    return { ...reference, serviceId: this.serviceId, kind, quantity, tariff };
+  }
+
+  /** Steps of one hold follow one another, so that a late charge cannot overtake the release after it. */
+  #held(hold: NewHold, credits: number): Hold {
+    const { holds, journal } = this.#parts;
+    const { units } = hold.quantity;
+    let last: Promise<unknown> = Promise.resolve();
+    const then = async (work: () => Promise<unknown>): Promise<void> => {
+      const done = last.then(() => this.#settlements.settle(hold.id, work));
+      last = done;
+      // Whoever waits for a settlement has work of its own to go on with: a database that is away must not stop it.
+      await within(this.#rules.answerMs, done).catch(() => {});
+    };
+    const finish = (work: () => Promise<unknown>) =>
+      then(async () => {
+        await work();
+        journal.forget(hold.id);
+      });
+    return {
+      credits,
+      charge: () => then(() => holds.post(hold.id, units, "posted")),
+      delivered: (deliveredUnits) => journal.note(hold.id, deliveredUnits),
+      complete: () => {
+        journal.note(hold.id, units);
+        return finish(() => holds.complete(hold.id));
+      },
+      refund: (deliveredUnits) => {
+        journal.note(hold.id, deliveredUnits);
+        return finish(() => holds.refund(hold.id, deliveredUnits));
+      },
+      release: () => then(() => holds.void(hold)),
+    };
+  }
+
+  async #beat(): Promise<void> {
+    const { instances, holds, idempotencyKeys, log } = this.#parts;
+    try {
+      await instances.beat(this.serviceId);
+      const signs = await instances.signs();
+      for (const silent of this.#signs.silentAmong(signs, performance.now()))
+        await instances.removeSilent(silent);
+      const settled = await sweep(holds);
+      if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+      await idempotencyKeys.removeExpired();
+      await this.#dropBodies();
+    } catch (error) {
+      // While the database was away nobody's signs of life arrived: all get the time to give one.
+      this.#signs.forget();
+      log.warn({ err: error }, "sign of life not written");
+    }
+  }
+
+  /** Once in a while, for it looks at every key. */
+  async #dropBodies(): Promise<void> {
+    if (this.#beats++ % BEATS_PER_CLEARING !== 0) return;
+    await this.#parts.idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
+  }
+
+  /** @throws {SpeechError} `AUTH_UNAVAILABLE` when the database does not answer in time */
+  async #ask<T>(question: Promise<T>): Promise<T> {
+    try {
+      return await within(this.#rules.answerMs, question);
+    } catch (cause) {
+      this.#parts.log.warn({ err: cause }, "metering not available");
+      throw meteringUnavailable(cause);
+    }
+  }
+}

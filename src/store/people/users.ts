@@ -1,0 +1,120 @@
+import { randomBytes } from "node:crypto";
+import type { ISql, Sql } from "postgres";
+import type { Membership, SessionPlace, User, Users } from "../../ports/console-store.js";
+import { acceptInvitation } from "./members.js";
+import { insertOrganization } from "./organizations.js";
+
+/** The tables `users` and `sessions`. */
+export class PostgresUsers implements Users {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async signUp(person: {
+    email: string;
+    passwordHash: string;
+    organizationName: string;
+  }): Promise<User | null> {
+    return await this.#sql.begin(async (transaction) => {
+      const user = await insertUser(transaction, person);
+      if (user === null) return null;
+      const { id: organizationId } = await insertOrganization(transaction, person.organizationName);
+      await transaction`
+        insert into memberships (organization_id, user_id, role) values (${organizationId}, ${user.id}, 'owner')`;
+      return user;
+    });
+  }
+
+  async signUpInvited(person: {
+    email: string;
+    passwordHash: string;
+    invitation: Buffer;
+  }): Promise<User | "taken" | "invalid"> {
+    const refused = new Error("the invitation is not good any more");
+    try {
+      return await this.#sql.begin(async (transaction) => {
+        const user = await insertUser(transaction, person);
+        if (user === null) return "taken" as const;
+        // Thrown, so that the person is not kept.
+        if ((await acceptInvitation(transaction, person.invitation, user.id)) === null) throw refused;
+        return user;
+      });
+    } catch (error) {
+      if (error === refused) return "invalid";
+      throw error;
+    }
+  }
+
+  async findByEmail(email: string): Promise<(User & { readonly passwordHash: string }) | null> {
+    const [row] = await this.#sql<(User & { passwordHash: string })[]>`
+      select id, email, password_hash as "passwordHash" from users where email = ${email}`;
+    return row ?? null;
+  }
+
+  async memberships(userId: string): Promise<Membership[]> {
+    return await this.#sql<Membership[]>`
+      select organization_id as "organizationId", organizations.name as "organizationName", role
+      from memberships join organizations on organizations.id = organization_id
+      where user_id = ${userId} order by memberships.created_at, organization_id`;
+  }
+
+  async openSession(userId: string, hash: Buffer, lifetimeSeconds: number): Promise<void> {
+    await this.#sql`delete from sessions where user_id = ${userId} and expires_at < now()`;
+    await this.#sql`
+      insert into sessions (hash, user_id, expires_at)
+      values (${hash}, ${userId}, now() + make_interval(secs => ${lifetimeSeconds}))`;
+  }
+
+  async findSession(hash: Buffer): Promise<User | null> {
+    const [row] = await this.#sql<User[]>`
+      select users.id, email from sessions join users on users.id = user_id
+      where hash = ${hash} and expires_at > now()`;
+    return row ?? null;
+  }
+
+  async setPassword(userId: string, passwordHash: string): Promise<void> {
+    await this.#sql.begin(async (transaction) => {
+      await replacePassword(transaction, userId, passwordHash);
+    });
+  }
+
+  async goodPlaces(places: readonly SessionPlace[]): Promise<readonly SessionPlace[]> {
+    if (places.length === 0) return [];
+    const rows = await this.#sql<SessionPlace[]>`
+      select hash as session, organization_id as "organizationId"
+      from sessions join memberships using (user_id)
+      where hash in ${this.#sql(places.map(({ session }) => session))} and expires_at > now()`;
+    const good = new Set(rows.map(placeName));
+    return places.filter((place) => good.has(placeName(place)));
+  }
+
+  async closeSession(hash: Buffer): Promise<void> {
+    await this.#sql`delete from sessions where hash = ${hash}`;
+  }
+}
+
+function placeName({ session, organizationId }: SessionPlace): string {
+  return `${session.toString("hex")} ${organizationId}`;
+}
+
+/** From here on no session goes on and no link works that was there before: whoever has the old password is out. */
+export async function replacePassword(sql: ISql, userId: string, passwordHash: string): Promise<User | null> {
+  const [row] = await sql<User[]>`
+    update users set password_hash = ${passwordHash} where id = ${userId} returning id, email`;
+  await sql`delete from sessions where user_id = ${userId}`;
+  await sql`delete from password_resets where user_id = ${userId}`;
+  return row ?? null;
+}
+
+async function insertUser(
+  sql: ISql,
+  { email, passwordHash }: { readonly email: string; readonly passwordHash: string },
+): Promise<User | null> {
+  const id = `usr_${randomBytes(12).toString("hex")}`;
+  const [row] = await sql<User[]>`
+    insert into users (id, email, password_hash) values (${id}, ${email}, ${passwordHash})
+    on conflict (email) do nothing returning id, email`;
+  return row ?? null;
+}

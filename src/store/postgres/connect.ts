@@ -1,0 +1,54 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import postgres, { type Sql } from "postgres";
+import type { Log } from "../../observe/log.js";
+import type { PostgresConnection } from "./embedded-postgres.js";
+
+const MAX_CONNECTIONS = 8;
+const CONNECT_TIMEOUT_S = 5;
+const RECONNECT_PAUSE_S = 0.2;
+const STATEMENT_TIMEOUT_MS = 10_000;
+const REACHABLE_POLL_MS = 500;
+
+/** A pool of connections to one database; connections are made as queries come. */
+export function connect(target: PostgresConnection | string, log: Log): Sql {
+  const options = {
+    max: MAX_CONNECTIONS,
+    connect_timeout: CONNECT_TIMEOUT_S,
+    // The driver's own pause grows to 20 s, in which a database that is back would go unnoticed.
+    backoff: () => RECONNECT_PAUSE_S,
+    connection: { application_name: "dauys" },
+    onnotice: (notice: postgres.Notice) => log.debug({ notice: notice["message"] }, "database notice"),
+  };
+  if (typeof target === "string") return postgres(target, options);
+  // A pooler in front of somebody's own database may refuse this parameter; ours knows it.
+  const connection = { ...options.connection, statement_timeout: STATEMENT_TIMEOUT_MS };
+  return postgres({ ...target, ...options, connection });
+}
+
+/**
+ * Waits for a database that may start at the same time as we do.
+ *
+ * @throws {Error} with the last failure as its cause, when it does not answer within `limitMs`
+ */
+export async function untilReachable(sql: Sql, limitMs: number): Promise<void> {
+  const deadlineMs = performance.now() + limitMs;
+  while (true) {
+    try {
+      await sql`select 1`;
+      return;
+    } catch (cause) {
+      if (!isPassing(cause) || performance.now() >= deadlineMs) {
+        const reason = cause instanceof Error ? cause.message || cause.name : String(cause);
+        throw new Error(`Cannot reach the database: ${reason}`, { cause });
+      }
+      await sleep(REACHABLE_POLL_MS);
+    }
+  }
+}
+
+/** A wrong password or a missing database does not pass by waiting. */
+function isPassing(error: unknown): boolean {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const startingUp = "57P03";
+  return code === startingUp || /^(ECONN|ETIMEDOUT|EAI_AGAIN|ENOTFOUND|EHOSTUNREACH|CONNECT)/.test(code);
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { LiveWorkerMessage } from "../../../actors/live/engine.js";
+import { LIVE_CELL } from "../../../native/threads/protocol.js";
+import { startLiveWorker } from "../../../native/threads/start-workers.js";
+import { cut, silence, speech } from "../../support/audio.js";
+import { liveEngine, RECOGNIZER } from "../../support/engines.js";
+import { LiveListener } from "../../support/live-listener.js";
+
+const SPEECH = speech("asterisk-ru-core/conf-getconfno.wav");
+const SESSIONS = 8;
+
+test("the bell rings once for all that is written in a turn, and the answers of a step are one message", async () => {
+  let bell: Int32Array = new Int32Array(LIVE_CELL.count);
+  const messages: LiveWorkerMessage[] = [];
+  const engine = await liveEngine({
+    startWorker: (cells, onMessage) => {
+      bell = new Int32Array(cells);
+      return startLiveWorker(RECOGNIZER, cells, (message) => {
+        messages.push(message);
+        onMessage(message);
+      });
+    },
+  });
+  await engine.start();
+  try {
+    const listeners = Array.from({ length: SESSIONS }, () => new LiveListener(engine));
+    for (const { stream } of listeners) stream.write(silence(0.04));
+    // Sessions are opened in a microtask; each message makes the worker ring for itself.
+    await new Promise((resolve) => setImmediate(resolve));
+    const pieces = cut(SPEECH, [640]);
+    const before = Atomics.load(bell, LIVE_CELL.bell);
+    for (const piece of pieces) for (const { stream } of listeners) stream.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+    const rings = Atomics.load(bell, LIVE_CELL.bell) - before;
+    assert.ok(rings <= 1 + SESSIONS, `${rings} rings for ${SESSIONS * pieces.length} writes`);
+    for (const { stream } of listeners) stream.finish();
+    await Promise.all(listeners.map(({ ending }) => ending));
+    const told = listeners.reduce((total, { events }) => total + events.length, 0);
+    const answered = messages.filter(({ type }) => type === "answers").length;
+    assert.ok(answered < told / 2, `${answered} messages for ${told} events`);
+    for (const { stream } of listeners) stream.release();
+  } finally {
+    await engine.stop();
+  }
+});

@@ -1,0 +1,377 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { LiveSession } from "../../../actors/live/session.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { StreamOptions, StreamServerMessage } from "../../../src/protocol/stream-messages.js";
+import { FakeLiveDecoder, RecordingSink } from "../../support/fake-live.js";
+import { FreeMeter } from "../../support/free-meter.js";
+import { ManualTimers } from "../../support/manual-timers.js";
+import * as fc from "../../support/properties.js";
+import { SILENT } from "../../support/silent-log.js";
+
+const RATE_HZ = 16_000;
+const OPTIONS: StreamOptions = { endOfUtteranceMs: 400, partials: true, words: false, hotWords: [] };
+const IDLE_MS = 60_000;
+
+interface Opened {
+  readonly session: LiveSession;
+  readonly decoder: FakeLiveDecoder;
+  readonly sink: RecordingSink;
+  readonly timers: ManualTimers;
+  readonly endings: { count: number };
+  readonly meter: FreeMeter;
+}
+
+/** A session between a decoder and a sink of ours, on manual timers; a warm one has said its `ready` and been heard. */
+function opened(
+  t: TestContext,
+  options: StreamOptions = OPTIONS,
+  sink = new RecordingSink(),
+  meter = new FreeMeter(),
+  isWarm = true,
+): Opened {
+  const timers = ManualTimers.install(t);
+  const decoder = new FakeLiveDecoder();
+  const endings = { count: 0 };
+  const session = new LiveSession({
+    sessionId: "s-1",
+    requestId: "r-1",
+    modelId: "m-1",
+    sampleRateHz: RATE_HZ,
+    options,
+    decoder,
+    meter,
+    organizationId: "org_1",
+    sink,
+    log: SILENT,
+    onEnded: () => {
+      endings.count++;
+    },
+  });
+  if (isWarm) {
+    decoder.emit({ type: "ready" });
+    sink.messages.length = 0;
+  }
+  return { session, decoder, sink, timers, endings, meter };
+}
+
+/** A session whose decoder has no model yet. */
+function openedCold(t: TestContext): Opened {
+  return opened(t, OPTIONS, new RecordingSink(), new FreeMeter(), false);
+}
+
+/** What every ending leaves behind: nothing. */
+function assertEnded(
+  { decoder, sink, timers, endings, meter }: Opened,
+  chargedSamples = decoder.samples.length,
+): void {
+  assert.deepEqual(meter.settledSamples, [chargedSamples], "settled once, for what was accepted");
+  assert.equal(endings.count, 1);
+  assert.equal(decoder.calls.filter((call) => call === "release").length, 1);
+  assert.equal(timers.pendingCount, 0);
+  assert.equal(sink.lateMessageCount, 0);
+}
+
+function typesOf(messages: readonly StreamServerMessage[]): string[] {
+  return messages.map((message) => (message.type === "error" ? `error ${message.code}` : message.type));
+}
+
+function bytesOf(samples: readonly number[]): Uint8Array {
+  return new Uint8Array(Int16Array.from(samples).buffer);
+}
+
+test("any cut of the same bytes gives the same samples", (t) => {
+  fc.assert(
+    fc.property(
+      fc.uint8Array({ maxLength: 200 }),
+      fc.array(fc.integer({ min: 0, max: 9 }), { maxLength: 100 }),
+      (bytes, sizes) => {
+        const { session, decoder } = opened(t);
+        let offset = 0;
+        for (const size of [...sizes, bytes.length]) {
+          // A view into larger memory at any offset, as sockets lend it.
+          session.audio(bytes.subarray(offset, offset + size));
+          offset = Math.min(bytes.length, offset + size);
+        }
+        const whole = bytes.slice(0, bytes.length - (bytes.length % 2));
+        assert.deepEqual(decoder.samples, [...new Int16Array(whole.buffer)]);
+        session.disconnected();
+        t.mock.restoreAll();
+      },
+    ),
+    { numRuns: 300 },
+  );
+});
+
+test("a session passes its options on and announces itself when the decoder is ready", (t) => {
+  const { decoder, sink } = opened(t);
+  assert.deepEqual(decoder.options, {
+    modelId: "m-1",
+    endOfUtteranceMs: 400,
+    wantsPartials: true,
+    hotWords: [],
+  });
+  decoder.emit({ type: "ready" });
+  assert.deepEqual(sink.messages, [
+    {
+      type: "ready",
+      session_id: "s-1",
+      request_id: "r-1",
+      model: "m-1",
+      sample_rate: RATE_HZ,
+      eou_ms: 400,
+    },
+  ]);
+});
+
+for (const words of [true, false]) {
+  test(`finals come in seconds, ${words ? "with" : "without"} words as the client asked`, (t) => {
+    const { decoder, sink } = opened(t, { ...OPTIONS, words });
+    const timed = [{ word: "бір", start: 0.04, end: 0.08, confidence: 0.97 }];
+    decoder.emit({ type: "partial", utterance: 3, text: "бі", startSample: 640, endSample: 960 });
+    decoder.emit({
+      type: "final",
+      utterance: 3,
+      text: "бір",
+      startSample: 640,
+      endSample: 1_280,
+      words: timed,
+    });
+    const final = { type: "final", utterance: 3, text: "бір", start: 0.04, end: 0.08 };
+    assert.deepEqual(sink.messages, [
+      { type: "partial", utterance: 3, text: "бі", start: 0.04, end: 0.06, stable: 2 },
+      words ? { ...final, words: timed } : final,
+    ]);
+  });
+}
+
+test("close decodes what is there, settles and ends with done and 1000", (t) => {
+  const all = opened(t);
+  const { session, decoder, sink } = all;
+  session.audio(bytesOf([1, 2, 3, 4]));
+  session.finalize();
+  session.close();
+  session.close();
+  session.finalize();
+  assert.deepEqual(decoder.calls, ["finalize", "finish"]);
+  assert.deepEqual(sink.closes, []);
+  decoder.emit({ type: "finished" });
+  decoder.emit({ type: "finished" });
+  assert.deepEqual(sink.messages, [{ type: "done", audio_seconds: 4 / RATE_HZ, credits_charged: 1 }]);
+  assert.deepEqual(sink.closes, [{ code: 1000, reason: "done" }]);
+  assertEnded(all);
+});
+
+test("audio after close reaches neither the decoder nor the bill", (t) => {
+  const { session, decoder, sink } = opened(t);
+  session.audio(bytesOf([1, 2]));
+  session.close();
+  session.audio(bytesOf([3, 4, 5]));
+  decoder.emit({ type: "finished" });
+  assert.deepEqual(decoder.samples, [1, 2]);
+  assert.deepEqual(sink.messages, [{ type: "done", audio_seconds: 2 / RATE_HZ, credits_charged: 1 }]);
+});
+
+test("a client that is silent for 60 s is closed with 4408", (t) => {
+  const all = opened(t);
+  all.timers.advance(IDLE_MS - 1);
+  assert.deepEqual(all.sink.closes, []);
+  all.timers.advance(1);
+  assert.deepEqual(typesOf(all.sink.messages), ["error idle"]);
+  assert.deepEqual(all.sink.closes, [{ code: 4408, reason: "idle" }]);
+  assertEnded(all);
+});
+
+for (const sign of ["audio", "keepalive", "finalize"] as const) {
+  test(`${sign} is a sign of life`, (t) => {
+    const { session, sink, timers } = opened(t);
+    for (let minute = 0; minute < 3; minute++) {
+      timers.advance(IDLE_MS - 1);
+      if (sign === "audio") session.audio(bytesOf([0]));
+      else session[sign]();
+    }
+    assert.deepEqual(sink.closes, []);
+    timers.advance(IDLE_MS);
+    assert.deepEqual(sink.closes, [{ code: 4408, reason: "idle" }]);
+  });
+}
+
+test("audio that the decoder has no room for ends the session with too_fast", (t) => {
+  const all = opened(t);
+  all.decoder.roomSamples = 3;
+  all.session.audio(bytesOf([1, 2, 3, 4]));
+  all.session.audio(bytesOf([5]));
+  assert.deepEqual(typesOf(all.sink.messages), ["error too_fast"]);
+  assert.deepEqual(all.sink.closes, [{ code: 4400, reason: "too_fast" }]);
+  assertEnded(all);
+});
+
+test("a service that goes away lets the session finish and closes with 1012", (t) => {
+  const all = opened(t);
+  all.session.goingAway(25);
+  all.session.audio(bytesOf([1]));
+  assert.deepEqual(all.sink.messages, [{ type: "going_away", deadline_s: 25 }]);
+  all.decoder.emit({
+    type: "final",
+    utterance: 0,
+    text: "бір",
+    startSample: 0,
+    endSample: 640,
+    words: [],
+  });
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(typesOf(all.sink.messages), ["going_away", "final", "done"]);
+  assert.deepEqual(all.sink.closes, [{ code: 1012, reason: "going away" }]);
+  assertEnded(all);
+});
+
+test("a client that vanished frees its slot, and nothing is sent after it", (t) => {
+  const all = opened(t);
+  all.session.disconnected();
+  all.session.disconnected();
+  all.decoder.emit({ type: "ready" });
+  all.session.badMessage("no JSON");
+  all.session.goingAway(1);
+  assert.deepEqual(all.sink.messages, []);
+  assert.deepEqual(all.sink.closes, []);
+  assertEnded(all);
+});
+
+test("a decoder that fails ends the session with an error that invites another try", (t) => {
+  const all = opened(t);
+  all.decoder.emit({ type: "failed", message: "live transcription is not available" });
+  assert.deepEqual(all.sink.messages, [
+    { type: "error", code: "internal", detail: "live transcription is not available", retryable: true },
+  ]);
+  assert.deepEqual(all.sink.closes, [{ code: 1011, reason: "internal" }]);
+  assertEnded(all);
+});
+
+test("while the model is cold audio is taken, and what follows is as if it had been warm", (t) => {
+  const all = openedCold(t);
+  all.session.audio(bytesOf([1, 2]));
+  all.session.finalize();
+  all.session.audio(bytesOf([3]));
+  all.session.close();
+  assert.deepEqual([all.decoder.samples, all.sink.messages], [[1, 2, 3], []]);
+  assert.deepEqual(all.decoder.calls, ["finalize", "finish"]);
+  all.decoder.emit({ type: "ready" });
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(typesOf(all.sink.messages), ["ready", "done"]);
+  assertEnded(all);
+});
+
+for (const [code, closeCode] of [
+  ["ENGINE_BUSY", 1013],
+  ["SHUTTING_DOWN", 1012],
+] as const) {
+  test(`a model that does not come ends the session with ${closeCode}, and its audio costs nothing`, (t) => {
+    const all = openedCold(t);
+    all.session.audio(bytesOf([1, 2, 3]));
+    all.decoder.emit({ type: "unavailable", error: new SpeechError(code, "no model") });
+    const name = code.toLowerCase();
+    assert.deepEqual(all.sink.messages, [{ type: "error", code: name, detail: "no model", retryable: true }]);
+    assert.deepEqual(all.sink.closes, [{ code: closeCode, reason: name }]);
+    assertEnded(all, 0);
+  });
+}
+
+test("a client that leaves while the model is cold pays nothing", (t) => {
+  const all = openedCold(t);
+  all.session.audio(bytesOf([1, 2, 3]));
+  all.session.disconnected();
+  assert.deepEqual([all.sink.messages, all.sink.closes], [[], []]);
+  assertEnded(all, 0);
+});
+
+test("a sink that throws ends its session alone, with 1011", (t) => {
+  class BrokenSink extends RecordingSink {
+    override send(): void {
+      throw new Error("socket of another life");
+    }
+  }
+  const all = opened(t, OPTIONS, new BrokenSink());
+  all.decoder.emit({ type: "ready" });
+  assert.deepEqual(all.sink.closes, [{ code: 1011, reason: "internal" }]);
+  assertEnded(all);
+});
+
+test("whatever happens, nothing is sent after the close and everything is freed once", (t) => {
+  const steps = {
+    audio: (all: Opened) => all.session.audio(bytesOf([1, 2, 3])),
+    finalize: (all: Opened) => all.session.finalize(),
+    close: (all: Opened) => all.session.close(),
+    badMessage: (all: Opened) => all.session.badMessage("no JSON"),
+    goingAway: (all: Opened) => all.session.goingAway(30),
+    disconnected: (all: Opened) => all.session.disconnected(),
+    idle: (all: Opened) => all.timers.advance(IDLE_MS),
+    ready: (all: Opened) => all.decoder.emit({ type: "ready" }),
+    finished: (all: Opened) => all.decoder.emit({ type: "finished" }),
+    failed: (all: Opened) => all.decoder.emit({ type: "failed", message: "gone" }),
+  };
+  const anyStep = fc.constantFrom(...(Object.keys(steps) as (keyof typeof steps)[]));
+  fc.assert(
+    fc.property(fc.array(anyStep, { maxLength: 15 }), (names) => {
+      const all = opened(t);
+      for (const name of names) steps[name](all);
+      all.session.disconnected();
+      assertEnded(all);
+      assert.ok(all.sink.closes.length <= 1);
+      assert.ok(all.sink.messages.filter((message) => message.type === "done").length <= 1);
+      t.mock.restoreAll();
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("audio that nothing pays for ends the session with 4429 after the finals of what was paid", (t) => {
+  const all = opened(t);
+  const beyond = new SpeechError("OUT_OF_CREDITS", "out of credits: needs 6 credits, 0 left");
+  all.meter.onFunds({ limitSamples: 3, beyond });
+  all.session.audio(bytesOf([1, 2]));
+  all.session.audio(bytesOf([3, 4, 5]));
+  all.session.audio(bytesOf([6]));
+  assert.deepEqual(all.decoder.samples, [1, 2, 3]);
+  assert.deepEqual(all.decoder.calls, ["finish"]);
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(all.sink.messages, [
+    { type: "error", code: "out_of_credits", detail: beyond.message, retryable: false },
+    { type: "done", audio_seconds: 3 / RATE_HZ, credits_charged: 1 },
+  ]);
+  assert.deepEqual(all.sink.closes, [{ code: 4429, reason: "out_of_credits" }]);
+  assertEnded(all);
+});
+
+test("audio that comes before the meter has spoken waits for it, and close waits behind the audio", (t) => {
+  const all = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  all.session.audio(bytesOf([1, 2, 3]));
+  all.session.finalize();
+  all.session.close();
+  assert.deepEqual([all.decoder.samples, all.decoder.calls], [[], []]);
+  all.meter.onFunds({ limitSamples: 10, beyond: new SpeechError("OUT_OF_CREDITS", "out of credits") });
+  assert.deepEqual(
+    [all.decoder.samples, all.decoder.calls],
+    [
+      [1, 2, 3],
+      ["finalize", "finish"],
+    ],
+  );
+  all.decoder.emit({ type: "finished" });
+  assert.deepEqual(all.sink.closes, [{ code: 1000, reason: "done" }]);
+  assertEnded(all);
+});
+
+test("a session that is not paid for is told so at once, and early audio is bounded", (t) => {
+  const poor = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  poor.meter.onFunds({ limitSamples: 0, beyond: new SpeechError("AUTH_UNAVAILABLE", "metering is away") });
+  assert.deepEqual(typesOf(poor.sink.messages), ["error auth_unavailable"]);
+  poor.decoder.emit({ type: "finished" });
+  assert.deepEqual(poor.sink.closes, [{ code: 4503, reason: "auth_unavailable" }]);
+  assertEnded(poor);
+  t.mock.restoreAll();
+  const eager = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
+  eager.session.audio(new Uint8Array(60 * RATE_HZ * 2));
+  assert.deepEqual(eager.sink.closes, []);
+  eager.session.audio(new Uint8Array(2));
+  assert.deepEqual(eager.sink.closes, [{ code: 4400, reason: "too_fast" }]);
+});

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  decideResidency,
+  type ResidencyEffect,
+  type ResidencyMessage,
+  type ResidencyState,
+} from "../../../actors/residency/model-residency.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import * as fc from "../../support/properties.js";
+
+const FAILURE = new SpeechError("ENGINE_BUSY", "no model");
+
+/** What the world around the machine knows: who has what, and which work of the machine is on. */
+class World {
+  state: ResidencyState = { phase: "cold" };
+  isLoading = false;
+  isUnloading = false;
+  isAwaitingIdle = false;
+  readonly waiting = new Set<number>();
+  readonly granted = new Set<number>();
+  readonly refused = new Set<number>();
+  asked = 0;
+
+  tell(message: ResidencyMessage): void {
+    const { state, effects } = decideResidency(this.state, message);
+    this.state = state;
+    for (const effect of effects) this.#perform(effect);
+    assert.ok(!(this.isLoading && this.isUnloading), "workers start and end at the same time");
+    assert.equal(this.asked, this.waiting.size + this.granted.size + this.refused.size + this.left);
+  }
+
+  left = 0;
+
+  #perform(effect: ResidencyEffect): void {
+    switch (effect.type) {
+      case "load":
+        assert.ok(!this.isLoading && !this.isUnloading, "a second load");
+        this.isLoading = true;
+        return;
+      case "unload":
+        assert.ok(!this.isUnloading, "a second release");
+        assert.ok(this.granted.size === 0 || this.state.phase === "stopped", "released while leased");
+        assert.ok(!this.isAwaitingIdle, "the idle time goes on without workers");
+        this.isLoading = false;
+        this.isUnloading = true;
+        return;
+      case "grant":
+        assert.equal(this.state.phase, "warm");
+        assert.ok(this.waiting.delete(effect.lease), "granted to somebody who does not wait");
+        this.granted.add(effect.lease);
+        return;
+      case "refuse":
+        assert.ok(this.waiting.delete(effect.lease), "refused to somebody who does not wait");
+        this.refused.add(effect.lease);
+        return;
+      case "await-idle":
+        assert.ok(!this.isAwaitingIdle && this.granted.size === 0);
+        this.isAwaitingIdle = true;
+        return;
+      case "cancel-idle":
+        this.isAwaitingIdle = false;
+    }
+  }
+}
+
+type Step =
+  | "acquire"
+  | "leave waiting"
+  | "leave granted"
+  | "loaded"
+  | "failed"
+  | "idle"
+  | "late idle"
+  | "released"
+  | "stop";
+
+/** Carries out a step where it is possible: the machine is only ever told what can have happened. */
+function take(world: World, step: Step, choice: number): void {
+  const pick = (leases: ReadonlySet<number>) => [...leases][choice % Math.max(1, leases.size)];
+  switch (step) {
+    case "acquire": {
+      const lease = world.asked++;
+      world.waiting.add(lease);
+      world.tell({ type: "acquire", lease });
+      return;
+    }
+    case "leave waiting":
+    case "leave granted": {
+      const leases = step === "leave waiting" ? world.waiting : world.granted;
+      const lease = pick(leases);
+      if (lease === undefined) return;
+      leases.delete(lease);
+      world.left++;
+      world.tell({ type: "leave", lease });
+      return;
+    }
+    case "loaded":
+    case "failed":
+      if (!world.isLoading) return;
+      world.isLoading = false;
+      world.tell(step === "loaded" ? { type: "loaded" } : { type: "failed", error: FAILURE });
+      return;
+    case "idle":
+      if (!world.isAwaitingIdle) return;
+      world.isAwaitingIdle = false;
+      world.tell({ type: "idle" });
+      return;
+    case "late idle":
+      // The timer had run out before it was cancelled.
+      if (world.isAwaitingIdle) return;
+      world.tell({ type: "idle" });
+      return;
+    case "released":
+      if (!world.isUnloading) return;
+      world.isUnloading = false;
+      world.tell({ type: "released" });
+      return;
+    case "stop":
+      world.isAwaitingIdle = false;
+      world.tell({ type: "stop" });
+  }
+}
+
+const anyStep = fc.oneof(
+  { weight: 4, arbitrary: fc.constant<Step>("acquire") },
+  { weight: 4, arbitrary: fc.constantFrom<Step>("leave waiting", "leave granted") },
+  { weight: 6, arbitrary: fc.constantFrom<Step>("loaded", "idle", "released") },
+  { weight: 2, arbitrary: fc.constantFrom<Step>("failed", "late idle") },
+);
+const anySteps = fc.array(fc.tuple(anyStep, fc.nat(20)), { maxLength: 60 });
+
+test("there is never a second load, no release under a lease, and every lease is granted or refused", () => {
+  fc.assert(
+    fc.property(anySteps, fc.boolean(), (steps, isStopped) => {
+      const world = new World();
+      for (const [step, choice] of steps) take(world, step, choice);
+      if (isStopped) take(world, "stop", 0);
+      // Whatever was on comes to its end, and then nobody waits any more.
+      for (let round = 0; round < 3; round++) {
+        take(world, "released", 0);
+        take(world, "loaded", 0);
+      }
+      assert.equal(world.waiting.size, 0, `${world.waiting.size} leases wait for ever`);
+      if (isStopped) return;
+      for (const _lease of [...world.granted]) take(world, "leave granted", 0);
+      take(world, "idle", 0);
+      take(world, "released", 0);
+      assert.deepEqual([world.state, world.isAwaitingIdle], [{ phase: "cold" }, false]);
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
+test("a lease that comes before the idle time is noticed keeps the workers", () => {
+  const world = new World();
+  for (const step of ["acquire", "loaded", "leave granted", "acquire", "late idle"] as const)
+    take(world, step, 0);
+  assert.deepEqual([world.state, world.granted.size], [{ phase: "warm", leaseCount: 1 }, 1]);
+});
+
+test("a lease that comes after it waits for the next workers", () => {
+  const world = new World();
+  for (const step of ["acquire", "loaded", "leave granted", "idle", "acquire"] as const) take(world, step, 0);
+  assert.deepEqual([world.isUnloading, world.isLoading, world.waiting.size], [true, false, 1]);
+  take(world, "released", 0);
+  assert.deepEqual([world.isUnloading, world.isLoading, world.waiting.size], [false, true, 1]);
+  take(world, "loaded", 0);
+  assert.equal(world.granted.size, 1);
+});
+
+test("more leases than may wait are refused", () => {
+  const world = new World();
+  for (let index = 0; index < 4_097; index++) take(world, "acquire", 0);
+  assert.deepEqual([world.waiting.size, [...world.refused]], [4_096, [4_096]]);
+});

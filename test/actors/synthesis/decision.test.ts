@@ -1,0 +1,150 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  decideSynthesis,
+  type SynthesisEffect,
+  type SynthesisMessage,
+  type SynthesisState,
+} from "../../../actors/synthesis/decision.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import * as fc from "../../support/properties.js";
+
+const SENTENCES_AHEAD = 2;
+
+/** A synthesizer and a reader that take turns as `choices` say, each doing only what it may do. */
+class Simulation {
+  state: SynthesisState;
+  readonly begun: number[] = [];
+  /** Chunks as `sentence.chunk`, in the order in which the synthesizer made them. */
+  readonly made: string[] = [];
+  /** Chunks that the reader got. */
+  readonly read: string[] = [];
+  ends = 0;
+  isReaderWaiting = false;
+  isSpeaking = false;
+
+  constructor(sentenceCount: number) {
+    this.state = {
+      phase: "speaking",
+      sentenceCount,
+      begun: 0,
+      finished: 0,
+      delivered: 0,
+      isInsideSentence: false,
+      waitingChunks: [],
+      isReaderWaiting: false,
+    };
+  }
+
+  pull(): void {
+    if (this.isReaderWaiting || this.ends > 0) return;
+    this.isReaderWaiting = true;
+    this.#tell({ type: "pull" });
+  }
+
+  /** Sentences that the reader has read to their end, and whether it is inside of another one. */
+  get sentencesRead(): number {
+    return this.read.filter((chunk) => chunk.endsWith("!")).length;
+  }
+
+  get isInside(): boolean {
+    return this.read.length > 0 && this.read.at(-1)?.endsWith("!") === false;
+  }
+
+  makeChunk(endsSentence: boolean): void {
+    if (!this.isSpeaking) return;
+    this.isSpeaking = !endsSentence;
+    this.made.push(`${this.begun.at(-1)}.${this.made.length}${endsSentence ? "!" : ""}`);
+    this.#tell({ type: "made", endsSentence });
+  }
+
+  #tell(message: SynthesisMessage): void {
+    const { state, effects } = decideSynthesis(this.state, message);
+    this.state = state;
+    for (const effect of effects) this.#perform(effect);
+    const isReading = this.isReaderWaiting || this.isInside;
+    const ahead = this.begun.length - this.sentencesRead - (isReading ? 1 : 0);
+    assert.ok(ahead <= SENTENCES_AHEAD, `${ahead} sentences ahead of the reader`);
+  }
+
+  #perform(effect: SynthesisEffect): void {
+    if (effect.type === "begin") {
+      assert.equal(this.isSpeaking, false, "one sentence at a time");
+      this.isSpeaking = true;
+      this.begun.push(effect.sentence);
+      return;
+    }
+    assert.equal(this.isReaderWaiting, true, "a reader that does not wait is told nothing");
+    this.isReaderWaiting = false;
+    if (effect.type === "deliver") this.read.push(this.made[this.read.length] ?? "nothing was made");
+    else this.ends++;
+  }
+}
+
+test("chunks are delivered once each, in order, at most two sentences ahead, and reading comes to an end", () => {
+  const choice = fc.constantFrom("pull", "chunk", "last chunk");
+  fc.assert(
+    fc.property(fc.nat({ max: 8 }), fc.array(choice, { maxLength: 60 }), (sentenceCount, choices) => {
+      const simulation = new Simulation(sentenceCount);
+      for (const turn of choices) {
+        if (turn === "pull") simulation.pull();
+        else simulation.makeChunk(turn === "last chunk");
+      }
+      // From here on both do all they can: each round must bring the reader one chunk or the end.
+      const rounds = sentenceCount + choices.length + SENTENCES_AHEAD;
+      for (let round = 0; round <= rounds && simulation.ends === 0; round++) {
+        simulation.pull();
+        simulation.makeChunk(true);
+      }
+      assert.deepEqual(
+        simulation.begun,
+        Array.from({ length: sentenceCount }, (_, index) => index),
+      );
+      assert.deepEqual(simulation.read, simulation.made);
+      assert.equal(simulation.sentencesRead, sentenceCount);
+      assert.equal(simulation.ends, 1);
+      assert.equal(simulation.state.phase, "ended");
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test("two sentences are made ahead of a reader that takes its time, and the third waits", () => {
+  const simulation = new Simulation(10);
+  assert.deepEqual(simulation.begun, [], "nothing is made before anybody reads");
+  simulation.pull();
+  for (let round = 0; round < 10; round++) simulation.makeChunk(true);
+  assert.equal(simulation.sentencesRead, 1);
+  assert.deepEqual(simulation.begun, [0, 1, 2]);
+});
+
+test("a reader gets what is made of a sentence while the rest is being made", () => {
+  const simulation = new Simulation(3);
+  simulation.pull();
+  simulation.makeChunk(false);
+  assert.deepEqual([simulation.read.length, simulation.begun], [1, [0]]);
+  simulation.makeChunk(true);
+  assert.deepEqual(simulation.begun, [0, 1], "the next sentence is made while this one is being read");
+});
+
+test("an ended synthesis does nothing more", () => {
+  const error = new SpeechError("WORKER_LOST", "gone");
+  const messages: readonly SynthesisMessage[] = [
+    { type: "pull" },
+    { type: "made", endsSentence: true },
+    { type: "failed", error },
+    { type: "stop" },
+  ];
+  for (const message of messages) {
+    assert.deepEqual(decideSynthesis({ phase: "ended" }, message).effects, []);
+  }
+});
+
+test("stop cancels the work before it fails the reader", () => {
+  const { state, effects } = decideSynthesis(new Simulation(2).state, { type: "stop" });
+  assert.equal(state.phase, "ended");
+  assert.deepEqual(
+    effects.map((effect) => effect.type),
+    ["cancel", "fail"],
+  );
+});

@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { SpeakOptions, SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { synthesisEngine } from "../../support/engines.js";
+
+const JOB: SynthesisJob = {
+  modelId: "svc-kk-v1",
+  voice: "aigul",
+  spokenText: "сәлем, қалың қалай?",
+  speed: 1,
+  nfe: 4,
+  seed: 1,
+};
+/** Far more steps than anything waits for: a job that is certainly still running when it is cancelled. */
+const LONG_JOB: SynthesisJob = { ...JOB, nfe: 64 };
+const RATE_HZ = 24_000;
+const PIECES_PER_WORKER = 32;
+const QUEUE_CAPACITY = 256;
+
+let engine: SynthesisEngine;
+
+before(async () => {
+  engine = await synthesisEngine();
+  await engine.start();
+});
+
+after(async () => {
+  assert.equal(engine.jobCount, 0, "every job was settled");
+  await engine.stop();
+});
+
+function speak(job: SynthesisJob, signal = new AbortController().signal): Promise<Int16Array> {
+  return engine.speak(job, signal).then(({ pcm }) => pcm);
+}
+
+function hasCode(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof SpeechError && error.code === code;
+}
+
+/** Long enough for a job to be on the worker, short against all of a long job's steps. */
+function whileRunning(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, 30));
+}
+
+test("a sentence has a length and a loudness like speech", async () => {
+  const { pcm, sampleRateHz } = await engine.speak(JOB, new AbortController().signal);
+  assert.equal(sampleRateHz, RATE_HZ);
+  const seconds = pcm.length / RATE_HZ;
+  assert.ok(seconds > 0.4 && seconds < 5, `${seconds} s`);
+  const level = Math.sqrt(pcm.reduce((sum, sample) => sum + sample * sample, 0) / pcm.length) / 32_768;
+  assert.ok(level > 0.005 && level < 0.5, `level ${level}`);
+});
+
+test("the same job gives the same samples, another seed others", async () => {
+  const first = await speak(JOB);
+  assert.deepEqual(await speak(JOB), first);
+  assert.notDeepEqual(await speak({ ...JOB, seed: 2 }), first);
+});
+
+test("jobs that wait do not change each other's samples", async () => {
+  const other: SynthesisJob = { ...JOB, spokenText: "қайырлы күн.", voice: "dauren" };
+  const alone = [await speak(JOB), await speak(other)];
+  const queued = Promise.all([speak(JOB), speak(other)]);
+  assert.equal(engine.jobCount, 2);
+  assert.deepEqual(await queued, alone);
+});
+
+test("a faster pace takes less time, and another voice sounds different", async () => {
+  const [normal, fast, other] = await Promise.all([
+    speak(JOB),
+    speak({ ...JOB, speed: 2 }),
+    speak({ ...JOB, voice: "dauren" }),
+  ]);
+  assert.ok(fast.length < 0.75 * normal.length, `${fast.length} instead of ${normal.length} samples`);
+  assert.notDeepEqual(other, normal);
+});
+
+test("a cancelled job ends within a step, and the worker is free for the next one", async () => {
+  const startedAtMs = performance.now();
+  await speak(JOB);
+  const fourStepsMs = performance.now() - startedAtMs;
+  const abort = new AbortController();
+  const cancelled = speak(LONG_JOB, abort.signal);
+  await whileRunning();
+  const cancelledAtMs = performance.now();
+  abort.abort();
+  const next = speak(JOB);
+  await assert.rejects(cancelled, hasCode("CANCELLED"));
+  const waitedMs = performance.now() - cancelledAtMs;
+  // One of 64 steps; sixteen of them leave room for a machine that is busy with other things.
+  assert.ok(
+    waitedMs < 4 * fourStepsMs,
+    `${waitedMs} ms, and four steps with all around them ${fourStepsMs} ms`,
+  );
+  assert.ok((await next).length > 0);
+  assert.equal(engine.jobCount, 0);
+});
+
+test("a job cancelled while it waits never reaches the worker", async () => {
+  const [running, waiting] = [new AbortController(), new AbortController()];
+  const onWorker = Array.from({ length: PIECES_PER_WORKER }, () =>
+    assert.rejects(speak(LONG_JOB, running.signal), hasCode("CANCELLED")),
+  );
+  const oneMore = assert.rejects(speak(LONG_JOB, waiting.signal), hasCode("CANCELLED"));
+  waiting.abort();
+  assert.equal(engine.jobCount, PIECES_PER_WORKER);
+  await oneMore;
+  running.abort();
+  await Promise.all(onWorker);
+});
+
+test("after a cancel the model runs once at most", async () => {
+  for (const waitMs of [1, 5, 20, 40, 80]) {
+    const abort = new AbortController();
+    const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    const runsBefore = engine.modelRuns;
+    abort.abort();
+    await cancelled;
+    await whileRunning();
+    const runs = engine.modelRuns - runsBefore;
+    assert.ok(runs <= 1, `${runs} runs were begun after a cancel at ${waitMs} ms`);
+  }
+});
+
+test("parts come while a piece is being made, and together they are the piece", async () => {
+  const parts: number[] = [];
+  let partCount = 0;
+  const job = { ...JOB, spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады." };
+  const { pcm } = await engine.speak(job, new AbortController().signal, {
+    urgency: { kind: "first" },
+    isAwaited: true,
+    onPcm: (part) => {
+      partCount++;
+      parts.push(...part);
+    },
+  });
+  assert.deepEqual(parts, [...pcm]);
+  assert.ok(partCount > 2, `${partCount} parts`);
+  const runsOf = async (options: SpeakOptions) => {
+    const before = engine.modelRuns;
+    await engine.speak(job, new AbortController().signal, options);
+    return engine.modelRuns - before;
+  };
+  const awaited = await runsOf({ isAwaited: true });
+  const whole = await runsOf({ urgency: { kind: "first" } });
+  assert.ok(whole < awaited, `nobody waits for its first part: ${whole} runs instead of ${awaited}`);
+});
+
+test("pieces made at the same time take no more model runs than one after another", async () => {
+  const { signal } = new AbortController();
+  const jobs = [
+    "сәлем",
+    "қазақ тілі түркі тілдерінің бірі.",
+    "біз көлге барамыз, достар!",
+    "жаңбыр жауады",
+  ].map((spokenText) => ({ ...JOB, spokenText }));
+  const runsOf = async (work: () => Promise<unknown>) => {
+    const before = engine.modelRuns;
+    await work();
+    return engine.modelRuns - before;
+  };
+  const apart = await runsOf(async () => {
+    for (const job of jobs) await engine.speak(job, signal, { urgency: { kind: "first" } });
+  });
+  const together = await runsOf(() =>
+    Promise.all(jobs.map((job) => engine.speak(job, signal, { urgency: { kind: "first" } }))),
+  );
+  assert.ok(apart >= jobs.length * (JOB.nfe + 2), `${apart} runs`);
+  assert.ok(together <= apart, `${together} runs together, ${apart} apart`);
+});
+
+test("somebody who has just come is served before the rest, and the rest is not forgotten", async () => {
+  const order: string[] = [];
+  const note = (name: string) => () => order.push(name);
+  const { signal } = new AbortController();
+  const rest = engine.speak({ ...JOB, nfe: 32 }, signal).then(note("rest"));
+  await whileRunning();
+  const soonDry = { kind: "heard", runsDryAtMs: performance.now() + 1_500 } as const;
+  await Promise.all([
+    rest,
+    engine.speak({ ...JOB, nfe: 16 }, signal, { urgency: soonDry }).then(note("heard")),
+    engine.speak(JOB, signal, { urgency: { kind: "first" } }).then(note("first")),
+  ]);
+  assert.deepEqual(order, ["first", "heard", "rest"]);
+});
+
+test("a job cancelled before it came is refused", async () => {
+  await assert.rejects(speak(JOB, AbortSignal.abort()), hasCode("CANCELLED"));
+});
+
+test("a signal that is aborted after the end changes nothing", async () => {
+  const abort = new AbortController();
+  await speak(JOB, abort.signal);
+  const next = speak(JOB);
+  abort.abort();
+  assert.ok((await next).length > 0);
+});
+
+test("a job that the model cannot speak fails alone", async () => {
+  await assert.rejects(speak({ ...JOB, voice: "nobody" }), hasCode("UNKNOWN_VOICE"));
+  await assert.rejects(speak({ ...JOB, spokenText: "日本" }), hasCode("INTERNAL"));
+  assert.ok((await speak(JOB)).length > 0);
+});
+
+test("a full queue refuses, and what waits in it can still be cancelled", async () => {
+  const aborts = Array.from({ length: PIECES_PER_WORKER + QUEUE_CAPACITY }, () => new AbortController());
+  const accepted = aborts.map(({ signal }) => speak(LONG_JOB, signal));
+  const outcomes = Promise.allSettled(accepted);
+  await assert.rejects(speak(JOB), hasCode("ENGINE_BUSY"));
+  for (const abort of aborts) abort.abort();
+  for (const outcome of await outcomes) {
+    assert.ok(outcome.status === "rejected" && hasCode("CANCELLED")(outcome.reason));
+  }
+  assert.equal(engine.jobCount, 0);
+});

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { planSynthesis } from "../../../actors/synthesis/plan.js";
+import { parseSpeechRequest } from "../../../src/protocol/speech-request.js";
+import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
+import { MODELS } from "../../http/fake-conversations.js";
+
+async function seedOf(body: object): Promise<number> {
+  return (await planSynthesis(parseSynthesisRequest({ text: "Сәлем.", ...body }), MODELS)).voicing.seed;
+}
+
+test("the seed is the request's, and comes from the text when the request has none", async () => {
+  assert.equal(await seedOf({ seed: 0 }), 0);
+  assert.equal(await seedOf({ seed: 0xffff_ffff }), 0xffff_ffff);
+  assert.equal(await seedOf({}), await seedOf({ seed: null }));
+  assert.notEqual(await seedOf({}), await seedOf({ text: "Сәлем!" }));
+  const { synthesis } = parseSpeechRequest({ input: "Сәлем.", seed: 5 });
+  assert.equal((await planSynthesis(synthesis, MODELS)).voicing.seed, 5);
+});

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { countCodePoints, planSynthesis } from "../../../actors/synthesis/plan.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { CatalogModel } from "../../../src/ports/conversations.js";
+import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
+
+const MODEL: CatalogModel = {
+  name: "svc-kk-v1",
+  task: "synthesis",
+  lang: "kk",
+  sample_rate: 24_000,
+  voices: [{ name: "aigul", gender: null, style: null, best_for: null }],
+  default_voice: "aigul",
+  tells_word_times: true,
+};
+const planOf = (text: string, normalize = true) =>
+  planSynthesis(parseSynthesisRequest({ text, normalize }), [MODEL]);
+
+test("characters without a reading are counted over all sentences, and stay billed", async () => {
+  const text = "Сәлем 😀! Бағасы 5 ₸. 漢字";
+  const plan = await planOf(text);
+  assert.equal(plan.droppedCharacters, 3);
+  assert.equal(plan.billedCharacters, countCodePoints(text));
+  assert.deepEqual(
+    plan.sentences.map(({ pieces }) => pieces.map(({ text }) => text)),
+    [["сәлем!"], ["бағасы бес теңге."]],
+  );
+  assert.equal((await planOf("Бағасы 5 ₸", false)).droppedCharacters, 2);
+  assert.equal((await planOf("Сәлем!")).droppedCharacters, 0);
+});
+
+test("a pause mark replaces the pause between sentences, less the silence that the pieces end and begin with", async () => {
+  const pauses = async (text: string) =>
+    (await planOf(text)).sentences.map(({ leadSamples = 0, pauseSamples }) =>
+      [leadSamples, pauseSamples].map((n) => n / 24),
+    );
+  assert.deepEqual(await pauses("Бір. Екі.\nҮш."), [
+    [0, 250],
+    [0, 500],
+    [0, 0],
+  ]);
+  // 48 ms at the end of a piece, 30 ms at the begin of the next.
+  assert.deepEqual(await pauses("Бір. [pause 1s] Екі.\n[pause 300ms]\nҮш."), [
+    [0, 922],
+    [0, 222],
+    [0, 0],
+  ]);
+  assert.deepEqual(await pauses("[pause 1s][pause 500ms] Бір. [pause 2s] 😀! [pause 1s]"), [[1_470, 2_952]]);
+  assert.deepEqual(await pauses("Бір [pause 0ms] екі"), [
+    [0, 0],
+    [0, 0],
+  ]);
+});
+
+test("speech goes on after a pause inside a sentence, and its characters are billed", async () => {
+  const text = "Қайырлы таң [pause 500ms] достар [pause 1s]";
+  const plan = await planOf(text);
+  assert.deepEqual(
+    plan.sentences.map(({ pieces }) => pieces.map((piece) => piece.text)),
+    [["қайырлы таң,"], ["достар."]],
+  );
+  assert.deepEqual(
+    plan.sentences.flatMap(({ pieces }) =>
+      pieces.flatMap(({ words }) => words.map((w) => text.slice(w.start, w.end))),
+    ),
+    ["Қайырлы", "таң", "достар"],
+  );
+  assert.equal(plan.billedCharacters, countCodePoints(text));
+  assert.deepEqual(
+    plan.sentences.map(({ charactersThrough }) => charactersThrough),
+    [25, text.length],
+  );
+  assert.equal(plan.droppedCharacters, 0);
+  await assert.rejects(planOf("[pause 1s]"), /something that can be spoken/);
+});
+
+/** What the plan of a text has to say. */
+async function spokenLength(text: string): Promise<number> {
+  const { sentences } = await planOf(text);
+  return sentences.flatMap(({ pieces }) => pieces).reduce((sum, piece) => sum + piece.text.length, 0);
+}
+
+const LONGEST = 5_000;
+const filled = (part: string) => part.repeat(Math.ceil(LONGEST / part.length)).slice(0, LONGEST);
+
+test("the longest texts of figures that people have are spoken", async () => {
+  const figures: Readonly<Record<string, string>> = {
+    "personal numbers": "910412300547\n",
+    "nothing but figures": "9876543210",
+    prices: "Нан — 1 299,50 ₸\n",
+    "telephone numbers": "Асқар: +7 701 299 87 65\n",
+    dates: "27.12.2024\n",
+    percents: "97,8%\n",
+    table: "98 765\t4 398\t77,9\n",
+    acronyms: "ҚР БҒМ 2024 ж. ",
+  };
+  for (const [name, part] of Object.entries(figures)) {
+    assert.ok((await spokenLength(filled(part))) > LONGEST, name);
+  }
+});
+
+test("a text that becomes too long when it is spoken is refused, and both lengths are told", async () => {
+  for (const part of ["@ % ", "≥ ", "±@", "≤≥", "∞°", "℃ "]) {
+    const spoken = await spokenLength(filled(part).slice(0, 500)).then((length) => length * 10);
+    if (spoken < 41_000) continue;
+    await assert.rejects(planOf(filled(part)), (error) => {
+      assert.ok(error instanceof SpeechError && error.code === "TEXT_TOO_LONG");
+      assert.match(
+        error.message,
+        /^text must be at most 40000 characters as it is spoken, .* received \d{5}$/,
+      );
+      return true;
+    });
+  }
+  await assert.rejects(planOf(filled("≤≥")), /received 8\d{4}$/);
+});
+
+test("an answer of more than an hour is refused, slow speech and pauses counted", async () => {
+  const slowly = (text: string, speed: number) =>
+    planSynthesis(parseSynthesisRequest({ text, speed }), [MODEL]);
+  const figures = filled("9876543210");
+  assert.ok((await slowly(figures, 1)).sentences.length > 0);
+  await assert.rejects(slowly(figures, 0.5), (error) => {
+    assert.ok(error instanceof SpeechError && error.code === "TEXT_TOO_LONG");
+    assert.match(
+      error.message,
+      /^text must be at most 3600 s of speech, received about \d{4} s at speed 0.5$/,
+    );
+    return true;
+  });
+  assert.ok((await slowly(filled("Бүгін күн жылы, ертең жаңбыр жауады. "), 0.5)).sentences.length > 0);
+  // 40 minutes of paragraphs, and half an hour of short ones besides.
+  const paragraphs = filled("а\n\n");
+  assert.ok((await slowly(paragraphs, 1)).sentences.length > 0);
+  const pauses = "[pause 10s]".repeat(12);
+  assert.ok((await slowly(`Сәлем ${pauses}`, 1)).sentences.length > 0);
+});
+
+test("a run of one sign is an ornament, not so many words", async () => {
+  const said = async (text: string) =>
+    (await planOf(text)).sentences.flatMap(({ pieces }) => pieces.map((piece) => piece.text));
+  for (const sign of "@%=+≥±№~≈°₸$&") {
+    assert.deepEqual(await said(`Сәлем ${sign.repeat(40)} әлем`), ["сәлем әлем."], sign);
+    await assert.rejects(planOf(sign.repeat(LONGEST)), /something that can be spoken/, sign);
+  }
+  assert.deepEqual(await said("5 % және 6 @"), ["бес пайыз және алты ат белгісі."]);
+  assert.deepEqual(await said("C++ тілі"), await said("C + + тілі"));
+  assert.deepEqual(await said("Баға ++++100, бағасы 100@@@@-ға"), [
+    "баға плюс жүз, бағасы жүз ат белгісіге.",
+  ]);
+});
+
+test("the longest text is read over many turns of the event loop", async () => {
+  let turns = 0;
+  let isOver = false;
+  const count = () => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  setImmediate(count);
+  await planOf(filled("Бүгін күн жылы, ертең жаңбыр жауады. "));
+  isOver = true;
+  assert.ok(turns >= 8, `${turns} turns`);
+});

@@ -1,0 +1,141 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { HotWords } from "../../../src/domain/decoding/hot-words.js";
+import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import * as fc from "../../support/properties.js";
+import { collapse, logProbsOf } from "./reference.js";
+
+const VOCABULARY = ["", " ", "а", "б", "в"];
+const NOTHING = { languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
+const letters = fc.string({ unit: fc.constantFrom("а", "б", "в"), minLength: 1, maxLength: 4 });
+const phrase = fc.array(letters, { minLength: 1, maxLength: 2 }).map((words) => words.join(" "));
+/** Scores are whole, so that sums are exact. */
+const hot = fc.array(fc.record({ text: phrase, characterScore: fc.integer({ min: 0, max: 5 }) }), {
+  minLength: 1,
+  maxLength: 5,
+});
+const spoken = fc.array(letters, { maxLength: 6 }).map((words) => words.join(" "));
+
+test("a whole text earns what its hot words are worth, and no unfinished match", () => {
+  for (const [text, expected] of [
+    ["абв", 6],
+    ["абвв", 6],
+    ["аб", 0],
+    ["абб", 0],
+    ["вабв", 0],
+    ["в абв абв", 12],
+    ["абв аб", 6],
+    ["б в", 3],
+    ["б а", 0],
+    ["б б в", 3],
+  ] as const) {
+    assert.equal(scoreOf(text, [word("абв", 2), word("б в", 1)]), expected, text);
+  }
+});
+
+test("the longest of the hot words that begin alike counts, and the shorter one when the longer breaks off", () => {
+  const words = [word("а", 2), word("абв", 2)];
+  for (const [text, expected] of [
+    ["а", 2],
+    ["абв", 6],
+    ["аб", 2],
+    ["аб а", 4],
+  ] as const) {
+    assert.equal(scoreOf(text, words), expected, text);
+  }
+});
+
+test("scores are never negative, and never more than the highest score for each character", () => {
+  fc.assert(
+    fc.property(hot, spoken, (words, text) => {
+      const score = scoreOf(text, words);
+      const best = Math.max(...words.map(({ characterScore }) => characterScore));
+      assert.ok(score >= 0 && score <= best * text.length, `${score} for "${text}"`);
+    }),
+  );
+});
+
+test("a text that contains a hot word at the beginning of a word earns at least its worth", () => {
+  fc.assert(
+    fc.property(hot, spoken, fc.nat(), letters, (words, before, which, ending) => {
+      const chosen = words[which % words.length]!;
+      const text = `${before} ${chosen.text}${which % 2 === 0 ? "" : ending}`.trim();
+      assert.ok(scoreOf(text, words) >= chosen.characterScore * chosen.text.length, text);
+    }),
+  );
+});
+
+test("without pruning the best text is the one whose paths and hot words add up to most", () => {
+  const width = VOCABULARY.length;
+  const audio = fc.integer({ min: 1, max: 4 }).chain((frames) =>
+    fc.array(fc.double({ min: 0.01, max: 1, noNaN: true }), {
+      minLength: frames * width,
+      maxLength: frames * width,
+    }),
+  );
+  fc.assert(
+    fc.property(audio, hot, (weights, words) => {
+      const frames = weights.length / width;
+      const logProbs = logProbsOf(weights, width);
+      const unpruned = {
+        candidatesPerFrame: width,
+        candidateFloor: Number.NEGATIVE_INFINITY,
+        beamMargin: Number.POSITIVE_INFINITY,
+      };
+      const options = { ...NOTHING, ...unpruned, beamWidth: width ** frames };
+      const search = new PrefixBeamSearch(VOCABULARY, null, options);
+      const [found] = search.search(logProbs, frames, HotWords.compile(words, VOCABULARY));
+      const best = Math.max(...everyScore(logProbs, frames, words));
+      assert.ok(Math.abs(found.score - best) < 1e-4, `${found.score} is not ${best}`);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("characters that the vocabulary does not have are refused, and no words are no automaton", () => {
+  assert.throws(() => HotWords.compile([word("аx", 1)], VOCABULARY), RangeError);
+  assert.equal(HotWords.compile([], VOCABULARY), null);
+});
+
+function word(text: string, characterScore: number) {
+  return { text, characterScore };
+}
+
+/** What a whole text earns, token by token. */
+function scoreOf(text: string, words: readonly { text: string; characterScore: number }[]): number {
+  const automaton = HotWords.compile(words, VOCABULARY)!;
+  let state = automaton.startState;
+  let score = 0;
+  for (const character of text) {
+    const next = automaton.advance(state, VOCABULARY.indexOf(character));
+    score += automaton.scoreOf(state, next);
+    state = next;
+  }
+  return score - automaton.credit[state]!;
+}
+
+/** Score of every text that some path reads as. */
+function everyScore(
+  logProbs: Float32Array,
+  frames: number,
+  words: readonly { text: string; characterScore: number }[],
+): number[] {
+  const width = VOCABULARY.length;
+  const sums = new Map<string, number>();
+  const path = new Array<number>(frames).fill(0);
+  for (let code = 0; code < width ** frames; code++) {
+    let rest = code;
+    let logProb = 0;
+    for (let frame = 0; frame < frames; frame++) {
+      path[frame] = rest % width;
+      rest = Math.floor(rest / width);
+      logProb += logProbs[frame * width + path[frame]!]!;
+    }
+    const text = collapse(path)
+      .map((token) => VOCABULARY[token])
+      .join("");
+    if (text.startsWith(" ") || text.includes("  ")) continue;
+    sums.set(text, (sums.get(text) ?? 0) + Math.exp(logProb));
+  }
+  return [...sums].map(([text, sum]) => Math.log(sum) + scoreOf(text, words));
+}

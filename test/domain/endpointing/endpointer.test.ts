@@ -1,0 +1,328 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type EndpointEvent,
+  Endpointer,
+  type EndpointerOptions,
+  pauseFramesFor,
+} from "../../../src/domain/endpointing/endpointer.js";
+import * as fc from "../../support/properties.js";
+
+/** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
+const PROBABILITY: Readonly<Record<string, number>> = { "#": 0.9, ".": 0.05, "~": 0.4 };
+
+function eventsOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
+  const endpointer = new Endpointer(options);
+  return [...frames].flatMap((letter, frame) =>
+    endpointer.push(PROBABILITY[letter]!).map((event) => `${frame} ${say(event)}`),
+  );
+}
+
+function say(event: EndpointEvent): string {
+  const end = "endFrame" in event ? `-${event.endFrame}` : "";
+  const reason = event.type === "ended" ? ` ${event.reason}` : "";
+  return `${event.type} #${event.utterance} ${event.startFrame}${end}${reason}`;
+}
+
+/** Events with the mean probability of speech that they say, in whole hundredths. */
+function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
+  const endpointer = new Endpointer(options);
+  return [...frames].flatMap((letter) =>
+    endpointer
+      .push(PROBABILITY[letter]!)
+      .flatMap((event) =>
+        "speechMean" in event ? [`${event.type} ${Math.round(100 * event.speechMean)}`] : [],
+      ),
+  );
+}
+
+test("the mean probability of speech is that of the frames from start to end", () => {
+  assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
+  // Two frames of silence before, one of doubt inside; silence after the end does not count.
+  assert.deepEqual(meansOf("..##~##......"), ["halfway 59", "ended 59"]);
+  // Speech that resumes takes the silence in between with it.
+  assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
+});
+
+test("the mean of a cut utterance is that of the frames before the cut, of the next that of its own", () => {
+  const options = { longestFrames: 30, cutWindowFrames: 10, leadFrames: 2, openingFrames: 2 };
+  const endpointer = new Endpointer(options);
+  const ended: EndpointEvent[] = [];
+  for (let frame = 0; frame < 60; frame++) {
+    const probability = frame === 27 ? 0.5 : frame < 45 ? 1 : 0;
+    ended.push(...endpointer.push(probability).filter(({ type }) => type === "ended"));
+  }
+  const means = ended.map(
+    (event) => event.type === "ended" && [event.startFrame, event.endFrame, event.speechMean],
+  );
+  assert.deepEqual(means, [
+    [0, 27, 1],
+    [27, 45, 17.5 / 18],
+  ]);
+});
+
+test("the mean does not depend on how much was heard before", () => {
+  const said = "..##~##....";
+  const late = meansOf(`${"#....#~~....".repeat(40)}..............${said}`).at(-1);
+  assert.equal(late, meansOf(`..............${said}`).at(-1));
+});
+
+test("an utterance opens with its second speech frame and begins before the first", () => {
+  assert.deepEqual(eventsOf("..........##"), ["11 started #0 2"]);
+});
+
+test("an utterance at the very begin starts at frame 0", () => {
+  assert.deepEqual(eventsOf("...##"), ["4 started #0 0"]);
+});
+
+test("a single speech frame is a click", () => {
+  assert.deepEqual(eventsOf("....#....#.....#.......#"), []);
+});
+
+test("halfway comes at half of the pause, the end at the whole of it", () => {
+  assert.deepEqual(eventsOf("####......."), ["1 started #0 0", "6 halfway #0 0-4", "8 ended #0 0-4 pause"]);
+});
+
+test("speech after halfway takes it back, and halfway comes again", () => {
+  assert.deepEqual(eventsOf("####...##....."), [
+    "1 started #0 0",
+    "6 halfway #0 0-4",
+    "7 resumed #0 0",
+    "11 halfway #0 0-9",
+    "13 ended #0 0-9 pause",
+  ]);
+});
+
+test("speech in the last frame before the end still resumes", () => {
+  assert.deepEqual(eventsOf("####....#"), ["1 started #0 0", "6 halfway #0 0-4", "8 resumed #0 0"]);
+});
+
+test("the begin of an utterance never reaches into the one before", () => {
+  assert.deepEqual(eventsOf("####.....##.....").slice(-3), [
+    "10 started #1 4",
+    "13 halfway #1 4-11",
+    "15 ended #1 4-11 pause",
+  ]);
+});
+
+test("speech holds on above the lower threshold but does not begin there", () => {
+  assert.deepEqual(eventsOf("~~~~##~~~~....."), [
+    "5 started #0 0",
+    "12 halfway #0 0-10",
+    "14 ended #0 0-10 pause",
+  ]);
+});
+
+test("the shortest pause ends at once", () => {
+  assert.deepEqual(eventsOf("##.", { pauseFrames: 1 }), ["1 started #0 0", "2 ended #0 0-2 pause"]);
+});
+
+test("finalize ends what is open and nothing else", () => {
+  const endpointer = new Endpointer();
+  assert.deepEqual(endpointer.finalizeNow(), []);
+  for (const letter of "..###.") endpointer.push(PROBABILITY[letter]!);
+  assert.deepEqual(endpointer.finalizeNow().map(say), ["ended #0 0-5 finalize"]);
+  assert.deepEqual(endpointer.finalizeNow(), []);
+  assert.deepEqual(
+    [..."....."].flatMap(() => endpointer.push(0)),
+    [],
+  );
+});
+
+test("speech that goes on after finalize is the next utterance", () => {
+  const endpointer = new Endpointer();
+  for (const letter of "####") endpointer.push(PROBABILITY[letter]!);
+  endpointer.finalizeNow();
+  assert.deepEqual(endpointer.push(0.9).map(say), ["started #1 4"]);
+});
+
+const SMALL = { longestFrames: 30, cutWindowFrames: 10 } as const;
+
+test("a longest utterance is cut where speech was least probable, and the rest goes on", () => {
+  const frames = `${"#".repeat(24)}~${"#".repeat(10)}`;
+  assert.deepEqual(eventsOf(frames, SMALL), [
+    "1 started #0 0",
+    "30 ended #0 0-24 too-long",
+    "30 started #1 24",
+  ]);
+});
+
+test("silence after a cut gap is not an utterance", () => {
+  const frames = `${"#".repeat(26)}....#.......`;
+  assert.deepEqual(eventsOf(frames, SMALL), [
+    "1 started #0 0",
+    "28 halfway #0 0-26",
+    "30 resumed #0 0",
+    "30 ended #0 0-26 too-long",
+  ]);
+});
+
+test("an utterance as long as the longest ends by its pause", () => {
+  assert.deepEqual(eventsOf(`${"#".repeat(30)}.....`, SMALL).at(-1), "34 ended #0 0-30 pause");
+});
+
+test("speech without end is cut again and again without loss", () => {
+  const ends = eventsOf("#".repeat(100), SMALL).filter((line) => line.includes("ended"));
+  assert.deepEqual(ends, [
+    "30 ended #0 0-30 too-long",
+    "60 ended #1 30-60 too-long",
+    "90 ended #2 60-90 too-long",
+  ]);
+});
+
+test("NaN counts as silence", () => {
+  const endpointer = new Endpointer();
+  endpointer.push(0.9);
+  endpointer.push(0.9);
+  const events = Array.from({ length: 5 }, () => endpointer.push(Number.NaN)).flat();
+  assert.deepEqual(events.map(say), ["halfway #0 0-2", "ended #0 0-2 pause"]);
+});
+
+test("a longest utterance is cut at NaN, the least probable speech", () => {
+  const endpointer = new Endpointer(SMALL);
+  const frames = Array.from({ length: 31 }, (_, frame) => (frame === 25 ? Number.NaN : 0.9));
+  const events = frames.flatMap((probability) => endpointer.push(probability));
+  assert.deepEqual(events.map(say), ["started #0 0", "ended #0 0-25 too-long", "started #1 25"]);
+});
+
+test("milliseconds become whole frames, rounded up", () => {
+  assert.deepEqual([100, 200, 201, 2_000].map(pauseFramesFor), [3, 5, 6, 50]);
+});
+
+test("options that contradict each other are refused by name", () => {
+  assert.throws(
+    () => new Endpointer({ offThreshold: 0.6 }),
+    /offThreshold must be at most 0.5 .*received 0.6/,
+  );
+  assert.throws(() => new Endpointer({ pauseFrames: 0 }), /pauseFrames .*received 0/);
+  assert.throws(() => new Endpointer({ longestFrames: 100 }), /longestFrames .*received 100/);
+});
+
+const anyFrames = fc
+  .array(fc.tuple(fc.constantFrom(0.05, 0.3, 0.4, 0.6, 0.95), fc.integer({ min: 1, max: 14 })), {
+    maxLength: 40,
+  })
+  .map((runs) => runs.flatMap(([probability, count]) => Array<number>(count).fill(probability)));
+const anyOptions = fc.record({
+  pauseFrames: fc.integer({ min: 1, max: 12 }),
+  leadFrames: fc.integer({ min: 0, max: 9 }),
+  cutWindowFrames: fc.integer({ min: 1, max: 12 }),
+  longestFrames: fc.integer({ min: 25, max: 60 }),
+});
+
+/** The obvious reading of the two thresholds. */
+function speechFlags(frames: readonly number[]): boolean[] {
+  let isSpeech = false;
+  return frames.map((probability) => {
+    isSpeech = isSpeech ? probability >= 0.35 : probability >= 0.5;
+    return isSpeech;
+  });
+}
+
+test("utterances keep their promises for any speech", () => {
+  fc.assert(
+    fc.property(
+      anyFrames,
+      anyOptions,
+      fc.array(fc.nat(300), { maxLength: 3 }),
+      (frames, options, finalizeAfter) => {
+        const endpointer = new Endpointer(options);
+        const events: EndpointEvent[] = [];
+        let needed = 0;
+        for (const [frame, probability] of frames.entries()) {
+          const now = [
+            ...endpointer.push(probability),
+            ...(finalizeAfter.includes(frame) ? endpointer.finalizeNow() : []),
+          ];
+          for (const event of now)
+            assert.ok(event.startFrame >= needed, "audio that was given up is asked for");
+          needed = Math.max(needed, endpointer.earliestNeededFrame);
+          events.push(...now);
+        }
+        events.push(...endpointer.finalizeNow());
+        const ended = events.filter((event) => event.type === "ended");
+        const started = events.filter((event) => event.type === "started");
+        assert.deepEqual(
+          started.map((event) => event.utterance),
+          started.map((_, i) => i),
+        );
+        assert.deepEqual(
+          ended.map((event) => event.utterance),
+          started.map((event) => event.utterance),
+        );
+        let previousEnd = 0;
+        for (const { startFrame, endFrame } of ended) {
+          assert.ok(startFrame >= previousEnd && endFrame > startFrame, "utterances overlap or are empty");
+          assert.ok(endFrame - startFrame <= options.longestFrames, "too long");
+          previousEnd = endFrame;
+        }
+        const flags = speechFlags(frames);
+        for (const [frame, isSpeech] of flags.entries()) {
+          if (!isSpeech || !(flags[frame - 1] || flags[frame + 1])) continue;
+          const owners = ended.filter((event) => event.startFrame <= frame && frame < event.endFrame).length;
+          assert.equal(owners, 1, `speech frame ${frame} is in ${owners} utterances`);
+        }
+      },
+    ),
+    { numRuns: 500 },
+  );
+});
+
+test("each utterance tells its story in order", () => {
+  fc.assert(
+    fc.property(anyFrames, anyOptions, (frames, options) => {
+      const endpointer = new Endpointer(options);
+      const story = frames
+        .flatMap((probability) => endpointer.push(probability))
+        .map((event) => event.type[0])
+        .join("");
+      // started, then halfway and resumed by turns, then ended.
+      assert.match(story, /^(s(hr)*h?e)*(s(hr)*h?)?$/);
+    }),
+  );
+});
+
+test("an endpointer that begins where an utterance ended finds the same utterances after it", () => {
+  fc.assert(
+    fc.property(
+      anyFrames,
+      anyOptions,
+      fc.array(fc.nat(300), { maxLength: 3 }),
+      (frames, options, finalizeAfter) => {
+        /** Ends found from `first` on, as they were noticed. */
+        const endsFrom = (first: number, isMidSpeech: boolean, doneFinalizing: number) => {
+          const endpointer = new Endpointer(options, isMidSpeech);
+          const ends: { start: number; end: number; isMidSpeech: boolean; finalizedAt: number }[] = [];
+          for (let frame = first; frame < frames.length; frame++) {
+            const events = [...endpointer.push(frames[frame]!)];
+            if (finalizeAfter.includes(frame) && frame > doneFinalizing)
+              events.push(...endpointer.finalizeNow());
+            for (const event of events) {
+              if (event.type !== "ended") continue;
+              const { startFrame, endFrame, isMidSpeech, reason } = event;
+              // An end that the frame itself brought is before the finalize that comes after the frame.
+              const finalizedAt = reason === "finalize" ? frame : frame - 1;
+              ends.push({ start: startFrame + first, end: endFrame + first, isMidSpeech, finalizedAt });
+            }
+          }
+          return ends;
+        };
+        const whole = endsFrom(0, false, -1);
+        for (const [index, { end, isMidSpeech, finalizedAt }] of whole.entries()) {
+          assert.deepEqual(endsFrom(end, isMidSpeech, finalizedAt), whole.slice(index + 1));
+        }
+      },
+    ),
+    {
+      numRuns: 300,
+      // A longest utterance is cut, and what follows the cut finalized, in the same frame.
+      examples: [
+        [
+          [0.6, 0.4, 0.4, ...Array<number>(28).fill(0.6)],
+          { pauseFrames: 1, leadFrames: 0, cutWindowFrames: 1, longestFrames: 30 },
+          [30],
+        ],
+      ],
+    },
+  );
+});

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type LoudnessModel, melLevelDb, pieceGain } from "../../../src/domain/synthesis/loudness.js";
+
+const HOP_SECONDS = 256 / 24_000;
+const MODEL: LoudnessModel = {
+  targetLufs: -22,
+  slopes: [2, 3],
+  intercepts: [0, Math.log(2)],
+  ceiling: 2,
+  voiceLufs: { aigul: -40, saule: -41 },
+};
+const WHOLE = { silentFramesBefore: 0, silentFramesAfter: 0, start: 0 };
+
+/** Frames whose two bands hold `value`. */
+function melOf(...values: readonly number[]): Float32Array {
+  return Float32Array.from(values.flatMap((value) => [value, value]));
+}
+
+function levelOf(mel: Float32Array, trim: object = {}): number {
+  return melLevelDb(mel, { ...WHOLE, stop: mel.length / 2, ...trim }, MODEL, HOP_SECONDS);
+}
+
+function isNear(a: number, b: number): void {
+  assert.ok(Math.abs(a - b) < 1e-6, `${a} and ${b}`);
+}
+
+test("the level is the power of all bands", () => {
+  isNear(levelOf(melOf(...Array(100).fill(0))), 10 * Math.log10(1 + 2));
+  isNear(levelOf(melOf(...Array(100).fill(1))), 10 * Math.log10(Math.E ** 2 + 2 * Math.E ** 3));
+  isNear(levelOf(melOf(0, 0, 0)), 10 * Math.log10(3));
+  isNear(levelOf(melOf(5, 9, 3)), levelOf(melOf(2, 2, 2)));
+});
+
+test("pauses are not measured, and frames that are cut off neither", () => {
+  const speech = Array<number>(80).fill(0);
+  const pause = Array<number>(600).fill(-9);
+  const level = levelOf(melOf(...speech, ...pause, ...speech));
+  // Blocks that hold both count; over all of the time it would be 6.8 dB less.
+  assert.ok(level < 10 * Math.log10(3) && level > 10 * Math.log10(3) - 1.5, `${level} dB`);
+  const loudEnd = melOf(...speech, 5, 5, 5);
+  isNear(levelOf(loudEnd, { stop: 80 }), 10 * Math.log10(3));
+  const short = melOf(0, 0, 0, 0);
+  isNear(levelOf(short, { silentFramesBefore: 2, silentFramesAfter: 2 }), 10 * Math.log10(3 / 2));
+});
+
+test("the gain brings a piece to the one level of all voices, within 3 dB", () => {
+  isNear(pieceGain(18, "aigul", MODEL), 1);
+  isNear(pieceGain(19, "aigul", MODEL), 10 ** (-1 / 20));
+  isNear(pieceGain(18, "saule", MODEL), 10 ** (1 / 20));
+  isNear(pieceGain(-50, "aigul", MODEL), 10 ** (3 / 20));
+  isNear(pieceGain(50, "aigul", MODEL), 10 ** (-3 / 20));
+  assert.equal(pieceGain(18, "somebody", MODEL), 1);
+  assert.equal(pieceGain(Number.NEGATIVE_INFINITY, "aigul", MODEL), 1);
+});

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { swaySchedule } from "../../../src/domain/synthesis/schedule.js";
+import * as fc from "../../support/properties.js";
+
+const anySteps = fc.integer({ min: 1, max: 64 });
+
+test("steps go from 0 to 1 and never back", () => {
+  fc.assert(
+    fc.property(anySteps, fc.double({ min: -1, max: 1, noNaN: true }), (nfe, sway) => {
+      const times = swaySchedule(nfe, sway);
+      assert.equal(times.length, nfe + 1);
+      assert.equal(times[0], 0);
+      // The cosine of a quarter turn is zero but for the last bit.
+      assert.ok(Math.abs(times[nfe]! - 1) < 1e-15);
+      for (let step = 1; step <= nfe; step++) assert.ok(times[step]! > times[step - 1]!);
+    }),
+  );
+});
+
+test("without sway all steps are equal", () => {
+  fc.assert(
+    fc.property(anySteps, (nfe) => {
+      assert.deepEqual(
+        [...swaySchedule(nfe, 0)],
+        Array.from({ length: nfe + 1 }, (_, step) => step / nfe),
+      );
+    }),
+  );
+});
+
+test("full sway follows a cosine, with its shortest steps at the noisy end", () => {
+  const times = swaySchedule(16, -1);
+  for (const [step, time] of times.entries()) {
+    // Two forms of the same number: their last bits differ.
+    assert.ok(Math.abs(time - (1 - Math.cos((Math.PI / 2) * (step / 16)))) < 1e-15);
+  }
+  const lengths = [...times.slice(1)].map((time, step) => time - times[step]!);
+  assert.deepEqual(
+    lengths,
+    lengths.toSorted((a, b) => a - b),
+  );
+});

@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { fadeEnds } from "../../../src/domain/audio/fade.js";
+import { pauseAfterMs } from "../../../src/domain/synthesis/pauses.js";
+import { LEADING_FRAMES, TRAILING_FRAMES, trimSilence } from "../../../src/domain/synthesis/silence.js";
+
+const BINS = 2;
+
+/** Frames of the given means. */
+function melOf(...means: readonly number[]): Float32Array {
+  return Float32Array.from(means.flatMap((mean) => [mean - 0.5, mean + 0.5]));
+}
+
+test("silence at both ends is cut to set lengths, and made up for where the model gave too little", () => {
+  const silence = (frames: number) => Array<number>(frames).fill(-1.8);
+  for (const [before, after] of [
+    [9, 12],
+    [2, 4],
+    [1, 2],
+    [0, 0],
+  ] as const) {
+    const mel = melOf(...silence(before), 0.4, -1.5, 0.2, ...silence(after));
+    const trim = trimSilence(mel, BINS, -1);
+    assert.equal(trim.silentFramesBefore + before - trim.start, LEADING_FRAMES);
+    assert.equal(trim.silentFramesAfter + trim.stop - (before + 3), TRAILING_FRAMES);
+    assert.ok(trim.start >= 0 && trim.stop <= before + 3 + after);
+  }
+});
+
+test("a piece of silence alone keeps its length", () => {
+  const trim = trimSilence(melOf(-1.8, -1.8, -1.8), BINS, -1);
+  assert.deepEqual([trim.start, trim.stop], [0, 3]);
+});
+
+test("fades meet zero at both ends of a piece, and do not depend on how it is cut into windows", () => {
+  const pieceSamples = 50;
+  const whole = new Float32Array(pieceSamples).fill(1);
+  fadeEnds(whole, { offset: 0, pieceSamples, samples: 8 });
+  assert.ok(whole[0]! < 0.01 && whole[49]! < 0.01);
+  assert.deepEqual(whole.subarray(8, 42), new Float32Array(34).fill(1));
+  for (const cut of [3, 8, 25, 44, 49]) {
+    const [head, tail] = [new Float32Array(cut).fill(1), new Float32Array(pieceSamples - cut).fill(1)];
+    fadeEnds(head, { offset: 0, pieceSamples, samples: 8 });
+    fadeEnds(tail, { offset: cut, pieceSamples, samples: 8 });
+    assert.deepEqual([...head, ...tail], [...whole]);
+  }
+});
+
+test("the mark that a piece ends with gives its pause", () => {
+  const pauses = ["сөз.", "сөз,", "сөз —", "сөз:", "сөз;", "сөз!"].map(pauseAfterMs);
+  assert.deepEqual(
+    pauses,
+    pauses.toSorted((a, b) => a - b),
+  );
+  assert.equal(pauses[0], 0);
+  assert.equal(new Set(pauses).size, pauses.length);
+});

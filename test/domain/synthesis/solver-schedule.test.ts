@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  nextRun,
+  type PieceInFlight,
+  type PieceStage,
+  paddedPatches,
+} from "../../../src/domain/synthesis/solver-schedule.js";
+import { dueAtMs, type Urgency } from "../../../src/domain/synthesis/urgency.js";
+import * as fc from "../../support/properties.js";
+
+const WINDOW = { start: 0, end: 54, contextStart: 0, contextEnd: 64 };
+const STAGE: fc.Arbitrary<PieceStage> = fc.oneof(
+  fc.constant({ type: "begin" } as const),
+  fc.record({ type: fc.constant("step" as const), patches: fc.integer({ min: 1, max: 1_200 }) }),
+  fc.record({
+    type: fc.constant("vocode" as const),
+    window: fc.constantFrom(WINDOW, { ...WINDOW, contextEnd: 128 }),
+  }),
+);
+const PIECES = fc.uniqueArray(fc.record({ id: fc.nat(), dueAtMs: fc.integer(), stage: STAGE }), {
+  selector: ({ id }) => id,
+  maxLength: 40,
+});
+const ROWS = fc.integer({ min: 1, max: 8 });
+
+function step(id: number, due: number, patches: number): PieceInFlight {
+  return { id, dueAtMs: due, stage: { type: "step", patches } };
+}
+
+test("a run serves the piece that is due first, others of its stage as far as there is room, and none twice", () => {
+  fc.assert(
+    fc.property(PIECES, ROWS, (pieces, rows) => {
+      const run = nextRun(pieces, { rows });
+      if (run === null) return assert.equal(pieces.length, 0);
+      const ids = run.type === "begin" ? [run.id] : run.ids;
+      assert.ok(ids.length <= rows && new Set(ids).size === ids.length);
+      const chosen = ids.map((id) => pieces.find((piece) => piece.id === id)!);
+      assert.equal(Math.min(...pieces.map((piece) => piece.dueAtMs)), chosen[0]!.dueAtMs);
+      assert.ok(chosen.every((piece) => piece.stage.type === run.type));
+      if (run.type !== "step") return;
+      const lengths = chosen.map(({ stage }) => (stage.type === "step" ? stage.patches : 0));
+      assert.equal(run.patches, paddedPatches(Math.max(...lengths)));
+      assert.ok(Math.max(...lengths) <= 2 * lengths[0]!);
+    }),
+  );
+});
+
+test("lengths are padded to few shapes, by a thirty-second at most", () => {
+  const shapes = new Set<number>();
+  for (let patches = 1; patches <= 1_200; patches++) {
+    const padded = paddedPatches(patches);
+    assert.equal(paddedPatches(padded), padded);
+    assert.ok(padded >= patches && (padded <= 8 || padded - patches < patches / 31), `${patches}: ${padded}`);
+    shapes.add(padded);
+  }
+  assert.ok(shapes.size <= 230, `${shapes.size} shapes`);
+});
+
+test("a short piece that is due first does not wait for the step of a long one", () => {
+  const pieces = [step(0, 1, 20), step(1, 2, 400), step(2, 3, 30)];
+  assert.deepEqual(nextRun(pieces, { rows: 4 }), { type: "step", ids: [0, 2], patches: 30 });
+});
+
+/** Steps of equal pieces on a machine that takes `stepMs` for one; who was done when. */
+function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: number }[], stepMs: number) {
+  const waiting = arrivals.map((arrival, id) => ({ ...arrival, id, stepsLeft: arrival.steps }));
+  const doneAtMs = new Map<number, number>();
+  let nowMs = 0;
+  while (doneAtMs.size < arrivals.length) {
+    const present = waiting.filter((piece) => piece.atMs <= nowMs && piece.stepsLeft > 0);
+    const run = nextRun(
+      present.map((piece) => step(piece.id, dueAtMs(piece.urgency, piece.atMs, piece.steps * stepMs), 100)),
+      { rows: 1 },
+    );
+    nowMs += stepMs;
+    if (run?.type !== "step") continue;
+    const piece = waiting[run.ids[0]!]!;
+    piece.stepsLeft--;
+    if (piece.stepsLeft === 0) doneAtMs.set(piece.id, nowMs);
+  }
+  return doneAtMs;
+}
+
+test("no piece starves, however many come after it", () => {
+  const newcomers = Array.from({ length: 500 }, (_, index) => ({
+    atMs: index * 150,
+    urgency: { kind: "first" } as const,
+    steps: 16,
+  }));
+  const arrivals = [
+    { atMs: 0, urgency: { kind: "whole" } as const, steps: 16 },
+    { atMs: 0, urgency: { kind: "heard", runsDryAtMs: 3_000 } as const, steps: 16 },
+    ...newcomers,
+  ];
+  // Newcomers alone take more than the machine has, 160 ms of work every 150 ms: what is due comes late, not never.
+  const done = simulate(arrivals, 10);
+  assert.ok((done.get(0) ?? Number.NaN) < 4_000, `whole at ${done.get(0)} ms`);
+  assert.ok((done.get(1) ?? Number.NaN) < 3_500, `heard at ${done.get(1)} ms`);
+});
+
+test("somebody who has heard nothing goes first, unless a listener would run dry", () => {
+  const first = { atMs: 100, urgency: { kind: "first" } as const, steps: 20 };
+  const heard = (runsDryAtMs: number) => ({
+    atMs: 0,
+    urgency: { kind: "heard", runsDryAtMs } as const,
+    steps: 40,
+  });
+  const patient = simulate([heard(5_000), first], 10);
+  assert.equal(patient.get(1), 100 + 200);
+  const urgent = simulate([heard(500), first], 10);
+  assert.ok((urgent.get(0) ?? Number.NaN) <= 500);
+});
+
+test("with the earliest due first every listener is served in time when that is possible at all", () => {
+  // 8 streams of sentences that last 3 s and take 0.25 s: two thirds of the machine.
+  const arrivals = Array.from({ length: 8 }, (_, stream) =>
+    Array.from({ length: 6 }, (_unused, sentence) => ({
+      atMs: stream * 40 + Math.max(0, sentence - 2) * 3_000,
+      urgency:
+        sentence === 0
+          ? ({ kind: "first" } as const)
+          : ({ kind: "heard", runsDryAtMs: 2_500 + sentence * 3_000 } as const),
+      steps: 25,
+    })),
+  ).flat();
+  const done = simulate(arrivals, 10);
+  for (const [id, { urgency }] of arrivals.entries()) {
+    if (urgency.kind === "heard")
+      assert.ok((done.get(id) ?? Number.NaN) <= urgency.runsDryAtMs, `piece ${id}`);
+  }
+});

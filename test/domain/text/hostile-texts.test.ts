@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { brokenPauseRule } from "../../../src/domain/text/pause-marks.js";
+import { spokenSentences } from "../../../src/domain/text/spoken-sentences.js";
+
+const SHORT = 250;
+const LONG = 1_000;
+/** Attempts and matched characters for each character of a text; a rule that looks at everything again takes hundreds. */
+const MOST_GROWTH = 1.6;
+const FEW = 60;
+/** What rules begin with, and what they look for behind it. */
+const PARTS = [
+  ...'aA10 .,-@:/\n\tІXәӘштжыА—^°½%№[("…?$₸#*+_\u0301⁰',
+  ..."8 7|+7 |1. |1, |1.000|12:|12.05.|1/2|1-|[pause |a@|a.|www.|https://|ж.|т.б|б.з.|лар|ого |есеп|км/|млн |а б|ФЫВ|тел. |к-сі |а/о |«а» ".split(
+    "|",
+  ),
+];
+
+let work = 0;
+const { exec } = RegExp.prototype;
+
+before(() => {
+  // Everything that looks for a pattern comes by here: how often, and how much it takes, is what is counted.
+  RegExp.prototype.exec = function counted(this: RegExp, text: string) {
+    const match = exec.call(this, text);
+    work += 1 + (match?.[0].length ?? 0);
+    return match;
+  };
+});
+
+after(() => {
+  RegExp.prototype.exec = exec;
+});
+
+function workOfCharacter(part: string, length: number): number {
+  const text = part.repeat(Math.ceil(length / part.length)).slice(0, length);
+  work = 0;
+  if (brokenPauseRule(text) === null) {
+    spokenSentences(text, { expand: true });
+    spokenSentences(text, { expand: false });
+  }
+  return work / length;
+}
+
+test("a repeated head of contractions without an end of one is read like any word", () => {
+  const word = workOfCharacter("бір-", LONG);
+  for (const head of ["ун-", "ин-", "бас-", "мам-"]) {
+    const found = workOfCharacter(head, LONG);
+    assert.ok(found <= 2 * word + 1, `${head} ${found} to ${word}`);
+  }
+});
+
+// Issue 12: 5,000 characters may not become minutes of the main thread.
+for (const first of PARTS) {
+  test(`texts of ${JSON.stringify(first)} and something else take work by their length`, () => {
+    for (const second of ["", ...PARTS]) {
+      const long = workOfCharacter(first + second, LONG);
+      if (long <= FEW) continue;
+      const short = workOfCharacter(first + second, SHORT);
+      assert.ok(long <= MOST_GROWTH * short, `${JSON.stringify(first + second)}: ${short} to ${long}`);
+    }
+  });
+}

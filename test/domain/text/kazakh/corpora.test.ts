@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
+import { assertMapped } from "./word-map.js";
+
+const FOLDER = "models/recipes/data/text/";
+const FILES = [
+  "kk-heldout.txt",
+  "mixed-heldout.txt",
+  "ru-heldout.txt",
+  "kk-latin.txt",
+  "kk-ru-mixed.txt",
+  "kk.txt.gz",
+];
+/** In the gate; all of them with TEXT_LINES=200000. */
+const LINES_PER_FILE = Number(process.env["TEXT_LINES"] ?? 2_000);
+
+const NOT_OF_THE_MODEL = /[^аәбвгғдеёжзийкқлмнңоөпрстуұүфхһцчшщъыіьэюя ,.!?:;—-]/u;
+/** Letters of both alphabets, digits, money and the signs that have names are never dropped. */
+const SAYABLE = /[\p{Script=Cyrillic}A-Za-z\p{Nd}₸$€₽£%°№§+=&@]/u;
+
+function linesOf(file: string): string[] {
+  const bytes = readFileSync(FOLDER + file);
+  const lines = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8").trimEnd().split("\n");
+  // Evenly spread: the corpora are sorted by source.
+  const step = Math.max(1, Math.floor(lines.length / LINES_PER_FILE));
+  return lines.filter((_, index) => index % step === 0);
+}
+
+test("no digit, symbol or foreign letter is left of corpus text, and nothing sayable is dropped", (context) => {
+  let lineCount = 0;
+  const droppedCounts = new Map<string, number>();
+  for (const line of FILES.flatMap(linesOf)) {
+    const result = normalizeKazakh(line, { expand: true });
+    assert.doesNotMatch(result.spoken, NOT_OF_THE_MODEL, line);
+    assert.equal(normalizeKazakh(result.spoken, { expand: true }).spoken, result.spoken, line);
+    assertMapped(line, result);
+    for (const at of result.dropped) {
+      const character = String.fromCodePoint(line.codePointAt(at) ?? 0);
+      assert.doesNotMatch(character, SAYABLE, line);
+      droppedCounts.set(character, (droppedCounts.get(character) ?? 0) + 1);
+    }
+    lineCount++;
+  }
+  const dropped = [...droppedCounts.values()].reduce((sum, count) => sum + count, 0);
+  context.diagnostic(`${lineCount} lines, ${dropped} characters of ${droppedCounts.size} kinds dropped`);
+  assert.ok(lineCount > 5_000);
+});

@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { textNotes } from "../../../src/domain/text/notes.js";
+
+const linesOf = (file: string) =>
+  readFileSync(`models/recipes/data/text/${file}`, "utf8").trimEnd().split("\n");
+
+test("a text with a Russian sentence is noted, Kazakh ones with Russian words are not", () => {
+  for (const text of [
+    "Сегодня хорошая погода.",
+    "Сәлем! Как у тебя дела? Жақсы.",
+    "Он работает в городе.",
+    "Привет!",
+    "МЫ ПОЕХАЛИ ДОМОЙ",
+  ]) {
+    assert.deepEqual(textNotes(text), ["russian_text"], text);
+  }
+  for (const text of [
+    "Бала барады.",
+    "Алма ал.",
+    "Заявление жаздым, ответ жоқ.",
+    "А. С. Пушкин — ақын.",
+    "Банк",
+    "Hello, world",
+    "",
+    "2024",
+  ]) {
+    assert.deepEqual(textNotes(text), [], text);
+  }
+});
+
+test("characters without a place in speech are noted, silent and invisible ones are not", () => {
+  for (const text of ["Алма 🍎 алдым.", "漢字 сөз", "👍🏽", "Бұл שלום", "Ыстық ♨ су", "Гүл ❤️"]) {
+    assert.deepEqual(textNotes(text), ["dropped_characters"], text);
+  }
+  assert.deepEqual(textNotes("Сегодня хорошая погода 😀"), ["russian_text", "dropped_characters"]);
+  for (const text of [
+    "«Абай» — 'роман', “кітап” (1942)…",
+    "ғасыр\u00adдың сә\u200bлем\ufeff",
+    "Бағасы 5 000 ₸, 15 %, №7, ±2 °C, 3 м²",
+    "Ata-anam aýylda turady",
+    "café, Əлем",
+    "• нан\n• су\ttабыс",
+  ]) {
+    assert.deepEqual(textNotes(text), [], text);
+  }
+});
+
+test("held-out Russian is noted, held-out Kazakh is not", (context) => {
+  const share = (file: string) => {
+    const lines = linesOf(file);
+    return lines.filter((line) => textNotes(line).includes("russian_text")).length / lines.length;
+  };
+  const shares = [share("ru-heldout.txt"), share("kk-heldout.txt"), share("mixed-heldout.txt")];
+  context.diagnostic(`Russian ${shares[0]}, Kazakh ${shares[1]}, mixed ${shares[2]}`);
+  assert.ok(shares[0]! >= 0.97 && shares[1]! <= 0.002 && shares[2]! <= 0.03, shares.join(" "));
+});

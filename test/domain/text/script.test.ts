@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { majorityLanguage, wordLanguage } from "../../../src/domain/text/script.js";
+
+const wordsOf = (line: string) => line.toLowerCase().match(/[а-яёәғқңөұүһі]+/g) ?? [];
+
+/** Held-out lines of the corpora, which the word lists were not counted on. */
+function shareRight(file: string, language: string): number {
+  const lines = readFileSync(`models/recipes/data/text/${file}`, "utf8").trim().split("\n");
+  return lines.filter((line) => majorityLanguage(wordsOf(line)) === language).length / lines.length;
+}
+
+test("the language of a sentence is told by its words", () => {
+  const kazakh = shareRight("kk-heldout.txt", "kazakh");
+  const russian = shareRight("ru-heldout.txt", "russian");
+  assert.ok(kazakh >= 0.99, `kazakh ${kazakh}`);
+  assert.ok(russian >= 0.97, `russian ${russian}`);
+});
+
+test("the majority decides when languages are mixed", () => {
+  assert.equal(majorityLanguage(wordsOf("мен бүгін магазинге барып хлеб сатып алдым")), "kazakh");
+  assert.equal(majorityLanguage(wordsOf("я сегодня ходил в магазин и купил нан")), "russian");
+});
+
+test("no words have no language", () => {
+  assert.equal(majorityLanguage([]), null);
+});
+
+test("a word that says nothing is left open", () => {
+  assert.equal(wordLanguage("радио"), null);
+  assert.equal(wordLanguage("қала"), "kazakh");
+  assert.equal(wordLanguage("что"), "russian");
+});

@@ -1,0 +1,185 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { test } from "node:test";
+import { setTimeout as delay } from "node:timers/promises";
+import { WebSocket } from "ws";
+import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
+import { loadUwsBinding } from "../../../src/front/uws/uws-binding.js";
+import { createLog } from "../../../src/observe/log.js";
+import {
+  DEFAULT_FRONT_LIMITS,
+  type FrontHandlers,
+  type FrontRequest,
+  type FrontSocket,
+  type SocketEvents,
+} from "../../../src/ports/front.js";
+
+const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
+/** So many connections that the kernel gives each of two threads some. */
+const SOCKETS = 24;
+
+interface Owned {
+  readonly received: number[];
+  closeCode: number | null;
+  socket: FrontSocket;
+}
+
+async function withFront(
+  handlers: Partial<FrontHandlers>,
+  use: (
+    front: ThreadedFront,
+    port: number,
+    owned: readonly Owned[],
+    lines: readonly string[],
+  ) => Promise<void>,
+): Promise<void> {
+  const owned: Owned[] = [];
+  const lines: string[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line: string) => void lines.push(line) },
+  });
+  const open = (socket: FrontSocket): SocketEvents => {
+    const entry: Owned = { received: [], closeCode: null, socket };
+    owned.push(entry);
+    return {
+      text: (text) => socket.sendText(text),
+      binary: (bytes) => void entry.received.push(bytes[0] ?? -1),
+      closed: (code) => {
+        assert.equal(entry.closeCode, null, "closed comes once");
+        entry.closeCode = code;
+      },
+    };
+  };
+  const front = new ThreadedFront({
+    threadCount: 2,
+    handlers: {
+      request: async (_request, response) => {
+        response.start(200, {});
+        await response.end(Buffer.from("answered"));
+      },
+      upgrade: async () => ({ type: "accept", protocol: null, headers: {}, open }),
+      failed: (error) => lines.push(String(error)),
+      ...handlers,
+    },
+    limits: DEFAULT_FRONT_LIMITS,
+    log,
+    allowFaults: true,
+  });
+  const port = await front.listen("127.0.0.1", 0);
+  try {
+    await use(front, port, owned, lines);
+  } finally {
+    await front.close(50);
+  }
+}
+
+async function connect(port: number, count: number): Promise<WebSocket[]> {
+  const sockets = Array.from({ length: count }, () => new WebSocket(`ws://127.0.0.1:${port}/`));
+  await Promise.all(sockets.map((socket) => once(socket, "open")));
+  return sockets;
+}
+
+async function until(what: string, isSo: () => boolean): Promise<void> {
+  for (let tries = 0; !isSo(); tries++) {
+    assert.ok(tries < 500, what);
+    await delay(10);
+  }
+}
+
+test("messages of many sockets over two threads arrive whole and in each one's order", { skip }, async () => {
+  await withFront({}, async (_front, port, owned) => {
+    const sockets = await connect(port, SOCKETS);
+    for (let nth = 0; nth < 200; nth++)
+      for (const socket of sockets) socket.send(new Uint8Array(3_200).fill(nth));
+    await until("all messages arrive", () => owned.every(({ received }) => received.length === 200));
+    const expected = Array.from({ length: 200 }, (_, nth) => nth);
+    for (const { received } of owned) assert.deepEqual(received, expected);
+    for (const socket of sockets) socket.terminate();
+    await until("all owners hear of the end", () => owned.every(({ closeCode }) => closeCode === 1006));
+  });
+});
+
+test("a main thread that is busy slows clients down and loses nothing", { skip }, async () => {
+  await withFront({}, async (_front, port, owned) => {
+    const [socket] = await connect(port, 1);
+    assert.ok(socket);
+    // Twice what the inbox holds, while nobody empties it.
+    for (let nth = 0; nth < 64; nth++) socket.send(new Uint8Array(256 * 1024).fill(nth));
+    await delay(20);
+    const busyUntilMs = performance.now() + 400;
+    while (performance.now() < busyUntilMs);
+    await until("all messages arrive", () => owned[0]?.received.length === 64);
+    assert.deepEqual(
+      owned[0]?.received,
+      Array.from({ length: 64 }, (_, nth) => nth),
+    );
+    socket.terminate();
+  });
+});
+
+test("a front thread that dies costs its own clients the connection, and comes back", { skip }, async () => {
+  let abortedCount = 0;
+  const request = async (asked: FrontRequest) => {
+    await once(asked.signal, "abort");
+    assert.equal((asked.signal.reason as { code?: unknown }).code, "WORKER_LOST");
+    abortedCount++;
+    throw new Error("the client is gone");
+  };
+  await withFront({ request: async (asked) => request(asked) }, async (front, port, owned, lines) => {
+    const sockets = await connect(port, SOCKETS);
+    const closeCodes = sockets.map(() => 0);
+    for (const [index, socket] of sockets.entries()) {
+      socket.on("error", () => {});
+      socket.on("close", (code) => {
+        closeCodes[index] = code;
+      });
+    }
+    const waiting = Array.from({ length: SOCKETS }, () =>
+      fetch(`http://127.0.0.1:${port}/`, { headers: { connection: "close" } }).then(
+        () => "answered",
+        () => "cut",
+      ),
+    );
+    await delay(300);
+    front.injectFault();
+    await until(
+      "the thread is up again",
+      () => lines.filter((line) => line.includes("thread up")).length === 3,
+    );
+    assert.ok(
+      lines.some((line) => line.includes("front thread ended") && line.includes("a fault was asked for")),
+    );
+    const lostCount = owned.filter(({ closeCode }) => closeCode === 1006).length;
+    assert.ok(lostCount > 0 && lostCount < SOCKETS, `${lostCount} of ${SOCKETS} sockets were on the thread`);
+    await until("their clients know", () => closeCodes.filter((code) => code === 1006).length === lostCount);
+    // The others go on, and new ones come to both.
+    for (const [index, socket] of sockets.entries()) {
+      if (closeCodes[index] !== 0) continue;
+      socket.send("still here");
+      assert.equal(String(((await once(socket, "message")) as [Buffer])[0]), "still here");
+    }
+    const more = await connect(port, SOCKETS);
+    front.injectFault();
+    await until("the other one, too", () => lines.filter((line) => line.includes("thread up")).length === 4);
+    await until("every request has ended", () => abortedCount === SOCKETS);
+    assert.deepEqual(new Set(await Promise.all(waiting)), new Set(["cut"]));
+    for (const socket of [...sockets, ...more]) socket.terminate();
+    await until("every owner heard of its end", () => owned.every(({ closeCode }) => closeCode !== null));
+  });
+});
+
+test("threads that keep dying are given up, and the owner is told when none is left", { skip }, async () => {
+  await withFront({}, async (front, _port, _owned, lines) => {
+    let isLost = false;
+    void front.lost.then(() => {
+      isLost = true;
+    });
+    for (let tries = 0; !isLost; tries++) {
+      assert.ok(tries < 400, lines.join(""));
+      front.injectFault();
+      await delay(25);
+    }
+    assert.equal(lines.filter((line) => line.includes("does not come back")).length, 2);
+  });
+});

@@ -1,0 +1,110 @@
+import assert from "node:assert/strict";
+import { closeSync, openSync, statSync } from "node:fs";
+import { test } from "node:test";
+import {
+  connectionsWithin,
+  countDescriptors,
+  descriptorLimit,
+  openDescriptors,
+} from "../../../src/front/shared/descriptors.js";
+import { UwsGate } from "../../../src/front/uws/uws-gate.js";
+import { eventually } from "../../store/support.js";
+
+const skip = openDescriptors() === null && "descriptors are not counted here";
+const MAX_CONNECTIONS = 100;
+
+test("the gate shuts where there are too many descriptors, opens again, and tries until it can", {
+  skip,
+}, async () => {
+  const told: string[] = [];
+  const failures: string[] = [];
+  let triesToOpen = 0;
+  const gate = new UwsGate({
+    maxConnections: MAX_CONNECTIONS,
+    ownDescriptors: openDescriptors(),
+    open: () => {
+      told.push("open");
+      return ++triesToOpen > 3;
+    },
+    shut: () => void told.push("shut"),
+    failed: (error) => failures.push((error as Error).message),
+  });
+  gate.watch();
+  const descriptors = Array.from({ length: MAX_CONNECTIONS - 10 }, () => openSync("/dev/null", "r"));
+  try {
+    // Several looks later it is open: what it holds spare does not count.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.deepEqual(told, []);
+    for (let nth = 0; nth < 20; nth++) descriptors.push(openSync("/dev/null", "r"));
+    await eventually("the gate shuts", () => told.length === 1);
+    for (const descriptor of descriptors.splice(0, 60)) closeSync(descriptor);
+    await eventually("the gate opens", () => triesToOpen === 4);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    assert.deepEqual(told, ["shut", "open", "open", "open", "open"]);
+    assert.equal(failures.length, 2, failures.join());
+    assert.match(failures[0]!, /^no connections are taken: there are 1\d\d of 100$/);
+    assert.equal(failures[1], "the port cannot be listened on again");
+  } finally {
+    gate.close();
+    for (const descriptor of descriptors) closeSync(descriptor);
+  }
+});
+
+test("where the system does not count descriptors they are counted by name", {
+  skip,
+}, async () => {
+  // As /proc/self/fd was before Linux 6.2: an entry for each, and no size.
+  const FOLDER = "/proc/self/fdinfo";
+  assert.equal(statSync(FOLDER).size, 0);
+  const counted = await countDescriptors(FOLDER);
+  const descriptors = Array.from({ length: 50 }, () => openSync("/dev/null", "r"));
+  assert.equal(await countDescriptors(FOLDER), (counted ?? 0) + 50);
+  for (const descriptor of descriptors) closeSync(descriptor);
+  assert.equal(await countDescriptors("/proc/self/none"), null);
+});
+
+test("the gate shuts when no descriptor is left to count with, and looks once at a time", async () => {
+  let isLooking = false;
+  let looks = 0;
+  let found: number | null = Number.POSITIVE_INFINITY;
+  const told: string[] = [];
+  const failures: string[] = [];
+  const gate = new UwsGate({
+    maxConnections: MAX_CONNECTIONS,
+    ownDescriptors: 0,
+    open: () => told.push("open") > 0,
+    shut: () => void told.push("shut"),
+    failed: (error) => failures.push((error as Error).message),
+    count: async () => {
+      assert.ok(!isLooking, "another look goes on");
+      isLooking = true;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      isLooking = false;
+      looks++;
+      return found;
+    },
+  });
+  gate.watch();
+  try {
+    await eventually("the gate shuts", () => told.length === 1);
+    assert.deepEqual(failures, ["no connections are taken: no descriptor is left"]);
+    // What is not known changes nothing.
+    found = null;
+    const before = looks;
+    await eventually("two looks", () => looks >= before + 2);
+    assert.deepEqual(told, ["shut"]);
+    found = 0;
+    await eventually("the gate opens", () => told.length === 2);
+    assert.deepEqual(told, ["shut", "open"]);
+  } finally {
+    gate.close();
+  }
+});
+
+test("connections leave descriptors to everything else", { skip }, () => {
+  assert.ok((descriptorLimit() ?? 0) > 0);
+  assert.equal(connectionsWithin(256, 50), 256 - 64 - 50);
+  assert.equal(connectionsWithin(1_024, 50), 1_024 - 256 - 50);
+  assert.equal(connectionsWithin(1_048_576, 50), 1_048_576 - 1_024 - 50);
+  assert.equal(connectionsWithin(64, 50), 16);
+});

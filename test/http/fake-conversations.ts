@@ -1,0 +1,196 @@
+import { readFile } from "node:fs/promises";
+import { setTimeout as delay } from "node:timers/promises";
+import type { HotWord } from "../../src/domain/decoding/hot-words.js";
+import { SpeechError } from "../../src/domain/errors.js";
+import type {
+  CatalogModel,
+  Conversations,
+  LiveConversation,
+  LiveSink,
+  StopReason,
+} from "../../src/ports/conversations.js";
+import type { Departure } from "../../src/ports/front.js";
+import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
+import type { StreamOptions } from "../../src/protocol/stream-messages.js";
+import { countCodePoints } from "../../src/protocol/synthesis-request.js";
+
+export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
+export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
+
+const VOICE = { name: "aigul", gender: "female", style: null, best_for: "news" };
+
+export const MODELS: readonly CatalogModel[] = [
+  {
+    name: "svc-kk-v1",
+    task: "synthesis",
+    lang: "kk",
+    sample_rate: 24_000,
+    voices: [VOICE],
+    default_voice: "aigul",
+    tells_word_times: true,
+  },
+  {
+    name: "svc-kk-ru-v2",
+    task: "transcription",
+    lang: "kk-ru",
+    sample_rate: 16_000,
+    voices: [],
+    default_voice: "",
+    tells_word_times: false,
+  },
+];
+
+/** Nobody pays here. */
+export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
+
+/** Keys that a test knows; look-ups are counted. */
+export class FakeKeys implements KeyStore {
+  lookUps = 0;
+
+  async find(rawKey: string): Promise<KeyIdentity | null> {
+    this.lookUps++;
+    if (rawKey === DOWN_KEY) throw new SpeechError("AUTH_UNAVAILABLE", "the key store cannot be asked");
+    return rawKey === GOOD_KEY ? { keyId: "key_1", organizationId: "org_1", tier: "paid" } : null;
+  }
+}
+
+/**
+ * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated piece.
+ * `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a hundred seconds of
+ * samples.
+ */
+export class FakeConversations implements Conversations {
+  readonly models = MODELS;
+  readonly alphabet = new Set("сәлем әп-");
+  /** Hot words of the last file. */
+  hotWords: readonly HotWord[] = [];
+  /** What the last live client asked for. */
+  options: StreamOptions | null = null;
+  readonly stops: StopReason[] = [];
+  readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
+  /** What the next transcription does. */
+  nextTranscription: "answer" | "wait" | SpeechError = "answer";
+  /** What every caller who wants to begin is told. */
+  creditRefusal: SpeechError | null = null;
+  /** How long every request waits for its model, as it is told. */
+  modelWaitMs = 0;
+  /** What the next synthesis waits for where its text says so; null: a moment. */
+  pause: Promise<unknown> | null = null;
+  /** `charge` and `complete`, as they came. */
+  readonly charges: string[] = [];
+  requireCredit: Conversations["requireCredit"] = async () => {
+    if (this.creditRefusal !== null) throw this.creditRefusal;
+  };
+  live: Conversations["live"] = (_caller, options, sink) => {
+    this.options = options;
+    return echoLive(sink);
+  };
+
+  synthesis: Conversations["synthesis"] = async (caller, request) => {
+    caller.onModelWait?.(this.modelWaitMs);
+    if (request.model !== "svc-kk-v1") throw new SpeechError("UNKNOWN_MODEL", `no model ${request.model}`);
+    if (request.voice !== null && request.voice !== "aigul")
+      throw new SpeechError("UNKNOWN_VOICE", "no voice");
+    const { pause } = this;
+    const wait = () => pause ?? delay(150);
+    let isStopped = false;
+    return {
+      billedCharacters: countCodePoints(request.text),
+      creditsCharged: 3,
+      sampleRateHz: 24_000,
+      mostHeldBytes: request.text.includes("long") ? 5_000_000 : 1_000,
+      async *chunks() {
+        for (const [index, sentence] of request.text.split(".").entries()) {
+          if (isStopped) throw new SpeechError("CANCELLED", "stopped");
+          if (sentence.includes("fail")) throw new SpeechError("WORKER_LOST", "the worker is gone");
+          if (sentence.includes("slow")) await wait();
+          if (sentence.includes("halves")) {
+            yield { pcm: new Int16Array(240).fill(7), sampleRateHz: 24_000, endsSentence: false };
+            await wait();
+            yield { pcm: new Int16Array(240).fill(8), sampleRateHz: 24_000, endsSentence: false };
+            yield { pcm: new Int16Array(0), sampleRateHz: 24_000, endsSentence: true };
+            continue;
+          }
+          const pcm = new Int16Array(sentence.includes("long") ? 2_400_000 : 240).fill(index + 1);
+          yield { pcm, sampleRateHz: 24_000, endsSentence: true };
+        }
+      },
+      charge: async () => void this.charges.push("charge"),
+      sentence: NOBODY,
+      answer: NOBODY,
+      complete: () => void this.charges.push("complete"),
+      stop: (reason) => {
+        isStopped = true;
+        this.stops.push(reason);
+      },
+    };
+  };
+
+  transcription: Conversations["transcription"] = (caller, path, hotWords) => {
+    caller.onModelWait?.(this.modelWaitMs);
+    this.hotWords = hotWords;
+    let refuse: (error: unknown) => void = () => {};
+    const stopped = new Promise<never>((_resolve, reject) => {
+      refuse = reject;
+    });
+    stopped.catch(() => {});
+    const transcribe = async () => {
+      this.uploads.push({ path, bytes: await readFile(path) });
+      if (this.nextTranscription instanceof SpeechError) throw this.nextTranscription;
+      if (this.nextTranscription === "wait") await stopped;
+      const word = (text: string, start: number) => ({ word: text, start, end: start + 0.4 });
+      return {
+        segments: [
+          {
+            text: "сәлем әлем",
+            startSeconds: 0.1,
+            endSeconds: 1,
+            words: [word("сәлем", 0.1), word("әлем", 0.6)],
+          },
+          { text: "привет", startSeconds: 2, endSeconds: 2.4, words: [word("привет", 2)] },
+        ],
+        sampleCountIn: 24_001,
+        sampleRateInHz: 8_000,
+        modelId: "svc-kk-ru-v2",
+        processingSeconds: 0.5,
+        creditsCharged: 8,
+      };
+    };
+    return {
+      transcript: Promise.race([transcribe(), stopped]),
+      answer: NOBODY,
+      complete: () => void this.charges.push("complete"),
+      stop: (reason) => {
+        this.stops.push(reason);
+        refuse(new SpeechError("CANCELLED", "stopped"));
+      },
+    };
+  };
+}
+
+/** Says what it was told, as errors, so that a test can read it on the socket. */
+function echoLive(sink: LiveSink): LiveConversation {
+  let bytesSeen = 0;
+  const say = (detail: string) => sink.send({ type: "error", code: "echo", detail, retryable: false });
+  return {
+    audio(bytes) {
+      bytesSeen += bytes.length;
+    },
+    finalize: () => say(`finalize ${bytesSeen}`),
+    close() {
+      sink.send({ type: "done", audio_seconds: bytesSeen / 32_000, credits_charged: 0 });
+      sink.close(1000, "done");
+    },
+    keepalive: () => say("keepalive"),
+    badMessage: (detail) => say(`bad ${detail}`),
+    disconnected() {},
+    unauthorized(detail) {
+      sink.send({ type: "error", code: "unauthorized", detail, retryable: false });
+      sink.close(4401, "unauthorized");
+    },
+    goingAway(deadlineSeconds) {
+      sink.send({ type: "going_away", deadline_s: deadlineSeconds });
+      sink.close(1012, "going away");
+    },
+  };
+}

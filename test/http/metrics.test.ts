@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, test } from "node:test";
+import { WebSocket } from "ws";
+import { type OperatorServer, startOperatorServer } from "../../src/http/operator-server.js";
+import { createLog } from "../../src/observe/log.js";
+import { Metrics } from "../../src/observe/metrics.js";
+import { GOOD_KEY } from "./fake-conversations.js";
+import { type RunningTransport, startTransport } from "./running-transport.js";
+
+const HEADERS = { authorization: `Bearer ${GOOD_KEY}` };
+
+let running: RunningTransport;
+let operator: OperatorServer;
+
+before(async () => {
+  const metrics = new Metrics({ withProcess: false });
+  running = await startTransport("node", { metrics });
+  const log = createLog({ level: "silent" });
+  operator = await startOperatorServer({ host: "127.0.0.1", port: 0, metrics, log });
+});
+after(async () => {
+  await operator.close();
+  await running.stop();
+});
+
+const post = async (path: string, body: string) => {
+  const answer = await fetch(running.base + path, { method: "POST", headers: HEADERS, body });
+  await answer.arrayBuffer();
+};
+const scrape = async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+
+test("requests, errors, speech and files are counted with their units", async () => {
+  await post("/v1/tts", '{"text":"one.two"}');
+  await post("/v1/tts", "{}");
+  await post("/v1/transcribe", "x");
+  await fetch(`${running.base}/made-up-by-${GOOD_KEY}`);
+  await fetch(`${running.base}/health`, { method: "PATCH" });
+  const text = await scrape();
+  for (const line of [
+    'http_requests_total{method="POST",route="/v1/tts",status="200"} 1',
+    'http_requests_total{method="POST",route="/v1/tts",status="400"} 1',
+    'http_requests_total{method="other",route="other",status="404"} 1',
+    'http_requests_total{method="other",route="other",status="405"} 1',
+    'http_request_ms_count{route="/v1/tts"} 2',
+    'errors_total{code="text_required"} 1',
+    'errors_total{code="not_found"} 1',
+    "tts_first_audio_ms_count 1",
+    "tts_characters_total 7",
+    "tts_audio_seconds_total 0.02",
+    "asr_file_rtf_count 1",
+    `asr_file_audio_seconds_total ${24_001 / 8_000}`,
+  ]) {
+    assert.ok(text.split("\n").includes(line), `${line} in ${text}`);
+  }
+});
+
+test("live sessions are counted while they are open", async () => {
+  const socket = new WebSocket(`ws://127.0.0.1:${running.port}/v1/stream`, { headers: HEADERS });
+  await once(socket, "open");
+  socket.send(Buffer.alloc(100));
+  socket.send('{"type":"keepalive"}');
+  await once(socket, "message");
+  const during = await scrape();
+  assert.match(during, /^live_sessions 1$/m);
+  assert.match(during, /^live_received_samples_total 50$/m);
+  assert.match(during, /^live_messages_total\{type="error"\} 1$/m);
+  socket.send('{"type":"close"}');
+  await once(socket, "close");
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  assert.match(await scrape(), /^live_sessions 0$/m);
+});
+
+test("loads of models are counted and timed by engine", async () => {
+  const metrics = new Metrics({ withProcess: false });
+  const model = metrics.observeModel("live");
+  assert.match(await metrics.text(), /^model_loaded\{engine="live"\} 0$/m);
+  model.loadFailed();
+  model.loaded(1_500);
+  const loaded = await metrics.text();
+  for (const line of [
+    'model_loads_total{engine="live",outcome="failed"} 1',
+    'model_loads_total{engine="live",outcome="loaded"} 1',
+    'model_load_seconds_sum{engine="live"} 1.5',
+    'model_loaded{engine="live"} 1',
+  ]) {
+    assert.ok(loaded.split("\n").includes(line), `${line} in ${loaded}`);
+  }
+  model.released();
+  assert.match(await metrics.text(), /^model_loaded\{engine="live"\} 0$/m);
+});
+
+test("no label holds a key, a text or an organization, and nothing else lives on the port", async () => {
+  const text = await scrape();
+  for (const secret of ["sk-svc-", "org_1", "key_1", "one.two", "made-up"])
+    assert.ok(!text.includes(secret), secret);
+  assert.equal((await fetch(`http://127.0.0.1:${operator.port}/`)).status, 404);
+  assert.equal((await fetch(`http://127.0.0.1:${operator.port}/metrics`, { method: "POST" })).status, 404);
+});

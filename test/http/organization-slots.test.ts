@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { after, before, describe, test } from "node:test";
+import { WebSocket } from "ws";
+import { SpeechError } from "../../src/domain/errors.js";
+import type { WorkKind } from "../../src/domain/usage/concurrency.js";
+import { OrganizationSlots } from "../../src/http/organization-slots.js";
+import { deferred } from "../support/deferred.js";
+import * as fc from "../support/properties.js";
+import { GOOD_KEY } from "./fake-conversations.js";
+import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
+
+const HEADERS = { authorization: `Bearer ${GOOD_KEY}` };
+
+test("slots count like a list of what runs, whatever is released how often", () => {
+  const kinds: WorkKind[] = ["synthesis", "files", "live"];
+  const limits = { synthesis: 3, files: 1, live: 2 };
+  const step = fc.record({
+    organization: fc.constantFrom("org_a", "org_b"),
+    kind: fc.constantFrom(...kinds),
+    releases: fc.option(fc.nat(9)),
+  });
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
+      const slots = new OrganizationSlots(() => limits);
+      const running: { readonly name: string; isOver: boolean; readonly release: () => void }[] = [];
+      for (const { organization, kind, releases } of steps) {
+        const released = releases === null ? undefined : running[releases];
+        released?.release();
+        if (released !== undefined) released.isOver = true;
+        const name = organization + kind;
+        const isFull = running.filter((work) => work.name === name && !work.isOver).length >= limits[kind];
+        const take = () => slots.take({ keyId: "key_1", organizationId: organization, tier: "paid" }, kind);
+        if (isFull)
+          assert.throws(take, (error) => error instanceof SpeechError && /at most \d/.test(error.message));
+        else running.push({ name, isOver: false, release: take() });
+      }
+    }),
+  );
+});
+
+for (const front of FRONTS) {
+  describe(`concurrency on ${front}`, { concurrency: 1 }, () => {
+    let running: RunningTransport;
+
+    before(async () => {
+      running = await startTransport(front, { limitsOf: () => ({ synthesis: 2, files: 1, live: 1 }) });
+    });
+    after(() => running.stop());
+
+    const speak = (text: string) =>
+      fetch(`${running.base}/v1/tts/stream`, {
+        method: "POST",
+        headers: HEADERS,
+        body: JSON.stringify({ text }),
+      });
+    const transcribe = () =>
+      fetch(`${running.base}/v1/transcribe`, { method: "POST", headers: HEADERS, body: "x" });
+
+    test("one request too many is refused at once, and taken when another has ended", async () => {
+      const pause = deferred<void>();
+      running.conversations.pause = pause.promise;
+      const first = await Promise.all([speak("one.slow"), speak("one.slow")]);
+      const refused = await speak("a");
+      assert.equal(refused.status, 429);
+      assert.equal(refused.headers.get("x-svc-error"), "too_many_requests");
+      assert.equal(refused.headers.get("retry-after"), "1");
+      assert.equal(refused.headers.get("x-should-retry"), null);
+      assert.match(((await refused.json()) as { detail: string }).detail, /at most 2 synthesis requests/);
+      assert.equal((await transcribe()).status, 200, "kinds are counted apart");
+      pause.resolve();
+      running.conversations.pause = null;
+      await Promise.all(first.map((answer) => answer.arrayBuffer()));
+      const again = await speak("a");
+      assert.equal(again.status, 200);
+      await again.arrayBuffer();
+    });
+
+    test("a failed request and a client that left give their slots back", async () => {
+      for (let i = 0; i < 4; i++) assert.equal((await speak("")).status, 400);
+      const abort = new AbortController();
+      const leaving = fetch(`${running.base}/v1/tts/stream`, {
+        method: "POST",
+        headers: HEADERS,
+        body: JSON.stringify({ text: `one.${"slow.".repeat(20)}` }),
+        signal: abort.signal,
+      });
+      await leaving;
+      abort.abort();
+      await until(async () => {
+        const answers = await Promise.all([speak("a"), speak("b")]);
+        await Promise.all(answers.map((answer) => answer.arrayBuffer()));
+        return answers.every((answer) => answer.status === 200);
+      });
+    });
+
+    test("a live session too many is refused before the upgrade, or told after it", async () => {
+      const url = `ws://127.0.0.1:${running.port}/v1/stream`;
+      const socket = new WebSocket(url, { headers: HEADERS });
+      await once(socket, "open");
+      const refused = new WebSocket(url, { headers: HEADERS });
+      const [, answer] = await once(refused, "unexpected-response");
+      assert.equal(answer.statusCode, 429);
+      assert.equal(answer.headers["retry-after"], "1");
+      const browser = new WebSocket(url, ["svc-bearer", GOOD_KEY]);
+      const [[told], [code]] = await Promise.all([once(browser, "message"), once(browser, "close")]);
+      assert.equal((JSON.parse(String(told)) as { code: string }).code, "too_many_requests");
+      assert.equal(code, 4429);
+      socket.terminate();
+      await until(async () => {
+        const next = new WebSocket(url, ["svc-bearer", GOOD_KEY]);
+        const outcome = await Promise.race([once(next, "message"), once(next, "open").then(() => delay(30))]);
+        next.terminate();
+        return outcome === undefined;
+      });
+    });
+  });
+}
+
+function delay(ms: number): Promise<undefined> {
+  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
+}
+
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (let attempt = 0; attempt < 50; attempt++) {
+    if (await isTrue()) return;
+    await delay(20);
+  }
+  assert.fail("it never became true");
+}

@@ -1,0 +1,95 @@
+// Issue 12, "From the attack", line 11: bodies keep a pace.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
+import { test } from "node:test";
+import { SpeechError } from "../../src/domain/errors.js";
+import { JSON_PACE, paced } from "../../src/http/paced-body.js";
+import { GOOD_KEY } from "./fake-conversations.js";
+import { FRONTS, startTransport } from "./running-transport.js";
+
+const PACE = { leastBytesPerS: 1_000, graceMs: 600, stallMs: 5_000, longestMs: 60_000 };
+
+/** A client that sends `bytes` with each of its chunks, and for ever nothing after the last. */
+function client(chunks: readonly number[], pauseMs: number, ends: boolean) {
+  let isReturned = false;
+  async function* send(): AsyncGenerator<Uint8Array, void, undefined> {
+    try {
+      for (const bytes of chunks) {
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        yield new Uint8Array(bytes);
+      }
+      if (!ends) await new Promise(() => {});
+    } finally {
+      isReturned = true;
+    }
+  }
+  return { body: send(), isReturned: () => isReturned };
+}
+
+async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<number> {
+  let bytes = 0;
+  for await (const chunk of body) bytes += chunk.length;
+  return bytes;
+}
+
+function isTooSlow(error: unknown): boolean {
+  return error instanceof SpeechError && error.code === "BODY_TOO_SLOW";
+}
+
+test("a body that keeps its pace comes through whole", async () => {
+  assert.equal(await bytesOf(paced(client([400, 0, 300, 5], 20, true).body, PACE)), 705);
+});
+
+test("a client that sends a byte now and then is given up, and so is one that stalls", async () => {
+  await assert.rejects(bytesOf(paced(client(Array(1_000).fill(1), 50, true).body, PACE)), isTooSlow);
+  const stalling = { ...PACE, stallMs: 300 };
+  await assert.rejects(bytesOf(paced(client([1_000_000], 1, false).body, stalling)), isTooSlow);
+});
+
+test("a body has its deadline, however fast it comes", async () => {
+  const short = { ...PACE, longestMs: 500 };
+  await assert.rejects(bytesOf(paced(client(Array(1_000).fill(10_000), 20, true).body, short)), isTooSlow);
+});
+
+test("a slow reader is not the client's fault, and one that stops tells the source", async () => {
+  const { body, isReturned } = client([1, 1, 1, 1], 0, true);
+  let count = 0;
+  for await (const _ of paced(body, { ...PACE, graceMs: 300, stallMs: 300 })) {
+    await new Promise((resolve) => setTimeout(resolve, 400));
+    if (++count === 2) break;
+  }
+  assert.equal(count, 2);
+  assert.ok(isReturned());
+});
+
+for (const front of FRONTS) {
+  test(`a JSON body that trickles gets 408 and the end of its connection on ${front}`, async () => {
+    const running = await startTransport(front);
+    try {
+      const socket = connect(running.port, "127.0.0.1");
+      let answer = "";
+      socket.setEncoding("utf8").on("data", (text: string) => {
+        answer += text;
+      });
+      socket.on("error", () => {});
+      const closed = once(socket, "close");
+      const head = ["POST /v1/tts HTTP/1.1", "Host: a.test", `Authorization: Bearer ${GOOD_KEY}`];
+      socket.write(
+        `${[...head, "Content-Type: application/json", "Content-Length: 1000"].join("\r\n")}\r\n\r\n{`,
+      );
+      const trickle = setInterval(() => socket.write(" "), JSON_PACE.graceMs / 8);
+      await closed;
+      clearInterval(trickle);
+      assert.match(answer, /^HTTP\/1\.1 408 Request Timeout\r\n/);
+      assert.match(answer, /\r\nx-svc-error: body_too_slow\r\n/i);
+      assert.match(answer, /\r\nconnection: close\r\n/i);
+      assert.match(
+        answer,
+        /\{"detail":"the body must come with at least 512 bytes per second[^"]*received \d+ bytes/,
+      );
+    } finally {
+      await running.stop();
+    }
+  });
+}

@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { z } from "zod";
+import { createRoutes } from "../../src/http/endpoints/all.js";
+import type { RouteDeps } from "../../src/http/route.js";
+import { COMPONENTS, type ComponentName, ENDPOINTS } from "../../src/protocol/endpoints.js";
+import { openApiDocument } from "../../src/protocol/openapi.js";
+import { FakeConversations, GOOD_KEY } from "./fake-conversations.js";
+import { type RunningTransport, startTransport } from "./running-transport.js";
+
+interface Operation {
+  readonly security?: readonly unknown[];
+  readonly parameters: readonly { readonly name: string }[];
+  readonly requestBody?: { readonly content: Record<string, unknown> };
+  readonly responses: Record<
+    string,
+    { readonly headers?: object; readonly content?: Record<string, unknown> }
+  >;
+}
+
+test("the document tells the version of the interface and that of the service apart", () => {
+  const { info } = openApiDocument() as { readonly info: Readonly<Record<string, string>> };
+  const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly version: string };
+  assert.deepEqual([info["version"], info["x-service-version"]], ["1.0.0", version]);
+  assert.match(info["description"] ?? "", /version 1\.0\.0 of the interface/);
+  assert.ok(info["description"]?.includes(`version ${version} of the package`));
+});
+
+test("our own schemas say that they take no other names, those of other vendors' shapes do not", () => {
+  const { components } = openApiDocument() as {
+    readonly components: { readonly schemas: Record<string, { readonly additionalProperties?: unknown }> };
+  };
+  assert.equal(components.schemas["SynthesisRequest"]?.additionalProperties, false);
+  assert.equal(components.schemas["SpeechRequest"]?.additionalProperties, undefined);
+});
+
+const PATHS = openApiDocument()["paths"] as Record<string, Record<string, Operation>>;
+
+/** Method, path, access, statuses of errors, headers of answers, parameters. */
+type Specified = readonly [string, string, "key" | "open", number[], string[], string[]];
+
+/** What was decided for every request that costs credits. */
+const BILLED_STATUSES = [409, 422];
+const BILLED_HEADERS = ["Idempotent-Replayed", "Original-Request"];
+const BILLED_PARAMETER = "Idempotency-Key";
+
+const BILLING = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model"];
+
+const LISTEN_PARAMETERS = [
+  "channels",
+  "encoding",
+  "endpointing",
+  "interim_results",
+  "keyterm",
+  "keywords",
+  "language",
+  "model",
+  "sample_rate",
+  "utterance_end_ms",
+  "vad_events",
+];
+
+/** The endpoint table of the interface specification, and below it what was decided to exist beside it. */
+const SPECIFIED: readonly Specified[] = [
+  ["POST", "/v1/tts", "key", [400, 401, 404, 429, 503], ["X-Svc-Chars"], ["timestamps", BILLED_PARAMETER]],
+  [
+    "POST",
+    "/v1/tts/stream",
+    "key",
+    [400, 401, 404, 429, 503],
+    ["X-Svc-Stream"],
+    ["timestamps", BILLED_PARAMETER],
+  ],
+  ["POST", "/v1/audio/speech", "key", [400, 401, 429], [], [BILLED_PARAMETER]],
+  [
+    "POST",
+    "/v1/transcribe",
+    "key",
+    [400, 401, 413, 429],
+    BILLING,
+    ["hotwords", "timestamps", "url", "x-filename", BILLED_PARAMETER],
+  ],
+  ["POST", "/v1/audio/transcriptions", "key", [400, 401, 413, 429], [], [BILLED_PARAMETER]],
+  ["GET", "/v1/models", "open", [], [], []],
+  ["GET", "/v1/voices", "open", [], [], ["model"]],
+  ["GET", "/health", "open", [], [], []],
+  [
+    "GET",
+    "/v1/stream",
+    "key",
+    [401, 429, 503],
+    [],
+    ["eou_ms", "hotwords", "partials", "words", "encoding", "token"],
+  ],
+  ["GET", "/v1/listen", "key", [400, 401, 429, 503], [], LISTEN_PARAMETERS],
+  ["POST", "/v1/stream/token", "key", [401], [], []],
+  ["GET", "/v1/audio/models", "open", [], [], []],
+  ["GET", "/v1/audio/voices", "open", [], [], []],
+  ["GET", "/ready", "open", [503], [], []],
+];
+
+const SOCKET_PATHS = ["/v1/stream", "/v1/listen"];
+const REFERENCE_PATHS = /^\/(openapi\.json|docs(\/.+)?)$/;
+
+let running: RunningTransport;
+
+before(async () => {
+  running = await startTransport("node");
+});
+after(() => running.stop());
+
+test("statuses that were decided beside the specification are listed where they can come", () => {
+  for (const { method, path, request, errors } of ENDPOINTS)
+    assert.equal(errors.includes(408), request !== undefined, `${method} ${path} reads a body`);
+  // Names that are not known are refused.
+  for (const path of ["/v1/stream/token", "/v1/voices", "/v1/stream", "/v1/listen"])
+    assert.ok(ENDPOINTS.find((endpoint) => endpoint.path === path)?.errors.includes(400), path);
+  const { components } = openApiDocument() as {
+    readonly components: { readonly responses: Record<string, { readonly description: string }> };
+  };
+  assert.match(components.responses["Error408"]?.description ?? "", /body_too_slow/);
+  assert.match(components.responses["Error503"]?.description ?? "", /storage_full/);
+});
+
+test("router, reference and specification name the same endpoints", async () => {
+  const named = Object.entries(PATHS).flatMap(([path, methods]) =>
+    Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  assert.deepEqual(named.sort(), SPECIFIED.map(([method, path]) => `${method} ${path}`).sort());
+  const routes = createRoutes({ conversations: new FakeConversations() } as unknown as RouteDeps);
+  const routed = routes.filter(({ path }) => !REFERENCE_PATHS.test(path));
+  for (const { method, path } of routed) assert.ok(named.includes(`${method} ${path}`), `${method} ${path}`);
+  for (const [method, path] of SPECIFIED) {
+    const answer = await fetch(running.base + path, { method: "OPTIONS" });
+    assert.ok(answer.headers.get("allow")?.split(", ").includes(method), `${method} ${path}`);
+  }
+});
+
+for (const [method, path, access, statuses, headers, parameters] of SPECIFIED) {
+  test(`the reference of ${method} ${path} has every status, header and parameter of the specification`, async () => {
+    const operation = PATHS[path]![method.toLowerCase()]!;
+    for (const status of statuses) assert.ok(String(status) in operation.responses, `status ${status}`);
+    const isBilled = parameters.includes(BILLED_PARAMETER);
+    for (const status of BILLED_STATUSES)
+      assert.equal(String(status) in operation.responses, isBilled, `status ${status}`);
+    const [success] = Object.values(operation.responses);
+    for (const header of [...headers, ...(isBilled ? BILLED_HEADERS : [])])
+      assert.ok(header in (success?.headers ?? {}), header);
+    assert.deepEqual(operation.parameters.map(({ name }) => name).sort(), [...parameters].sort());
+    assert.equal(access, operation.security?.length === 0 ? "open" : "key");
+    if (SOCKET_PATHS.includes(path)) return;
+    const answer = await fetch(running.base + path, { method });
+    assert.equal(
+      answer.status === 401,
+      access === "key",
+      "asks for a key exactly when the reference says so",
+    );
+  });
+}
+
+test("the reference is a valid OpenAPI 3.1 document", async () => {
+  const served = (await (await fetch(`${running.base}/openapi.json`)).json()) as Record<string, unknown>;
+  assert.deepEqual(served, JSON.parse(JSON.stringify(openApiDocument())));
+  const validator = new Validator();
+  const { valid, errors } = await validator.validate(served);
+  assert.ok(valid, JSON.stringify(errors));
+  assert.equal(validator.version, "3.1");
+  const names = Object.keys(COMPONENTS);
+  for (const [, name] of JSON.stringify(served).matchAll(/#\/components\/schemas\/(\w+)/g)) {
+    assert.ok(names.includes(name!), name);
+  }
+});
+
+test("answers have the members, content types and headers that the reference names", async () => {
+  const headers = { authorization: `Bearer ${GOOD_KEY}` };
+  const form = () => {
+    const fields = new FormData();
+    fields.set("file", new Blob(["x"]), "a.wav");
+    fields.set("response_format", "verbose_json");
+    return fields;
+  };
+  const requests: Record<string, RequestInit> = {
+    "/v1/tts": { body: JSON.stringify({ text: "Привет" }) },
+    "/v1/tts/stream": { body: JSON.stringify({ text: "Привет" }) },
+    "/v1/audio/speech": { body: JSON.stringify({ input: "Привет", response_format: "pcm" }) },
+    "/v1/transcribe": { body: "x" },
+    "/v1/audio/transcriptions": { body: form() },
+  };
+  running.conversations.modelWaitMs = 1_500;
+  for (const { method, path, status, answer, answerHeaders = [] } of ENDPOINTS) {
+    if (status === 101) continue;
+    const given = await fetch(running.base + path, { method, headers, ...requests[path] });
+    assert.equal(given.status, 200, path);
+    for (const name of answerHeaders) assert.notEqual(given.headers.get(name), null, `${path} ${name}`);
+    const contentType = given.headers.get("content-type")!.split(";")[0]!;
+    assert.ok(contentType in answer, `${path} ${contentType}`);
+    const text = await given.text();
+    const content = answer[contentType];
+    const names = (Array.isArray(content) ? content : [content]) as ComponentName[];
+    if (contentType === "application/json") strictly(names.at(-1)!).parse(JSON.parse(text));
+  }
+  const timed = await fetch(`${running.base}/v1/transcribe?timestamps=1`, {
+    method: "POST",
+    headers,
+    body: "x",
+  });
+  const transcription = strictly("Transcription").parse(await timed.json()) as { words?: unknown[] };
+  assert.equal(transcription.words?.length, 3);
+});
+
+test("the reference page loads from this service only", async () => {
+  const page = await fetch(`${running.base}/docs`);
+  assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/);
+  const html = await page.text();
+  const assets = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map((match) => match[1]!);
+  assert.equal(assets.length, 4);
+  for (const asset of assets) {
+    assert.match(asset, /^\/docs\//);
+    const answer = await fetch(running.base + asset);
+    assert.equal(answer.status, 200, asset);
+    assert.ok((await answer.arrayBuffer()).byteLength > 100, asset);
+  }
+});
+
+/** A component that takes no member it does not name. */
+function strictly(name: ComponentName): z.ZodType {
+  const schema = COMPONENTS[name];
+  return schema instanceof z.ZodObject ? schema.strict() : schema;
+}

@@ -1,0 +1,71 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { FrontKind } from "../../src/front/select-front.js";
+import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
+import { AnswerFiles } from "../../src/http/answer-files.js";
+import { SpeechBudget } from "../../src/http/speech-budget.js";
+import { AddressPolicy } from "../../src/input/url/address-policy.js";
+import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
+import { createLog } from "../../src/observe/log.js";
+import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
+import { FakeConversations, FakeKeys } from "./fake-conversations.js";
+
+/** Fronts that can run here. */
+export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
+
+/** Keys are kept in the database: with them, the whole service is tested. */
+const NO_KEYS: TransportDeps["idempotency"] = {
+  claim: () => Promise.reject(new Error("this transport has no idempotency keys")),
+  isKnown: () => Promise.reject(new Error("this transport has no idempotency keys")),
+};
+
+/** A transport that listens on a free port, over fakes. */
+export interface RunningTransport {
+  readonly transport: Transport;
+  readonly conversations: FakeConversations;
+  readonly keys: FakeKeys;
+  readonly spoolDir: string;
+  readonly logLines: string[];
+  readonly base: string;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+export async function startTransport(
+  front: FrontKind,
+  options: Partial<TransportDeps> = {},
+): Promise<RunningTransport> {
+  const spoolDir = await mkdtemp(join(tmpdir(), "spool-"));
+  const answersDir = await mkdtemp(join(tmpdir(), "answers-"));
+  const conversations = new FakeConversations();
+  const keys = new FakeKeys();
+  const logLines: string[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line: string) => void logLines.push(line) },
+  });
+  const urls = new UrlFetcher({ policy: new AddressPolicy(["127.0.0.1/32"]) });
+  const answers = await AnswerFiles.open({ folder: answersDir, capacityBytes: 0, log });
+  const transport = createTransport({
+    front,
+    conversations,
+    keys,
+    log,
+    spoolDir,
+    urls,
+    idempotency: NO_KEYS,
+    answers,
+    speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
+    isReady: () => true,
+    ...options,
+  });
+  const port = await transport.listen("127.0.0.1", 0);
+  const stop = async () => {
+    await transport.close();
+    answers.close();
+    await rm(spoolDir, { recursive: true, force: true });
+    await rm(answersDir, { recursive: true, force: true });
+  };
+  return { transport, conversations, keys, spoolDir, logLines, base: `http://127.0.0.1:${port}`, port, stop };
+}

@@ -1,0 +1,53 @@
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, openSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { startCounting } from "../url/listeners.js";
+
+/** Things near a decoder that it must never come near. */
+export interface Canaries {
+  /** A named pipe without a writer: whoever opens it to read is caught in it, and stays to be seen. */
+  readonly pipe: string;
+  /** A listener on the loopback interface. */
+  readonly address: string;
+  /** Every way to name the two. */
+  readonly references: readonly string[];
+  /** Connections to the listener so far. */
+  readonly connections: number;
+  /** Whether somebody has the pipe open. */
+  isPipeOpen(): boolean;
+  close(): Promise<void>;
+}
+
+/** @param folder where the decoder's source lies, so that relative names meet the pipe as well */
+export async function setCanaries(folder: string): Promise<Canaries> {
+  const pipe = join(folder, "canary.wav");
+  execFileSync("mkfifo", [pipe]);
+  const server = await startCounting("127.0.0.1", (_request, response) => response.end("canary"));
+  const address = `127.0.0.1:${server.port}`;
+  return {
+    pipe,
+    address,
+    references: [
+      ...[pipe, `file:${pipe}`, `file://${pipe}`, basename(pipe), `./${basename(pipe)}`],
+      ...[`../${basename(dirname(pipe))}/${basename(pipe)}`],
+      ...[`http://${address}/canary.wav`, `tcp://${address}`, `hls+http://${address}/canary.m3u8`],
+      ...[`rtsp://${address}/canary`, `ftp://${address}/canary.wav`],
+    ],
+    get connections() {
+      return server.connections;
+    },
+    isPipeOpen: () => hasReader(pipe),
+    close: () => server.close(),
+  };
+}
+
+/** A writer that will not wait is refused unless somebody reads. @see fifo(7) */
+function hasReader(pipe: string): boolean {
+  try {
+    closeSync(openSync(pipe, constants.O_WRONLY | constants.O_NONBLOCK));
+    return true;
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENXIO") return false;
+    throw error;
+  }
+}

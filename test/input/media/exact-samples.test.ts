@@ -1,0 +1,184 @@
+import assert from "node:assert/strict";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { before, describe, test } from "node:test";
+import { writeWav } from "../../../src/domain/audio/wav.js";
+import type { FlacFrame } from "../../../src/input/media/flac-frame.js";
+import { FlacStream } from "../../../src/input/media/flac-stream.js";
+import { openDecoder } from "../../../src/input/media/open-decoder.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { SILENT } from "../../support/silent-log.js";
+import { ffmpeg } from "./clips.js";
+
+const NEVER = new AbortController().signal;
+const WAV_HEADER_BYTES = 44;
+/** Around the borders of blocks (4,608 and 4,096 are usual), and files shorter than a block. */
+const LENGTHS = [1_700, 4_096, 4_097, 4_608, 4_609, 20_011, 32_480];
+const CHUNK_BYTES = [7, 1_000, 65_536];
+
+let folder: string;
+let made = 0;
+
+before(async () => {
+  folder = await temporaryFolder();
+});
+
+describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of", () => {
+  for (const length of LENGTHS) {
+    test(`${length} samples`, async () => {
+      const pcm = sound(length);
+      const flac = await encoded(pcm, 16_000, "flac", ["-c:a", "flac"]);
+      assert.deepEqual(await decoded(flac), { pcm, rateHz: 16_000 });
+    });
+  }
+
+  test("with tags before it, a picture in it, and a tag or noise behind it", async () => {
+    const pcm = sound(9_217);
+    const flac = await encoded(pcm, 44_100, "flac", ["-c:a", "flac"]);
+    const id3 = Buffer.concat([Buffer.from("ID3\x04\0\0\0\0\x01\0", "latin1"), Buffer.alloc(128, 0xff)]);
+    const tag = Buffer.concat([Buffer.from("TAG"), Buffer.alloc(125, 0x20)]);
+    // Behind the stream's head, a block of type 6 with what looks like the beginning of frames.
+    const picture = Buffer.concat([
+      Buffer.from([6, 0, 4, 0]),
+      Buffer.alloc(1_024, Buffer.from([0xff, 0xf8])),
+    ]);
+    const withPicture = Buffer.concat([flac.subarray(0, 42), picture, flac.subarray(42)]);
+    const noise = Buffer.from(Array.from({ length: 3_000 }, (_, i) => (i * 7_919 + (i >> 3) * 31) & 0xff));
+    const files = { id3: [id3, flac], tag: [flac, tag], picture: [withPicture], noise: [flac, noise] };
+    for (const [name, parts] of Object.entries(files)) {
+      assert.deepEqual(await decoded(Buffer.concat(parts)), { pcm, rateHz: 44_100 }, name);
+    }
+  });
+
+  test("of 8 to 48 kHz, in any cut, with blocks of any length, and when its length is not in its head", async () => {
+    const choices = [[], ["-frame_size", "256"], ["-compression_level", "12"]];
+    const cases = [8_000, 22_050, 48_000].flatMap((rateHz) =>
+      choices.map((options) => ({ rateHz, options })),
+    );
+    for (const [index, { rateHz, options }] of cases.entries()) {
+      const pcm = sound(5_003 + 256 * index);
+      const flac = await encoded(pcm, rateHz, "flac", ["-c:a", "flac", ...options]);
+      // 36 bits say how many samples there are; zero says that nobody knows.
+      if (index % 2 === 1) flac.fill(0, 22, 26);
+      for (const chunkBytes of CHUNK_BYTES) {
+        const { channels, rate } = streamed(flac, chunkBytes);
+        assert.equal(rate, rateHz);
+        assert.deepEqual(
+          channels[0]!.map((sample) => sample * 32_768),
+          [...pcm],
+        );
+      }
+    }
+  });
+
+  test("of two channels and of 24 bits", async () => {
+    for (const [codec, bytes] of [["s16", 2] as const, ["s32", 3] as const]) {
+      const frames = 6_151;
+      const wav = join(folder, `stereo-${codec}.wav`);
+      const source = [
+        "-f",
+        "lavfi",
+        "-i",
+        "aevalsrc=0.9*sin(t*2764)|0.5*sin(t*911)+0.3*sin(t*90):d=1:s=44100",
+      ];
+      const cut = ["-af", `atrim=end_sample=${frames}`];
+      await ffmpeg([...source, ...cut, "-c:a", bytes === 2 ? "pcm_s16le" : "pcm_s24le", wav]);
+      const flac = join(folder, `stereo-${codec}.flac`);
+      await ffmpeg(["-i", wav, "-c:a", "flac", "-sample_fmt", codec, flac]);
+      const written = await readFile(wav);
+      const data = written.subarray(written.indexOf("data") + 8);
+      const { channels } = streamed(await readFile(flac), 4_099);
+      for (const channel of [0, 1]) {
+        const expected = Array.from({ length: frames }, (_, i) =>
+          data.readIntLE((2 * i + channel) * bytes, bytes),
+        );
+        const heard = channels[channel]!.map((sample) => sample * 2 ** (8 * bytes - 1));
+        assert.deepEqual(heard, expected);
+      }
+    }
+  });
+
+  test("a block that is damaged is left out, and nothing else", async () => {
+    const pcm = sound(20_000);
+    const flac = await encoded(pcm, 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
+    flac[Math.round(flac.length / 2)]! ^= 0x10;
+    const { pcm: heard } = await decoded(flac);
+    assert.equal(heard.length, 19_000);
+  });
+});
+
+describe("without ffmpeg, Ogg Opus is as long as what it was made of", () => {
+  const opus = (samples: number) => encoded(sound(samples), 48_000, "ogg", ["-c:a", "libopus"]);
+
+  for (const samples of [700, 30_037, 96_960]) {
+    test(`${samples} samples, less the encoder's lead and the end of the last packet`, async () => {
+      assert.equal((await decoded(await opus(samples))).pcm.length, samples);
+    });
+  }
+
+  test("streams in a chain follow each other, and noise behind them adds nothing", async () => {
+    const parts = [await opus(30_037), await opus(12_345), Buffer.alloc(5_000, 7)];
+    assert.equal((await decoded(Buffer.concat(parts))).pcm.length, 30_037 + 12_345);
+  });
+
+  test("a file that was cut off gives the packets it has", async () => {
+    const whole = await encoded(sound(96_000), 48_000, "ogg", ["-c:a", "libopus", "-page_duration", "60000"]);
+    const { pcm } = await decoded(whole.subarray(0, whole.length - 100));
+    assert.ok(pcm.length > 90_000 && pcm.length < 96_000, `${pcm.length} samples`);
+  });
+});
+
+test("without ffmpeg, an MP3 that says how much its encoder added is as long as what it was made of", async () => {
+  for (const samples of [5_000, 30_037]) {
+    const mp3 = await encoded(sound(samples), 16_000, "mp3", ["-c:a", "libmp3lame", "-b:a", "64k"]);
+    assert.equal((await decoded(mp3)).pcm.length, samples);
+  }
+});
+
+/** A tone with noise, up to full scale, the same for the same length. */
+function sound(samples: number): Int16Array {
+  let state = samples;
+  return Int16Array.from({ length: samples }, (_, i) => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.round(Math.sin(i / 9) * 30_000 + (state / 2 ** 31 - 0.5) * 5_000);
+  });
+}
+
+async function encoded(
+  pcm: Int16Array,
+  rateHz: number,
+  ending: string,
+  options: readonly string[],
+): Promise<Buffer> {
+  const path = join(folder, `${made++}`);
+  await writeFile(`${path}.wav`, writeWav(pcm, rateHz));
+  await ffmpeg(["-i", `${path}.wav`, ...options, `${path}.${ending}`]);
+  return readFile(`${path}.${ending}`);
+}
+
+/** By the service's own way, in a process of its own. */
+async function decoded(file: Uint8Array): Promise<{ readonly pcm: Int16Array; readonly rateHz: number }> {
+  const source = join(folder, `${made++}`);
+  await writeFile(source, file);
+  const decoder = openDecoder({ searchPath: "", maxSeconds: 60, log: SILENT });
+  const wav = await readFile(await decoder.decode(source, `${source}.wav`, NEVER));
+  const data = wav.subarray(WAV_HEADER_BYTES);
+  const pcm = Int16Array.from({ length: data.length / 2 }, (_, i) => data.readInt16LE(2 * i));
+  return { pcm, rateHz: wav.readUInt32LE(24) };
+}
+
+/** The samples of each channel, of a file that comes in chunks. */
+function streamed(
+  file: Uint8Array,
+  chunkBytes: number,
+): { readonly channels: number[][]; readonly rate: number } {
+  const stream = new FlacStream();
+  const frames: FlacFrame[] = [];
+  for (let at = 0; at < file.length; at += chunkBytes)
+    frames.push(...stream.push(file.subarray(at, at + chunkBytes)));
+  frames.push(...stream.end());
+  const channels = frames[0]!.channelData.map((_, i) =>
+    frames.flatMap((frame) => [...frame.channelData[i]!]),
+  );
+  return { channels, rate: frames[0]!.sampleRate };
+}

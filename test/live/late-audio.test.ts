@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
+import { KeyEndings } from "../../src/http/key-endings.js";
+import { OrganizationSlots } from "../../src/http/organization-slots.js";
+import type { RouteDeps } from "../../src/http/route.js";
+import { RunningWork } from "../../src/http/running-work.js";
+import { StreamTokens } from "../../src/http/stream-tokens.js";
+import { createStreamUpgrade } from "../../src/live/upgrade.js";
+import { createLog } from "../../src/observe/log.js";
+import { systemClock } from "../../src/ports/clock.js";
+import type { LiveSink } from "../../src/ports/conversations.js";
+import type { FrontRequest, FrontSocket } from "../../src/ports/front.js";
+import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";
+
+/** More than a client is handed on at once. */
+const RUN_MESSAGES = 20;
+
+/** An open live socket, whose session takes audio by `audio`. */
+async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {}) {
+  const conversations = new FakeConversations();
+  let sink: LiveSink | undefined;
+  conversations.live = (_caller, _options, theirs) => {
+    sink = theirs;
+    const nothing = () => {};
+    return {
+      ...{ audio, finalize: nothing, close: nothing, keepalive: nothing, badMessage: nothing },
+      ...{ disconnected: nothing, goingAway: nothing, unauthorized: nothing },
+    };
+  };
+  const logLines: string[] = [];
+  const log = createLog({
+    level: "info",
+    destination: { write: (line: string) => void logLines.push(line) },
+  });
+  const upgrade = createStreamUpgrade({
+    ...{ conversations, log, keys: new FakeKeys(), endings: new KeyEndings(), running: new RunningWork() },
+    ...{ clock: systemClock, tokens: new StreamTokens(systemClock) },
+    slots: new OrganizationSlots(() => CONCURRENCY_LIMITS.paid),
+  } as unknown as RouteDeps);
+  const headers = new Map([["authorization", `Bearer ${GOOD_KEY}`]]);
+  const decision = await upgrade({
+    ...{ method: "GET", path, query: new URLSearchParams(), malformed: null, headers },
+    header: (name: string) => headers.get(name.toLowerCase()),
+  } as unknown as FrontRequest);
+  assert.equal(decision.type, "accept");
+  const closes: number[] = [];
+  const socket: FrontSocket = {
+    bufferedBytes: 0,
+    sendText: () => {},
+    sendBinary: () => {},
+    close: (code) => void closes.push(code),
+    terminate: () => {},
+  };
+  assert.ok(decision.type === "accept");
+  const events = decision.open(socket);
+  assert.ok(sink !== undefined);
+  return { events, sink, closes, logLines };
+}
+
+test("audio that was gathered while its session ended is dropped, in the language of Deepgram's clients too", async () => {
+  for (const path of ["/v1/stream", "/v1/listen"]) {
+    const { events, sink, closes, logLines } = await opened(path);
+    for (let nth = 0; nth < RUN_MESSAGES; nth++) events.binary(new Uint8Array(2));
+    sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });
+    sink.close(1000, "done");
+    // What was gathered is handed on in a turn of its own.
+    await nextTurn();
+    await nextTurn();
+    events.binary(new Uint8Array(2));
+    events.closed(1000, "");
+    assert.deepEqual(closes, [1000], path);
+    assert.ok(!logLines.some((line) => line.includes("live audio failed")), path);
+  }
+});
+
+test("a session that fails at gathered audio ends, and nothing else does", async () => {
+  let isBroken = false;
+  const { events, closes, logLines } = await opened("/v1/stream", () => {
+    if (isBroken) throw new Error("broken");
+  });
+  for (let nth = 0; nth < RUN_MESSAGES; nth++) events.binary(new Uint8Array(2));
+  isBroken = true;
+  await nextTurn();
+  await nextTurn();
+  assert.deepEqual(closes, [1011]);
+  assert.ok(logLines.some((line) => line.includes("live audio failed")));
+});

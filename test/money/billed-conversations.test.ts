@@ -1,0 +1,144 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { TimedTranscript } from "../../actors/transcription/session.js";
+import type { FileLength } from "../../src/domain/decoding/transcript.js";
+import { SpeechError } from "../../src/domain/errors.js";
+import { BilledSynthesis } from "../../src/money/billed-synthesis.js";
+import { BilledTranscription } from "../../src/money/billed-transcription.js";
+import type { StopReason } from "../../src/ports/conversations.js";
+import { deferred, settled } from "../support/deferred.js";
+import { FreeMeter } from "../support/free-meter.js";
+
+const REFERENCE = { id: "req_1", organizationId: "org_1" };
+const PIECE = { pcm: new Int16Array(4), sampleRateHz: 24_000, endsSentence: true };
+const TRANSCRIPT: TimedTranscript = {
+  segments: [],
+  sampleCountIn: 8_000,
+  sampleRateInHz: 8_000,
+  modelId: "m",
+  processingSeconds: 1,
+};
+
+/** A synthesis of three sentences of 10 characters each; the third may fail. */
+function speaking({ fails = false } = {}) {
+  const meter = new FreeMeter();
+  const stops: StopReason[] = [];
+  const session = {
+    billedCharacters: 30,
+    sampleRateHz: 24_000,
+    mostHeldBytes: 24,
+    charactersThrough: [10, 20, 30],
+    async *chunks() {
+      yield PIECE;
+      yield PIECE;
+      if (stops.length > 0) throw new SpeechError("CANCELLED", "stopped");
+      if (fails) throw new SpeechError("WORKER_LOST", "the worker is gone");
+      yield PIECE;
+    },
+    stop: (reason: StopReason) => void stops.push(reason),
+  };
+  return { meter, stops, billed: new BilledSynthesis(meter, REFERENCE, session) };
+}
+
+/** Reads as the stream route does: charges before the first piece, completes after the last. */
+async function stream(billed: BilledSynthesis, onPiece: (count: number) => void = () => {}) {
+  let count = 0;
+  for await (const _ of billed.chunks()) {
+    if (count === 0) await billed.charge();
+    onPiece(++count);
+  }
+  billed.complete();
+}
+
+test("a synthesis is held, charged with its first audio, and final when complete", async () => {
+  const { meter, billed } = speaking();
+  await stream(billed);
+  billed.stop("client-left");
+  assert.deepEqual(meter.calls, [
+    "hold",
+    "charge",
+    "delivered 10",
+    "delivered 20",
+    "delivered 30",
+    "complete",
+  ]);
+});
+
+test("a synthesis that fails half way is paid up to what was delivered", async () => {
+  const { meter, billed } = speaking({ fails: true });
+  await assert.rejects(stream(billed), /the worker is gone/);
+  billed.stop("client-left");
+  assert.deepEqual(meter.calls, ["hold", "charge", "delivered 10", "delivered 20", "refund 20"]);
+});
+
+test("a synthesis that fails before its first audio costs nothing", async () => {
+  const { meter, billed } = speaking({ fails: true });
+  const whole = async () => {
+    for await (const _ of billed.chunks());
+    await billed.charge();
+  };
+  await assert.rejects(whole, /the worker is gone/);
+  assert.deepEqual(meter.calls, ["hold", "release"]);
+});
+
+for (const [reason, call] of [
+  ["client-left", "complete"],
+  ["service-stops", "refund 10"],
+] as const) {
+  test(`a charged synthesis that ends because of ${reason} is settled with ${call}`, async () => {
+    const { meter, billed } = speaking();
+    const stopAtSecond = (count: number) => {
+      if (count === 2) billed.stop(reason);
+    };
+    await assert.rejects(stream(billed, stopAtSecond), /stopped/);
+    assert.deepEqual(meter.calls, ["hold", "charge", "delivered 10", call]);
+  });
+}
+
+test("nothing is spoken and nothing charged without credits", async () => {
+  const { meter, billed, stops } = speaking();
+  meter.refusal = new SpeechError("OUT_OF_CREDITS", "out of credits");
+  await assert.rejects(stream(billed), /out of credits/);
+  billed.stop("client-left");
+  assert.deepEqual([meter.calls, stops.length], [["hold"], 1]);
+});
+
+/** A transcription whose length and result the test decides about. */
+function transcribing() {
+  const meter = new FreeMeter();
+  const work = deferred<TimedTranscript>();
+  let tellLength: (length: FileLength) => Promise<void> = async () => {};
+  const billed = new BilledTranscription(meter, REFERENCE, (onLength) => {
+    tellLength = onLength;
+    const stop = () => work.reject(new SpeechError("CANCELLED", "stopped"));
+    return { transcript: work.promise, stop };
+  });
+  return { meter, work, billed, tellLength };
+}
+
+test("a file is held when its length is known and charged with its result", async () => {
+  const { meter, work, billed, tellLength } = transcribing();
+  await tellLength(TRANSCRIPT);
+  work.resolve(TRANSCRIPT);
+  assert.equal((await billed.transcript).creditsCharged, 7);
+  billed.complete();
+  billed.stop("service-stops");
+  assert.deepEqual(meter.calls, ["hold", "charge", "complete"]);
+});
+
+test("a file that fails or whose client leaves is released", async () => {
+  const { meter, billed, tellLength } = transcribing();
+  await tellLength(TRANSCRIPT);
+  billed.stop("client-left");
+  await assert.rejects(billed.transcript, /stopped/);
+  assert.deepEqual(meter.calls, ["hold", "release"]);
+});
+
+test("a hold that comes after its client has left is released", async () => {
+  const { meter, billed, tellLength } = transcribing();
+  billed.stop("client-left");
+  await assert.rejects(billed.transcript, /stopped/);
+  await assert.rejects(tellLength(TRANSCRIPT), /cancelled/);
+  await settled();
+  assert.deepEqual(meter.calls, ["hold", "release"]);
+});

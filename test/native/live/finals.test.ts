@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { liveOpen } from "../../../bench/support/live-open.js";
+import { LiveStepper } from "../../../native/live/stepper.js";
+import { loadRecognizer, type Recognizer } from "../../../native/recognition/load-recognizer.js";
+import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
+import { PcmRing } from "../../../native/ring/pcm-ring.js";
+import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
+import {
+  type Hypotheses,
+  PrefixBeamSearch,
+  type TokenSearch,
+} from "../../../src/domain/decoding/prefix-beam-search.js";
+import { joined, silence, speech } from "../../support/audio.js";
+import { RECOGNIZER } from "../../support/engines.js";
+
+const SPEECH = speech("asterisk-ru-core/conf-getconfno.wav");
+const PAUSE = silence(0.6);
+
+/** A real search that ends when it is let. */
+class HeldSearch implements TokenSearch {
+  asked = 0;
+  readonly #search: PrefixBeamSearch;
+  #held: (() => void)[] = [];
+
+  constructor(vocabulary: readonly string[]) {
+    const weights = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
+    this.#search = new PrefixBeamSearch(vocabulary, null, weights);
+  }
+
+  search(...input: Parameters<TokenSearch["search"]>): Hypotheses {
+    return this.#search.search(...input);
+  }
+
+  async searchAside(...[logProbs, frames, hotWords]: Parameters<TokenSearch["search"]>): Promise<Hypotheses> {
+    this.asked++;
+    await new Promise<void>((resolve) => this.#held.push(resolve));
+    return this.search(logProbs, frames, hotWords);
+  }
+
+  /** Lets the search end that was asked first. */
+  async let(): Promise<void> {
+    this.#held.shift()?.();
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+let recognizer: Recognizer;
+
+function stepperWithHeldSearch() {
+  const { model } = recognizer;
+  const search = new HeldSearch(model.vocabulary);
+  const told: LiveWorkerAnswer[] = [];
+  const stepper = new LiveStepper({
+    model,
+    utterances: new UtteranceDecoder(model, search),
+    post: (answer) => told.push(answer),
+    onStep: () => {},
+  });
+  return { stepper, search, told };
+}
+
+before(async () => {
+  recognizer = await loadRecognizer(RECOGNIZER);
+});
+after(() => recognizer.model.release());
+
+test("a search that takes its time holds up its own session's words, and nobody else's", async () => {
+  const { stepper, search, told } = stepperWithHeldSearch();
+  const [slow, other] = [0, 1].map((session) => {
+    const ring = PcmRing.create(2 ** 19);
+    stepper.onMessage(liveOpen(session, ring.buffer));
+    return ring;
+  }) as [PcmRing, PcmRing];
+  const untilQuiet = async () => {
+    while (await stepper.step());
+  };
+  /** What was told of a session since the last time. */
+  const newsOf = (session: number) => {
+    const news = told.filter((answer) => answer.session === session);
+    for (const answer of news) told.splice(told.indexOf(answer), 1);
+    return news.map((answer) => ("utterance" in answer ? `${answer.type} ${answer.utterance}` : answer.type));
+  };
+
+  slow.write(joined(SPEECH, PAUSE));
+  await untilQuiet();
+  assert.equal(search.asked, 1);
+  assert.deepEqual([...new Set(newsOf(0))], ["partial 0"], "its final waits for the search");
+
+  slow.write(SPEECH);
+  other.write(SPEECH);
+  await untilQuiet();
+  assert.deepEqual(newsOf(0), [], "nothing overtakes a final");
+  assert.deepEqual([...new Set(newsOf(1))], ["partial 0"], "others are served meanwhile");
+
+  await search.let();
+  assert.deepEqual(newsOf(0), ["final 0"]);
+  slow.write(silence(0.04));
+  await untilQuiet();
+  assert.deepEqual([...new Set(newsOf(0))], ["partial 1"], "the next utterance has the next number");
+
+  stepper.onMessage({ type: "finish", session: 0, atSample: slow.written });
+  await untilQuiet();
+  assert.equal(search.asked, 2);
+  assert.deepEqual(newsOf(0), [], "the end waits for the last final");
+  await search.let();
+  assert.deepEqual(newsOf(0), ["final 1", "finished"]);
+});
+
+test("a session that is closed while its search runs is told nothing more", async () => {
+  const { stepper, search, told } = stepperWithHeldSearch();
+  const ring = PcmRing.create(2 ** 19);
+  stepper.onMessage(liveOpen(0, ring.buffer, { wantsPartials: false }));
+  ring.write(joined(SPEECH, PAUSE));
+  while (await stepper.step());
+  assert.equal(search.asked, 1);
+  stepper.onMessage({ type: "close", session: 0 });
+  await stepper.step();
+  await search.let();
+  assert.deepEqual(told, []);
+});
+
+test("what is behind a mark is not heard before the mark has come", async () => {
+  const cut = Math.floor(SPEECH.length / 2);
+  const finals: LiveWorkerAnswer[][] = [];
+  for (const isLate of [false, true]) {
+    const told: LiveWorkerAnswer[] = [];
+    const stepper = new LiveStepper({ ...recognizer, post: (answer) => told.push(answer), onStep: () => {} });
+    const untilQuiet = async () => {
+      while (await stepper.step());
+    };
+    const ring = PcmRing.create(2 ** 19);
+    stepper.onMessage(liveOpen(0, ring.buffer, { wantsPartials: false }));
+    const mark = () => stepper.onMessage({ type: "finalize", session: 0, atSample: cut });
+    ring.write(SPEECH.subarray(0, cut));
+    ring.marks = 1;
+    if (!isLate) mark();
+    ring.write(joined(SPEECH.subarray(cut), PAUSE));
+    await untilQuiet();
+    if (isLate) {
+      assert.deepEqual(told, []);
+      mark();
+      await untilQuiet();
+    }
+    const deadlineMs = performance.now() + 10_000;
+    while (told.length < 2 && performance.now() < deadlineMs)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    finals.push(told);
+  }
+  assert.equal(finals[0]?.length, 2);
+  assert.deepEqual(finals[1], finals[0]);
+});

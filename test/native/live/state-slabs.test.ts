@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { StatePool } from "../../../native/live/state-pool.js";
+import { type StateOwner, StateSlabs, slabOf } from "../../../native/live/state-slabs.js";
+import { copyState, type StreamState } from "../../../native/models/recognizer.js";
+import { StateRows } from "../../../native/models/state-rows.js";
+import * as fc from "../../support/properties.js";
+
+const ROWS = 6;
+const SIZE = { stateSize: 2, stateBytes: 1 };
+
+interface Session extends StateOwner {
+  /** What its state must be. */
+  readonly heard: { frames: number };
+  readonly name: number;
+}
+
+/** A batch as a recogniser runs it: the next state is the last one and a frame more, and tells sessions apart. */
+function run(from: StateRows, to: StateRows, count: number): void {
+  for (let row = 0; row < count; row++) {
+    const [before, after] = [from.rows[row]!, to.rows[row]!];
+    after.values.set([before.values[0]! + 1, before.values[1]!]);
+    after.bytes.set([before.bytes[0]! + 1]);
+  }
+}
+
+function contentOf({ values, bytes }: StreamState): number[] {
+  return [...values, ...bytes];
+}
+
+test("every session finds its own state, whichever sessions are stepped together, in any order", () => {
+  const batch = fc.record({
+    /** Sessions by their place among those that are open; `again` takes those of the last batch. */
+    picks: fc.array(fc.nat(20), { minLength: 1, maxLength: ROWS }),
+    isAgain: fc.boolean(),
+    closes: fc.array(fc.nat(20), { maxLength: 2 }),
+    opens: fc.nat(3),
+  });
+  let inPlace = 0;
+  fc.assert(
+    fc.property(fc.array(batch, { minLength: 1, maxLength: 40 }), (batches) => {
+      const pool = new StatePool(SIZE);
+      const slabs = new StateSlabs(SIZE, ROWS);
+      const staging = new StateRows(SIZE, ROWS);
+      let open: Session[] = [];
+      let last: Session[] = [];
+      let named = 0;
+      for (const { picks, isAgain, closes, opens } of batches) {
+        for (let nth = 0; nth <= opens; nth++) {
+          const ownState = pool.acquire();
+          ownState.values[1] = named;
+          open.push({
+            state: ownState,
+            ownState,
+            slab: null,
+            slabRow: 0,
+            heard: { frames: 0 },
+            name: named++,
+          });
+        }
+        const stillOpen = last.filter((session) => open.includes(session));
+        const picked = [...new Set(picks.map((pick) => open[pick % open.length]!))];
+        const chosen = isAgain && stillOpen.length > 0 ? stillOpen : picked;
+        const next = slabs.take();
+        assert.equal(next.count, 0);
+        const from = slabOf({ at: (row) => chosen[row]! }, 0, chosen.length);
+        if (from !== null) inPlace++;
+        else for (const [row, { state }] of chosen.entries()) copyState(state, staging.rows[row]!);
+        run(from?.states ?? staging, next.states, chosen.length);
+        for (const [row, session] of chosen.entries()) {
+          next.put(session, row);
+          session.heard.frames++;
+        }
+        last = chosen;
+        for (const close of closes) {
+          const session = open.length > 1 ? open[close % open.length]! : null;
+          if (session === null) continue;
+          session.slab?.remove(session);
+          pool.release(session.ownState);
+          open = open.filter((other) => other !== session);
+        }
+        for (const { name, heard, state } of open) {
+          assert.deepEqual(contentOf(state), [heard.frames, name, heard.frames % 256]);
+        }
+      }
+    }),
+  );
+  assert.ok(inPlace > 100, `${inPlace} batches ran from where the last one had left its states`);
+});
+
+test("a state is moved into its session's own memory when its slab is wanted", () => {
+  const slabs = new StateSlabs(SIZE, ROWS);
+  const pool = new StatePool(SIZE);
+  const idle: StateOwner[] = Array.from({ length: 30 }, () => {
+    const ownState = pool.acquire();
+    return { state: ownState, ownState, slab: null, slabRow: 0 };
+  });
+  for (const [nth, owner] of idle.entries()) {
+    const slab = slabs.take();
+    slab.states.rows[0]!.values.fill(nth);
+    slab.put(owner, 0);
+  }
+  assert.deepEqual(
+    idle.map(({ state }) => state.values[0]),
+    idle.map((_, nth) => nth),
+  );
+  assert.ok(idle.filter(({ slab }) => slab !== null).length < 10, "slabs are few");
+});

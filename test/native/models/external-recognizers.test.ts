@@ -1,0 +1,262 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type RecognizerManifest, readPackage } from "../../../native/models/package.js";
+import { copyState, type RecognizerModel } from "../../../native/models/recognizer.js";
+import { loadRecognizerModel } from "../../../native/models/recognizer-families.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
+
+const FOLDER = "test/fixtures/adapters/";
+const OFFLINE = ["tiny-gigaam-ctc", "tiny-nemo-ctc"];
+const STREAMING = ["tiny-zipformer2-ctc", "tiny-nemo-streaming-ctc"];
+const STEP_SAMPLES = 640;
+
+async function load(folder: string): Promise<RecognizerModel> {
+  const model = await readPackage<RecognizerManifest>(folder, "transcription");
+  return loadRecognizerModel(model, { intraOpThreads: 1 });
+}
+
+/** Two seconds that change all the time, in the second half louder. */
+function signal(seconds = 2): Float32Array {
+  return Float32Array.from({ length: seconds * 16_000 }, (_, i) => {
+    return (i < 16_000 ? 0.05 : 0.3) * Math.sin(i * i * 2e-6 + 3 * Math.sin(i / 4_000));
+  });
+}
+
+/** Rows of the streaming head and probabilities of speech, `frames` at a time, the state carried on. */
+async function stepThrough(
+  model: RecognizerModel,
+  pcm: Float32Array,
+  frames: number,
+): Promise<{ rows: Float32Array[]; speech: number[] }> {
+  const batch = model.stepBatch(1, frames);
+  const rows: Float32Array[] = [];
+  const speech: number[] = [];
+  const width = model.vocabulary.length;
+  for (let start = 0; start + frames * STEP_SAMPLES <= pcm.length; start += frames * STEP_SAMPLES) {
+    batch.pcm.set(pcm.subarray(start, start + frames * STEP_SAMPLES));
+    await batch.run();
+    copyState(batch.nextState, batch.state);
+    speech.push(...batch.speech);
+    for (let frame = 0; frame < frames; frame++) {
+      rows.push(batch.logProbs.slice(frame * width, (frame + 1) * width));
+    }
+  }
+  return { rows, speech };
+}
+
+function assertLogProbs(row: Float32Array): void {
+  const sum = row.reduce((total, logProb) => total + Math.exp(logProb), 0);
+  assert.ok(Math.abs(sum - 1) < 1e-4, `probabilities add up to ${sum}`);
+}
+
+function brokenModel(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof SpeechError, String(error));
+    assert.equal(error.code, "MODEL_BROKEN");
+    assert.match(error.message, pattern);
+    return true;
+  };
+}
+
+/** Puts other bytes in a file of a package, with the hash they have. */
+async function replaceFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  await changeManifest(folder, (manifest) => {
+    const files = manifest["files"] as Record<string, { path: string; sha256: string }>;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return { ...manifest, files: { ...files, [name]: { path: `${name}.bin`, sha256 } } };
+  });
+  await writeFile(join(folder, `${name}.bin`), bytes);
+}
+
+for (const id of [...OFFLINE, ...STREAMING]) {
+  test(`${id} reads a whole utterance, a row for each of its frames`, async () => {
+    const model = await load(FOLDER + id);
+    const pcm = signal();
+    const { logProbs, frames } = await model.decodeUtterance(pcm);
+    const width = model.vocabulary.length;
+    assert.equal(logProbs.length, frames * width);
+    // The last frame may lack a whole window.
+    assert.ok(Math.abs(frames - pcm.length / model.outputFrameSamples) <= 1, `${frames} frames`);
+    for (let frame = 0; frame < frames; frame++) {
+      assertLogProbs(logProbs.subarray(frame * width, (frame + 1) * width));
+    }
+    const spread = new Set(Array.from({ length: frames }, (_, frame) => logProbs[frame * width]!.toFixed(3)));
+    assert.ok(spread.size > frames / 2, "rows follow the audio");
+    await model.release();
+  });
+
+  test(`${id} takes an empty utterance and one shorter than a frame`, async () => {
+    const model = await load(FOLDER + id);
+    for (const samples of [0, 1, 100, 700]) {
+      const { logProbs, frames } = await model.decodeUtterance(signal().subarray(0, samples));
+      assert.equal(logProbs.length, frames * model.vocabulary.length);
+      assert.ok(logProbs.every(Number.isFinite));
+    }
+    await model.release();
+  });
+
+  test(`${id} hears speech where the audio is loud, whatever the chunks`, async () => {
+    const model = await load(FOLDER + id);
+    const pcm = new Float32Array(3 * 16_000);
+    pcm.set(signal().subarray(16_000), 16_000);
+    const single = await stepThrough(model, pcm, 1);
+    const many = await stepThrough(model, pcm, 15);
+    assert.deepEqual(many.speech, single.speech);
+    for (const [i, row] of many.rows.entries()) assert.deepEqual(row, single.rows[i]);
+    assert.ok(single.speech.slice(3, 23).every((probability) => probability < 0.1));
+    assert.ok(single.speech.slice(28, 48).every((probability) => probability > 0.9));
+    await model.release();
+  });
+
+  test(`${id} keeps the streams of a batch apart`, async () => {
+    const model = await load(FOLDER + id);
+    const pcm = signal().subarray(0, 20 * STEP_SAMPLES);
+    const { rows, speech } = await stepThrough(model, pcm, 20);
+    const batch = model.stepBatch(2, 20);
+    batch.pcm.set(pcm, pcm.length);
+    await batch.run();
+    const width = model.vocabulary.length;
+    assert.deepEqual([...batch.speech.subarray(20)], speech);
+    assert.deepEqual(batch.logProbs.slice(39 * width), rows[19]);
+    await model.release();
+  });
+
+  for (const file of ["model", "vad"]) {
+    test(`${id} with another graph as its ${file} is refused with file and tensors`, async () => {
+      const folder = await copyOfPackage(FOLDER + id);
+      const other = file === "vad" ? "model.onnx" : "vad.onnx";
+      await replaceFile(folder, file, await readFile(join(folder, other)));
+      await assert.rejects(load(folder), brokenModel(new RegExp(`${id}/${file}\\.bin: inputs must contain`)));
+    });
+  }
+
+  test(`${id} with tokens of another count is refused with file and tensor`, async () => {
+    const folder = await copyOfPackage(FOLDER + id);
+    await replaceFile(folder, "vocabulary", Buffer.from("<blk> 0\nа 1\n"));
+    await assert.rejects(
+      load(folder),
+      brokenModel(new RegExp(`${id}/model\\.onnx: dimension -?\\d of log_?probs must be 2, found \\d+`)),
+    );
+  });
+
+  test(`${id} with damaged tokens is refused with the line`, async () => {
+    const folder = await copyOfPackage(FOLDER + id);
+    await replaceFile(folder, "vocabulary", Buffer.from("<blk> 0\nа one\n"));
+    await assert.rejects(
+      load(folder),
+      brokenModel(/vocabulary\.bin: line 2 must be a symbol and its number/),
+    );
+  });
+
+  test(`${id} with another count of mel bins is refused with file and tensor`, async () => {
+    const folder = await copyOfPackage(FOLDER + id);
+    await changeManifest(folder, (manifest) => ({ ...manifest, melBins: 96 }));
+    await assert.rejects(load(folder), brokenModel(/model\.onnx: dimension \d of \w+ must be 96, found \d+/));
+  });
+}
+
+for (const id of STREAMING) {
+  test(`${id} hands out the rows of a stream that it gives for the whole`, async () => {
+    const model = await load(FOLDER + id);
+    const pcm = signal(4);
+    const whole = await model.decodeUtterance(pcm);
+    const { rows } = await stepThrough(model, pcm, 5);
+    const width = model.vocabulary.length;
+    // Rows stand for one step or two, and nothing but blanks comes before the first chunk is whole.
+    const repeats = model.outputFrameSamples / STEP_SAMPLES;
+    const first = rows.findIndex((row) => row[0] !== 0);
+    assert.ok(first > 0);
+    const heard = rows.slice(first).filter((_, i) => i % repeats === 0);
+    assert.ok(heard.length >= 0.7 * whole.frames, `${heard.length} of ${whole.frames} rows came`);
+    for (const [i, row] of heard.entries()) {
+      assert.deepEqual(row, whole.logProbs.slice(i * width, (i + 1) * width), `row ${i}`);
+    }
+    await model.release();
+  });
+
+  test(`${id} carries its caches from chunk to chunk`, async () => {
+    const model = await load(FOLDER + id);
+    const pcm = signal();
+    const width = model.vocabulary.length;
+    const before = Float32Array.from(pcm).fill(0, 0, 3_200);
+    const a = await model.decodeUtterance(pcm);
+    const b = await model.decodeUtterance(before);
+    const last = (a.frames - 1) * width;
+    assert.notDeepEqual(a.logProbs.slice(last), b.logProbs.slice(last), "the end remembers the beginning");
+    await model.release();
+  });
+
+  test(`${id} with a shift that the graph does not have is refused with file and tensor`, async () => {
+    const folder = await copyOfPackage(FOLDER + id);
+    await changeManifest(folder, (manifest) => ({ ...manifest, shiftFrames: 8 }));
+    await assert.rejects(
+      load(folder),
+      brokenModel(/model\.onnx: log_?probs must hold \d+ .* found float32 \[1, /),
+    );
+  });
+}
+
+test("the second pass of a live session is that of a file, whatever silence a flush adds", async () => {
+  const model = await load(`${FOLDER}tiny-nemo-ctc`);
+  const pcm = signal().subarray(0, 40 * STEP_SAMPLES - 17);
+  const expected = await model.decodeUtterance(pcm);
+  const encoded = new Float32Array(42 * STEP_SAMPLES);
+  encoded.set(pcm);
+  assert.deepEqual(await model.refine(encoded, 42), expected);
+  await model.release();
+});
+
+test("an offline graph has no partials: its stream says blank", async () => {
+  const model = await load(`${FOLDER}tiny-gigaam-ctc`);
+  const { rows } = await stepThrough(model, signal(), 10);
+  assert.ok(rows.every((row) => row[0] === 0 && row.subarray(1).every((logProb) => logProb < -20)));
+  await model.release();
+});
+
+test("features may come from a graph of the package", async () => {
+  const folder = await copyOfPackage(`${FOLDER}tiny-nemo-ctc`);
+  const ours = await load(folder);
+  const expected = await ours.decodeUtterance(signal());
+  await ours.release();
+  await replaceFile(folder, "preprocessor", await readFile(join(folder, "preprocessor.onnx")));
+  const model = await load(folder);
+  const { logProbs, frames } = await model.decodeUtterance(signal());
+  assert.equal(frames, expected.frames);
+  assert.notDeepEqual(logProbs, expected.logProbs);
+  await model.release();
+});
+
+const WRONG: readonly [string, Json, RegExp][] = [
+  ["tiny-gigaam-ctc", { frontEnd: "mfcc" }, /frontEnd must be one of gigaam-v2, gigaam-v3, found mfcc/],
+  ["tiny-gigaam-ctc", { sampleRateHz: 8_000 }, /sampleRateHz must be 16000 for gigaam-ctc, found 8000/],
+  ["tiny-gigaam-ctc", { files: {} }, /files must name "model" for gigaam-ctc/],
+  ["tiny-nemo-ctc", { subsampling: 6 }, /subsampling must be a multiple of 4, found 6/],
+  ["tiny-nemo-ctc", { normalize: "all" }, /normalize must be one of per-feature, none, found all/],
+  [
+    "tiny-zipformer2-ctc",
+    { shiftFrames: 30 },
+    /shiftFrames must be a multiple of 4 and at most windowFrames/,
+  ],
+  [
+    "tiny-nemo-streaming-ctc",
+    { cacheLastTime: [2, 6] },
+    /cacheLastTime must be 3 whole numbers .*found \[2,6\]/,
+  ],
+];
+for (const [id, change, message] of WRONG) {
+  test(`a manifest of ${id} with ${JSON.stringify(change)} is refused`, async () => {
+    const folder = await copyOfPackage(FOLDER + id);
+    await changeManifest(folder, (manifest) => ({ ...manifest, ...change }));
+    await assert.rejects(load(folder), brokenModel(message));
+  });
+}
+
+test("caches of another shape than the manifest's are refused with the tensor", async () => {
+  const folder = await copyOfPackage(`${FOLDER}tiny-nemo-streaming-ctc`);
+  await changeManifest(folder, (manifest) => ({ ...manifest, cacheLastChannel: [2, 5, 6] }));
+  await assert.rejects(load(folder), brokenModel(/dimension 2 of cache_last_channel must be 5, found 4/));
+});

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { F5 } from "../../../native/models/f5/f5.js";
+import type { F5Manifest } from "../../../native/models/f5/manifest.js";
+import { readPackage } from "../../../native/models/package.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
+
+const FOLDER = "test/fixtures/adapters/tiny-f5";
+const HOP_SAMPLES = 256;
+/** Of the half second of reference. */
+const REFERENCE_FRAMES = Math.floor(12_000 / HOP_SAMPLES) + 1;
+const REFERENCE_TEXT = "бір екі үш.";
+const JOB: SynthesisJob = {
+  modelId: "tiny-f5",
+  voice: "tone",
+  spokenText: "сәлем, әлем!",
+  speed: 1,
+  nfe: 8,
+  seed: 1,
+};
+const go = () => Promise.resolve();
+
+async function load(folder = FOLDER): Promise<F5> {
+  return F5.load(await readPackage<F5Manifest>(folder, "synthesis"), { intraOpThreads: 1 });
+}
+
+function brokenModel(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof SpeechError, String(error));
+    assert.equal(error.code, "MODEL_BROKEN");
+    assert.match(error.message, pattern);
+    return true;
+  };
+}
+
+function distance(a: Float32Array, b: Float32Array): number {
+  assert.equal(a.length, b.length);
+  return a.reduce((most, sample, i) => Math.max(most, Math.abs(sample - b[i]!)), 0);
+}
+
+async function replaceFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  await changeManifest(folder, (manifest) => {
+    const files = manifest["files"] as Record<string, Json>;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return { ...manifest, files: { ...files, [name]: { path: `${name}.bin`, sha256 } } };
+  });
+  await writeFile(join(folder, `${name}.bin`), bytes);
+}
+
+test("a piece lasts as the reference does, by the bytes of both texts and the speed", async () => {
+  const model = await load();
+  const ratio = Buffer.byteLength(JOB.spokenText) / Buffer.byteLength(REFERENCE_TEXT);
+  for (const speed of [0.5, 1, 2]) {
+    const samples = await model.speak({ ...JOB, speed }, go);
+    assert.equal(samples.length, Math.floor((REFERENCE_FRAMES * ratio) / speed) * HOP_SAMPLES);
+    assert.ok(samples.some((sample) => sample !== 0));
+    assert.ok(samples.every((sample) => Math.abs(sample) <= 1));
+  }
+  await model.release();
+});
+
+test("the transformer runs as often as the manifest says, from where it was, and text changes the samples", async () => {
+  // The tiny graph is at its condition after four runs, whatever noise it began with; after three it is not.
+  const model = await load();
+  const samples = await model.speak(JOB, go);
+  // Other noise rounds otherwise: a step of 16 bits at most.
+  assert.ok(distance(await model.speak(JOB, go), samples) < 2 / 32_768);
+  assert.ok(distance(await model.speak({ ...JOB, spokenText: "сәлем, елім!" }, go), samples) > 0.001);
+  await model.release();
+  const folder = await copyOfPackage(FOLDER);
+  await changeManifest(folder, (manifest) => ({ ...manifest, transformerRuns: 3 }));
+  const unfinished = await load(folder);
+  assert.ok(distance(await unfinished.speak(JOB, go), samples) > 0.01);
+  await unfinished.release();
+});
+
+test("a piece that nobody wants any more ends before the next run", async () => {
+  const model = await load();
+  let checks = 0;
+  const cancel = async () => {
+    if (++checks === 2) throw new SpeechError("CANCELLED", "synthesis was cancelled");
+  };
+  await assert.rejects(model.speak(JOB, cancel), /synthesis was cancelled/);
+  assert.equal(checks, 2);
+  await model.release();
+});
+
+test("a voice that the package does not have is refused", async () => {
+  const model = await load();
+  await assert.rejects(model.speak({ ...JOB, voice: "nobody" }, go), /voice nobody is not known/);
+  await model.release();
+});
+
+for (const file of ["preprocess", "transformer", "decode"]) {
+  test(`another graph as ${file} is refused with file and tensors`, async () => {
+    const folder = await copyOfPackage(FOLDER);
+    const other = file === "decode" ? "preprocess.onnx" : "decode.onnx";
+    await replaceFile(folder, file, await readFile(join(folder, other)));
+    await assert.rejects(load(folder), brokenModel(new RegExp(`tiny-f5/${file}\\.bin: inputs must contain`)));
+  });
+}
+
+test("a reference that is no WAVE file is refused with its name", async () => {
+  const folder = await copyOfPackage(FOLDER);
+  await replaceFile(folder, "tone", await readFile(join(folder, "vocab.txt")));
+  await assert.rejects(load(folder), brokenModel(/tiny-f5\/tone\.bin: /));
+});
+
+test("a vocabulary that lacks a letter is refused with file and letter", async () => {
+  const folder = await copyOfPackage(FOLDER);
+  const lines = await readFile(join(folder, "vocab.txt"), "utf8");
+  await replaceFile(folder, "vocabulary", Buffer.from(lines.replace("ғ\n", "")));
+  await assert.rejects(load(folder), brokenModel(/tiny-f5\/vocabulary\.bin: lines must contain "ғ"/));
+});
+
+test("a voice without its recording or its text is refused with its name", async () => {
+  const folder = await copyOfPackage(FOLDER);
+  const voice = { name: "tone", index: 0, gender: null, style: null, best_for: null };
+  const withVoice = (change: Json) =>
+    changeManifest(folder, (manifest) => ({ ...manifest, voices: [{ ...voice, ...change }] }));
+  await withVoice({ reference: "nowhere", referenceText: "бір" });
+  await assert.rejects(load(folder), brokenModel(/files must name "nowhere" for voice tone/));
+  await withVoice({ reference: "tone" });
+  await assert.rejects(load(folder), brokenModel(/referenceText must be a string, found undefined/));
+});

@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { integratedLoudness } from "../../../bench/support/loudness.js";
+import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
+import type { SolverPiece } from "../../../native/models/flow-matching/solver-piece.js";
+import { readPackage, type SynthesizerManifest } from "../../../native/models/package.js";
+import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { changeManifest, copyOfPackage, type Json, SYNTHESIZER_FOLDER } from "../../support/folders.js";
+
+const RATE_HZ = 24_000;
+const HOP = 256;
+const JOB: SynthesisJob = {
+  modelId: "svc-kk-v1",
+  voice: "aigul",
+  spokenText: "қазақ тілі түркі тілдерінің қыпшақ тобына жатады.",
+  speed: 1,
+  nfe: 4,
+  seed: 1,
+};
+const OTHERS: readonly SynthesisJob[] = [
+  { ...JOB, spokenText: "сәлем.", voice: "dauren", nfe: 6, seed: 2 },
+  { ...JOB, spokenText: "кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.", seed: 3 },
+];
+/** Matrices of other shapes are multiplied in other orders: 32-bit rounding, far below what 16 bits can hold. */
+const ROUNDING = 1e-4;
+
+let model: FlowMatching;
+
+before(async () => {
+  const modelPackage = await readPackage<SynthesizerManifest>(SYNTHESIZER_FOLDER, "synthesis");
+  model = await FlowMatching.load(modelPackage, { intraOpThreads: 1 });
+});
+
+after(() => model.release());
+
+function farthest(a: Float32Array, b: Float32Array): number {
+  assert.equal(a.length, b.length);
+  return a.reduce((most, value, i) => Math.max(most, Math.abs(value - b[i]!)), 0);
+}
+
+async function solve(piece: SolverPiece): Promise<SolverPiece> {
+  while (!model.isSolved(piece)) await model.step([piece], paddedPatches(piece.patches));
+  return piece;
+}
+
+test("a piece in a batch that changes at each step equals the piece alone", async () => {
+  const alone = await solve(await model.begin(JOB));
+  const piece = await model.begin(JOB);
+  const others = await Promise.all(OTHERS.map((job) => model.begin(job)));
+  const company = [[], [others[0]!], [others[0]!, others[1]!], [others[1]!]];
+  for (const mates of company) {
+    const rows = [...mates, piece];
+    await model.step(rows, paddedPatches(Math.max(...rows.map(({ patches }) => patches))));
+  }
+  const length = piece.frames * model.manifest.melBins;
+  assert.ok(farthest(piece.x.subarray(0, length), alone.x.subarray(0, length)) < ROUNDING);
+  assert.equal(others[0]!.stepsDone, 2);
+  // The mates go on alone and end where they would have ended anyway.
+  for (const [index, mate] of others.entries()) {
+    const [together, apart] = [await solve(mate), await solve(await model.begin(OTHERS[index]!))];
+    const mateLength = mate.frames * model.manifest.melBins;
+    assert.ok(farthest(together.x.subarray(0, mateLength), apart.x.subarray(0, mateLength)) < ROUNDING);
+  }
+});
+
+test("windows side by side, alone or in a batch, equal the vocoder's one run over the piece", async () => {
+  const piece = await solve(await model.begin(JOB));
+  const trim = model.trimOf(piece);
+  const whole = { start: trim.start, end: trim.stop, contextStart: 0, contextEnd: piece.frames };
+  const [expected] = await model.vocode([{ piece, window: whole }]);
+  const other = await solve(await model.begin(OTHERS[1]!));
+  for (const isBatched of [false, true]) {
+    const joined = new Float32Array(expected!.length);
+    let windows = 0;
+    for (let start = trim.start; start < trim.stop; windows++) {
+      const window = model.windowOf(piece, start, start === trim.start);
+      const size = window.contextEnd - window.contextStart;
+      const mate = { start: 20, end: 30, contextStart: 0, contextEnd: size };
+      const rows = isBatched && size < other.frames ? [{ piece: other, window: mate }] : [];
+      const parts = await model.vocode([...rows, { piece, window }]);
+      joined.set(parts.at(-1)!, (start - trim.start) * HOP);
+      start = window.end;
+    }
+    assert.ok(windows > 2, `${windows} windows`);
+    assert.ok(farthest(joined, expected!) < ROUNDING);
+  }
+});
+
+/** Decibels of a share. */
+function decibels(share: number): number {
+  return 20 * Math.log10(Math.max(share, 1e-9));
+}
+
+test("pieces join without a click: no impulse at a seam above -45 dB of the speech around it", async () => {
+  const texts = ["кітапхана сағат тоғызда ашылып,", "кешке дейін жұмыс істейді.", "ас-астың орны бар."];
+  for (const voice of ["aigul", "dauren"]) {
+    const pieces: Float32Array[] = [];
+    for (const spokenText of texts) pieces.push(await model.speakAlone({ ...JOB, spokenText, voice }));
+    for (const [left, right] of [
+      [pieces[0]!, pieces[1]!],
+      [pieces[1]!, pieces[2]!],
+    ] as const) {
+      const impulseDb = seamImpulseDb(left, right);
+      assert.ok(impulseDb <= -45, `${voice}: ${impulseDb.toFixed(1)} dB`);
+    }
+  }
+});
+
+test("the measure of a seam finds a click", () => {
+  const tone = Float32Array.from(
+    { length: RATE_HZ },
+    (_, i) => 0.3 * Math.sin((2 * Math.PI * 220 * i) / RATE_HZ),
+  );
+  const cut = tone.subarray(0, 12_027);
+  assert.ok(seamImpulseDb(cut, tone) > -20);
+});
+
+/**
+ * The largest jump of the slope within 1 ms of a seam against the largest of the 300 ms on both sides: a click is a jump
+ * that the signal itself does not have.
+ */
+function seamImpulseDb(left: Float32Array, right: Float32Array): number {
+  const joined = Float32Array.of(...left.subarray(-RATE_HZ * 0.3), ...right.subarray(0, RATE_HZ * 0.3));
+  const seam = Math.min(left.length, RATE_HZ * 0.3);
+  let [atSeam, around] = [0, 0];
+  for (let i = 2; i < joined.length; i++) {
+    const jump = Math.abs(joined[i]! - 2 * joined[i - 1]! + joined[i - 2]!);
+    if (Math.abs(i - seam) <= RATE_HZ / 1_000) atSeam = Math.max(atSeam, jump);
+    else around = Math.max(around, jump);
+  }
+  return decibels(atSeam / around);
+}
+
+test("each piece begins and ends with silence of the same length, and so does a fast one", async () => {
+  for (const job of [JOB, ...OTHERS, { ...JOB, speed: 2 }, { ...JOB, spokenText: "а." }]) {
+    const pcm = await model.speakAlone(job);
+    const isLoud = (sample: number) => Math.abs(sample) > 1e-3;
+    const lead = (pcm.findIndex(isLoud) / RATE_HZ) * 1_000;
+    const tail = ((pcm.length - 1 - pcm.findLastIndex(isLoud)) / RATE_HZ) * 1_000;
+    // 21 and 43 ms of silent frames; the first sound of a frame that is not silent may come late in it.
+    assert.ok(lead > 5 && lead < 60, `${lead} ms before ${job.spokenText}`);
+    assert.ok(tail > 25 && tail < 90, `${tail} ms after ${job.spokenText}`);
+  }
+});
+
+test("loudness: the meter reads a tone as the standard says", () => {
+  const tone = Float32Array.from({ length: 3 * RATE_HZ }, (_, i) =>
+    Math.sin((2 * Math.PI * 997 * i) / RATE_HZ),
+  );
+  assert.ok(Math.abs(integratedLoudness(tone, RATE_HZ) + 3.01) < 0.1);
+});
+
+test("a package says how loud its mel will be in full, or not at all", async () => {
+  const folder = await copyOfPackage(SYNTHESIZER_FOLDER);
+  const load = async () => {
+    const modelPackage = await readPackage<SynthesizerManifest>(folder, "synthesis");
+    return FlowMatching.load(modelPackage, { intraOpThreads: 1 });
+  };
+  const numbers = Array(model.manifest.melBins).fill(1);
+  const good = { targetLufs: -22, ceiling: 2, slopes: numbers, intercepts: numbers, voiceLufs: {} };
+  for (const [loudness, rule] of [
+    [{ ...good, slopes: [1] }, /slopes of its loudness must be 80 numbers/],
+    [{ ...good, intercepts: numbers.map(String) }, /intercepts of its loudness must be 80 numbers/],
+    [{ ...good, ceiling: null }, /ceiling of its loudness must be a number/],
+  ] as const) {
+    const bytes = JSON.stringify(loudness);
+    await writeFile(join(folder, "loudness.json"), bytes);
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    await changeManifest(folder, (manifest) => {
+      const files = manifest["files"] as Json;
+      return { ...manifest, files: { ...files, loudness: { path: "loudness.json", sha256 } } };
+    });
+    await assert.rejects(load(), rule);
+  }
+  await changeManifest(folder, ({ files, ...manifest }) => {
+    const { loudness: _, ...others } = files as Json;
+    return { ...manifest, files: others };
+  });
+  const silent = await load();
+  const piece = await solve(await silent.begin(JOB));
+  assert.equal(silent.gainOf(piece), 1);
+  await silent.release();
+});
+
+/** Held-out sentences, in their spoken form: statements, questions and cries, short and long. */
+const LEVEL_TEXTS = [
+  "істі ине тікпейді, икемді қол тігеді.",
+  "ас-астың орны бар.",
+  "аш иттің артын сұқ ит жалайды.",
+  "қазақ тілі түркі тілдерінің қыпшақ тобына жатады.",
+  "кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.",
+  "біз ертең достарымызбен бірге көлге барамыз.",
+  "бүгін ауа райы жақсы болады, таулы жерлерде жаңбыр жауады.",
+  "сен қайда бара жатырсың?",
+  "не деген сұлу қала!",
+  "үйге тез кел, біз сені күтіп отырмыз.",
+  "мектепте оқушылар ән салып, би биледі.",
+  "ол маған ештеңе айтқан жоқ.",
+  "жиырма бесінші маусымда емтихан басталады.",
+  "аңдамай сөйлеген ауырмай өлер.",
+];
+
+for (const voice of ["aigul", "dauren", "saule", "timur"]) {
+  test(`pieces of ${voice} lie within 1 LU of their mean, and none is clipped`, async (context) => {
+    const levels: number[] = [];
+    for (const spokenText of LEVEL_TEXTS) {
+      const pcm = await model.speakAlone({ ...JOB, voice, spokenText });
+      assert.ok(pcm.every((sample) => Math.abs(sample) < 1));
+      levels.push(integratedLoudness(pcm, RATE_HZ));
+    }
+    const mean = levels.reduce((sum, level) => sum + level, 0) / levels.length;
+    const farthest = Math.max(...levels.map((level) => Math.abs(level - mean)));
+    context.diagnostic(`${mean.toFixed(2)} LUFS, farthest ${farthest.toFixed(2)} LU`);
+    assert.ok(farthest <= 1, `${farthest.toFixed(2)} LU from the mean`);
+  });
+}

@@ -1,0 +1,145 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { MatchaManifest } from "../../../native/models/matcha/manifest.js";
+import { Matcha } from "../../../native/models/matcha/matcha.js";
+import { readPackage } from "../../../native/models/package.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
+
+const FOLDER = "test/fixtures/adapters/tiny-matcha";
+const JOB: SynthesisJob = {
+  modelId: "tiny-matcha",
+  voice: "first",
+  spokenText: "сәлем, әлем!",
+  speed: 1,
+  nfe: 8,
+  seed: 1,
+};
+
+async function load(folder = FOLDER): Promise<Matcha> {
+  return Matcha.load(await readPackage<MatchaManifest>(folder, "synthesis"), { intraOpThreads: 1 });
+}
+
+async function spoken(model: Matcha, change: Partial<SynthesisJob> = {}): Promise<Float32Array> {
+  return model.speak({ ...JOB, ...change }, () => Promise.resolve());
+}
+
+function brokenModel(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof SpeechError, String(error));
+    assert.equal(error.code, "MODEL_BROKEN");
+    assert.match(error.message, pattern);
+    return true;
+  };
+}
+
+async function replaceFile(folder: string, name: string, bytes: Uint8Array): Promise<void> {
+  await changeManifest(folder, (manifest) => {
+    const files = manifest["files"] as Record<string, Json>;
+    const sha256 = createHash("sha256").update(bytes).digest("hex");
+    return { ...manifest, files: { ...files, [name]: { path: `${name}.bin`, sha256 } } };
+  });
+  await writeFile(join(folder, `${name}.bin`), bytes);
+}
+
+test("a piece is as long as its symbols with blanks between them, and no longer", async () => {
+  const model = await load();
+  // The tiny graph gives a blank one frame and a symbol four, and pads by two.
+  const symbols = [...JOB.spokenText].length;
+  assert.equal((await spoken(model)).length, (4 * symbols + (symbols + 1)) * 256);
+  await model.release();
+});
+
+test("speed makes a piece shorter, and so does a length scale", async () => {
+  const model = await load();
+  const usual = await spoken(model);
+  assert.equal((await spoken(model, { speed: 0.5 })).length, 2 * usual.length);
+  await model.release();
+  const folder = await copyOfPackage(FOLDER);
+  await changeManifest(folder, (manifest) => ({ ...manifest, lengthScale: 2 }));
+  const slow = await load(folder);
+  assert.equal((await spoken(slow)).length, 2 * usual.length);
+  await slow.release();
+});
+
+test("text and voice change the samples, and at temperature 0 nothing else does", async () => {
+  const model = await load();
+  const usual = await spoken(model);
+  assert.deepEqual(await spoken(model), usual);
+  assert.notDeepEqual(await spoken(model, { spokenText: "сәлем, әлім!" }), usual);
+  assert.notDeepEqual(await spoken(model, { voice: "second" }), usual);
+  await model.release();
+});
+
+test("a temperature above 0 draws noise", async () => {
+  const folder = await copyOfPackage(FOLDER);
+  await changeManifest(folder, (manifest) => ({ ...manifest, temperature: 0.667 }));
+  const model = await load(folder);
+  assert.notDeepEqual(await spoken(model), await spoken(model));
+  await model.release();
+});
+
+test("a piece begins and ends at zero", async () => {
+  const model = await load();
+  const samples = await spoken(model);
+  const loudest = samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 0);
+  assert.ok(loudest > 0);
+  assert.equal(Math.abs(samples[0]!), 0);
+  assert.equal(Math.abs(samples.at(-1)!), 0);
+  for (const near of [...samples.slice(0, 5), ...samples.slice(-5)]) assert.ok(Math.abs(near) < loudest / 10);
+  await model.release();
+});
+
+test("a sign without a symbol is left out", async () => {
+  const model = await load();
+  assert.deepEqual(await spoken(model, { spokenText: "сә;лем, әлем!" }), await spoken(model));
+  await model.release();
+});
+
+test("symbols that lack a letter are refused with file and letter", async () => {
+  const folder = await copyOfPackage(FOLDER);
+  const { symbols } = JSON.parse(await readFile(join(folder, "symbols.json"), "utf8")) as {
+    symbols: string[];
+  };
+  const without = symbols.filter((symbol) => symbol !== "ң");
+  await replaceFile(folder, "symbols", Buffer.from(JSON.stringify({ symbols: without })));
+  await assert.rejects(load(folder), brokenModel(/tiny-matcha\/symbols\.bin: symbols must contain "ң"/));
+});
+
+test("a vocoder in the place of the acoustic graph is refused with file and tensors", async () => {
+  const folder = await copyOfPackage(FOLDER);
+  await replaceFile(folder, "acoustic", await readFile(join(folder, "vocoder.onnx")));
+  await assert.rejects(
+    load(folder),
+    brokenModel(/acoustic\.bin: inputs must contain x, x_lengths, scales, found mel/),
+  );
+});
+
+test("without a vocoder the graph must give samples", async () => {
+  const folder = await copyOfPackage(FOLDER);
+  await changeManifest(folder, (manifest) => {
+    const { vocoder: _, ...files } = manifest["files"] as Record<string, Json>;
+    return { ...manifest, files };
+  });
+  await assert.rejects(
+    load(folder),
+    brokenModel(/acoustic\.onnx: outputs must contain wav, wav_lengths, found mel/),
+  );
+});
+
+for (const [change, message] of [
+  [{ temperature: -1 }, /temperature must be at least 0/],
+  [{ lengthScale: 0 }, /lengthScale must be more than 0/],
+  [{ addsBlanks: "yes" }, /addsBlanks must be true or false/],
+  [{ melBins: 100 }, /dimension 1 of mel must be 100, found 80/],
+] as const) {
+  test(`a manifest with ${JSON.stringify(change)} is refused`, async () => {
+    const folder = await copyOfPackage(FOLDER);
+    await changeManifest(folder, (manifest) => ({ ...manifest, ...change }));
+    await assert.rejects(load(folder), brokenModel(message));
+  });
+}

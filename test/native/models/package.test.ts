@@ -1,0 +1,243 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  findPackages,
+  type ModelPackage,
+  type RecognizerManifest,
+  readManifest,
+  readOutputBias,
+  readPackageFile,
+} from "../../../native/models/package.js";
+import { outputBias } from "../../../src/domain/decoding/output-bias.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import { type Json, RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
+
+const SHA256 = "0".repeat(64);
+const DECODING = { beamWidth: 12, languageModelWeight: 0.5, characterBonus: 0.8, wordBonus: 0 };
+const RECOGNIZER: Json = {
+  id: "ears",
+  task: "transcription",
+  family: "ctc-two-pass",
+  interfaceVersion: 1,
+  languages: ["kk"],
+  sampleRateHz: 16_000,
+  frameSamples: 640,
+  contextFrames: 75,
+  flushSamples: 5_120,
+  decoding: DECODING,
+  files: { stream: { path: "stream.onnx", sha256: SHA256 } },
+};
+const SYNTHESIZER: Json = {
+  id: "mouth",
+  task: "synthesis",
+  family: "flow-matching",
+  interfaceVersion: 1,
+  languages: ["kk"],
+  sampleRateHz: 24_000,
+  hopSamples: 256,
+  melBins: 80,
+  defaultVoice: "aigul",
+  voices: [{ name: "aigul", index: 0, gender: null, style: null, best_for: null }],
+  files: {},
+};
+
+/** A folder with this manifest; text is written as it is. */
+async function folderWith(manifest: Json | string): Promise<string> {
+  const folder = await temporaryFolder();
+  await writeFile(
+    join(folder, "manifest.json"),
+    typeof manifest === "string" ? manifest : JSON.stringify(manifest),
+  );
+  return folder;
+}
+
+function brokenModel(pattern: RegExp): (error: unknown) => boolean {
+  return (error) => {
+    assert.ok(error instanceof SpeechError);
+    assert.equal(error.code, "MODEL_BROKEN");
+    assert.match(error.message, pattern);
+    return true;
+  };
+}
+
+async function packageWith(files: Json): Promise<ModelPackage> {
+  const folder = await folderWith({ ...RECOGNIZER, files });
+  return { folder, manifest: (await readManifest(folder))! };
+}
+
+for (const manifest of [RECOGNIZER, SYNTHESIZER]) {
+  test(`a whole manifest of ${String(manifest["family"])} is read as it stands`, async () => {
+    assert.deepEqual(await readManifest(await folderWith(manifest)), manifest);
+  });
+}
+
+const RULES: readonly (readonly [name: string, manifest: Json | string, message: RegExp])[] = [
+  ["is no JSON", "{", /manifest\.json: .*JSON/],
+  ["is no object", "null", /manifest\.json: /],
+  ["has no id", { ...RECOGNIZER, id: "" }, /id must be a string/],
+  [
+    "has no sample rate",
+    { ...RECOGNIZER, sampleRateHz: "16000" },
+    /sampleRateHz must be a number, found 16000/,
+  ],
+  ["speaks another interface", { ...RECOGNIZER, interfaceVersion: 2 }, /interfaceVersion must be 1, found 2/],
+  ["is of no known family", { ...RECOGNIZER, family: "rnn" }, /family must be one of .*found rnn/],
+  ["has no frame", without(RECOGNIZER, "frameSamples"), /frameSamples must be a number, found undefined/],
+  ["has no context", without(RECOGNIZER, "contextFrames"), /contextFrames must be a number/],
+  ["has no flush", without(RECOGNIZER, "flushSamples"), /flushSamples must be a number/],
+  ["has no decoding", without(RECOGNIZER, "decoding"), /beamWidth must be a number/],
+  [
+    "wants evidence that is no number",
+    { ...RECOGNIZER, decoding: { ...DECODING, evidencePerCharacter: "1" } },
+    /evidencePerCharacter must be a number/,
+  ],
+  [
+    "takes out priors that it does not have",
+    { ...RECOGNIZER, decoding: { ...DECODING, priorWeight: 0.5 } },
+    /priorWeight needs a file priors/,
+  ],
+  [
+    "doubts by half a rule",
+    { ...RECOGNIZER, decoding: { ...DECODING, doubt: { below: 0.7 } } },
+    /evidence must be a number/,
+  ],
+  [
+    "has half a decoding",
+    { ...RECOGNIZER, decoding: { beamWidth: 12 } },
+    /languageModelWeight must be a number/,
+  ],
+  ["has no hop", without(SYNTHESIZER, "hopSamples"), /hopSamples must be a number/],
+  ["has no mel bins", { ...SYNTHESIZER, melBins: null }, /melBins must be a number, found null/],
+  ["has no voices", { ...SYNTHESIZER, voices: [] }, /voices must be a list that is not empty/],
+  ["has no list of voices", { ...SYNTHESIZER, voices: { aigul: 0 } }, /voices must be a list/],
+  ["has no default voice", without(SYNTHESIZER, "defaultVoice"), /defaultVoice must be a string/],
+  [
+    "has a default voice of its own",
+    { ...SYNTHESIZER, defaultVoice: "nobody" },
+    /defaultVoice must be one of the voices, found nobody/,
+  ],
+  ["names a file above the package", withFile({ path: "../x.onnx", sha256: SHA256 }), /files\.stream\.path/],
+  ["names a file of the machine", withFile({ path: "/etc/hostname", sha256: SHA256 }), /files\.stream\.path/],
+  ["names a file without a path", withFile({ sha256: SHA256 }), /files\.stream\.path/],
+  ["names a file without a hash", withFile({ path: "a.onnx" }), /files\.stream\.sha256 must be 64/],
+  ["names a file with half a hash", withFile({ path: "a.onnx", sha256: "ab" }), /files\.stream\.sha256/],
+  ["names nothing as a file", withFile(null), /files\.stream\.path/],
+];
+for (const [name, manifest, message] of RULES) {
+  test(`a manifest that ${name} is refused with its path and the rule`, async () => {
+    const folder = await folderWith(manifest);
+    await assert.rejects(readManifest(folder), brokenModel(message));
+    await assert.rejects(readManifest(folder), brokenModel(new RegExp(folder)));
+  });
+}
+
+test("a folder without a manifest holds no package", async () => {
+  assert.equal(await readManifest(await temporaryFolder()), null);
+});
+
+test("a manifest that cannot be read is no missing one", async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, "manifest.json"));
+  await assert.rejects(readManifest(folder), brokenModel(/Cannot read .*manifest\.json/));
+});
+
+test("a file of a package is read when its hash is the one it must have", async () => {
+  const content = Buffer.from("weights");
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  const model = await packageWith({ stream: { path: "stream.onnx", sha256 } });
+  await writeFile(join(model.folder, "stream.onnx"), content);
+  assert.deepEqual(Buffer.from(await readPackageFile(model, "stream")), content);
+});
+
+test("a file with another hash is refused with its path and both hashes", async () => {
+  const model = await packageWith({ stream: { path: "stream.onnx", sha256: SHA256 } });
+  await writeFile(join(model.folder, "stream.onnx"), "other weights");
+  const found = createHash("sha256").update("other weights").digest("hex");
+  await assert.rejects(
+    readPackageFile(model, "stream"),
+    brokenModel(new RegExp(`sha256 of .*stream\\.onnx must be ${SHA256}, found ${found}`)),
+  );
+});
+
+test("a missing file is named", async () => {
+  const model = await packageWith({ stream: { path: "stream.onnx", sha256: SHA256 } });
+  await assert.rejects(readPackageFile(model, "stream"), brokenModel(/ears: .*stream\.onnx cannot be read/));
+});
+
+test("a file that the manifest does not name is refused by its name", async () => {
+  const model = await packageWith({});
+  await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest names no file "full"/));
+});
+
+/** A recogniser with this content of its priors, over an alphabet of blank, а and б. */
+async function biasFrom(content: string): Promise<Float32Array | null> {
+  const sha256 = createHash("sha256").update(content).digest("hex");
+  const files = { priors: { path: "priors.json", sha256 } };
+  const folder = await folderWith({ ...RECOGNIZER, files, decoding: { ...DECODING, priorWeight: 1 } });
+  await writeFile(join(folder, "priors.json"), content);
+  const manifest = (await readManifest(folder)) as RecognizerManifest;
+  return readOutputBias({ folder, manifest }, ["", "а", "б"]);
+}
+
+test("priors become what the search adds to the outputs; a package without a weight has none", async () => {
+  assert.deepEqual(await biasFrom("[0, 0.25, 0.75]"), outputBias([0, 0.25, 0.75], 1));
+  const folder = await folderWith(RECOGNIZER);
+  const manifest = (await readManifest(folder)) as RecognizerManifest;
+  assert.equal(await readOutputBias({ folder, manifest }, ["", "а", "б"]), null);
+});
+
+test("priors that are not one number for each output are refused", async () => {
+  for (const content of ["[0, 1]", "[0, 0.5, -0.5]", '[0, "0.5", 0.5]', "{}"]) {
+    await assert.rejects(biasFrom(content), brokenModel(/priors must be 3 numbers of 0 or more/));
+  }
+});
+
+test("packages of a folder are found by their manifests and sorted by id", async () => {
+  const models = await temporaryFolder();
+  for (const [name, manifest] of [
+    ["a", SYNTHESIZER],
+    ["b", RECOGNIZER],
+  ] as const) {
+    await mkdir(join(models, name));
+    await writeFile(join(models, name, "manifest.json"), JSON.stringify(manifest));
+  }
+  await mkdir(join(models, "recipes"));
+  await writeFile(join(models, "README.md"), "no package");
+  const packages = await findPackages(models);
+  assert.deepEqual(
+    packages.map(({ folder, manifest }) => [folder, manifest.id]),
+    [
+      [join(models, "b"), "ears"],
+      [join(models, "a"), "mouth"],
+    ],
+  );
+});
+
+test("one broken package makes the whole folder fail with its path", async () => {
+  const models = await temporaryFolder();
+  await mkdir(join(models, "bad"));
+  await writeFile(join(models, "bad", "manifest.json"), "{}");
+  await assert.rejects(findPackages(models), brokenModel(/bad\/manifest\.json: id must be a string/));
+});
+
+test("the shipped packages are whole", async () => {
+  const packages = await findPackages("models");
+  assert.deepEqual(
+    packages.map(({ folder }) => folder),
+    [RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER],
+  );
+  for (const model of packages) {
+    for (const name of Object.keys(model.manifest.files)) await readPackageFile(model, name);
+  }
+});
+
+function without(manifest: Json, field: string): Json {
+  return Object.fromEntries(Object.entries(manifest).filter(([name]) => name !== field));
+}
+
+function withFile(file: Json | null): Json {
+  return { ...RECOGNIZER, files: { stream: file } };
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import {
+  startFilePool,
+  startLiveWorker,
+  type WorkerSettings,
+} from "../../../native/threads/start-workers.js";
+import { joined, silence, tone, wavOf } from "../../support/audio.js";
+import { liveEngine, transcriptionEngine } from "../../support/engines.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { LiveListener } from "../../support/live-listener.js";
+
+/** Random weights that make up words from sounds: what is tested is the way through the workers. */
+const PACKAGES = ["tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-zipformer2-ctc", "tiny-nemo-streaming-ctc"];
+const STREAMING = new Set(["tiny-zipformer2-ctc", "tiny-nemo-streaming-ctc"]);
+const NEVER = new AbortController().signal;
+const BURST_SECONDS = [1.5, 0.9];
+/** Two bursts of changing tones between silences. */
+const AUDIO = joined(
+  silence(0.6),
+  ...[300, 700, 1_900, 500, 2_600].map((hz) => tone(0.3, [hz, 2 * hz])),
+  silence(1.2),
+  ...[2_200, 400, 900].map((hz) => tone(0.3, [hz, 1.5 * hz])),
+  silence(0.8),
+);
+
+function settings(id: string): WorkerSettings {
+  return { modelFolder: `test/fixtures/adapters/${id}`, intraOpThreads: 1, allowFaults: false };
+}
+
+for (const id of PACKAGES) {
+  test(`${id} transcribes a file in the file workers`, async () => {
+    const spoolFolder = await temporaryFolder();
+    const pool = startFilePool({ ...settings(id), workerCount: 1 });
+    const engine = transcriptionEngine(pool, spoolFolder, { modelId: id });
+    await engine.start();
+    try {
+      const path = join(await temporaryFolder(), "bursts.wav");
+      await writeFile(path, wavOf(AUDIO, 16_000, 1));
+      const { segments } = await engine.transcribe(path, NEVER);
+      assert.equal(segments.length, 2, "one segment for each burst");
+      for (const [i, segment] of segments.entries()) {
+        const heardSeconds = segment.words.at(-1)!.end - segment.words[0]!.start;
+        assert.ok(heardSeconds > 0.6 * BURST_SECONDS[i]!, `words span ${heardSeconds} s`);
+        assert.notEqual(segment.text, "");
+        assert.equal(segment.words.map(({ word }) => word).join(" "), segment.text);
+        for (const { word, start, end } of segment.words) {
+          assert.doesNotMatch(word, /[\s▁<]/u);
+          assert.ok(0.2 < start && start < end && end < AUDIO.length / 16_000, `${start} to ${end}`);
+        }
+      }
+    } finally {
+      await engine.stop();
+    }
+  });
+
+  test(`${id} answers a live session with finals, and with partials if it streams`, async () => {
+    const engine = await liveEngine({
+      startWorker: (cells, onMessage) => startLiveWorker(settings(id), cells, onMessage),
+    });
+    await engine.start();
+    try {
+      const listener = new LiveListener(engine);
+      const pieces = Array.from({ length: Math.ceil(AUDIO.length / 1_000) }, (_, i) =>
+        AUDIO.subarray(i * 1_000, (i + 1) * 1_000),
+      );
+      await listener.writeAll(pieces);
+      await listener.finish();
+      assert.equal(listener.finals.length, 2);
+      for (const { text, words } of listener.finals) {
+        assert.notEqual(text, "");
+        assert.equal(words.map(({ word }) => word).join(" "), text);
+        assert.ok(words.every(({ confidence }) => confidence >= 0 && confidence <= 1));
+      }
+      const partials = listener.events.filter((event) => event.type === "partial");
+      assert.equal(partials.length > 0, STREAMING.has(id), `${partials.length} partials`);
+    } finally {
+      await engine.stop();
+    }
+  });
+}

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
+import { startSynthesisWorker } from "../../../native/threads/start-workers.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { synthesisEngine } from "../../support/engines.js";
+
+const NEVER = new AbortController().signal;
+const PACKAGES = [
+  { id: "tiny-matcha", voice: "first", sampleRateHz: 22_050 },
+  { id: "tiny-f5", voice: "tone", sampleRateHz: 24_000 },
+];
+
+for (const { id, voice, sampleRateHz } of PACKAGES) {
+  const job: SynthesisJob = { modelId: id, voice, spokenText: "сәлем, әлем!", speed: 1, nfe: 4, seed: 7 };
+  const settings = {
+    modelFolder: `test/fixtures/adapters/${id}`,
+    intraOpThreads: 1,
+    allowFaults: true,
+    rows: 4,
+  };
+
+  async function started(): Promise<SynthesisEngine> {
+    const engine = await synthesisEngine({
+      sampleRateHz,
+      startWorker: (shared, onMessage) => startSynthesisWorker(settings, shared, onMessage),
+    });
+    await engine.start();
+    return engine;
+  }
+
+  test(`${id} speaks sentences of several requests, each whole and in its own parts`, async () => {
+    const engine = await started();
+    try {
+      const parts: Int16Array[] = [];
+      const texts = ["сәлем, әлем!", "бір екі үш төрт бес алты жеті сегіз тоғыз он.", "иә."];
+      const pieces = await Promise.all(
+        texts.map((spokenText, i) =>
+          engine.speak({ ...job, spokenText }, NEVER, i === 0 ? { onPcm: (pcm) => parts.push(pcm) } : {}),
+        ),
+      );
+      const lengths = pieces.map(({ pcm }) => pcm.length);
+      assert.ok(lengths[1]! > lengths[0]! && lengths[0]! > lengths[2]! && lengths[2]! > 0, String(lengths));
+      assert.equal(
+        parts.reduce((sum, part) => sum + part.length, 0),
+        lengths[0],
+      );
+      assert.ok(pieces[0]!.pcm.some((sample) => sample !== 0));
+      assert.equal(pieces[0]!.sampleRateHz, sampleRateHz);
+    } finally {
+      await engine.stop();
+    }
+  });
+
+  test(`${id} gives up a piece that is cancelled, and speaks the next one`, async () => {
+    const engine = await started();
+    try {
+      const leaving = new AbortController();
+      const long = { ...job, spokenText: "сәлем ".repeat(60).trim() };
+      const first = engine.speak(long, leaving.signal);
+      const waiting = engine.speak(long, leaving.signal);
+      const next = engine.speak(job, NEVER);
+      leaving.abort();
+      const isCancelled = (error: unknown) => error instanceof SpeechError && error.code === "CANCELLED";
+      // At once for both: either may be the first to be given up.
+      await Promise.all([first, waiting].map((piece) => assert.rejects(piece, isCancelled)));
+      assert.ok((await next).pcm.length > 0);
+    } finally {
+      await engine.stop();
+    }
+  });
+
+  test(`${id} goes on after its worker was lost`, async () => {
+    const engine = await started();
+    try {
+      engine.injectFault();
+      assert.ok((await engine.speak(job, NEVER)).pcm.length > 0);
+    } finally {
+      await engine.stop();
+    }
+  });
+}

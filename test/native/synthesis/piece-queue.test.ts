@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Checkpoint, PieceModel } from "../../../native/models/synthesizer.js";
+import { PieceQueue } from "../../../native/synthesis/piece-queue.js";
+import { SYNTHESIS_CELL } from "../../../native/threads/protocol.js";
+import { SpeechError } from "../../../src/domain/errors.js";
+import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { deferred } from "../../support/deferred.js";
+
+const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "а", speed: 1, nfe: 4, seed: 0 };
+
+/** A model whose runs the test lets go, one by one; two runs a piece. */
+function gatedModel(samples = 20_000): { model: PieceModel; texts: string[]; run: () => Promise<void> } {
+  const texts: string[] = [];
+  let gate = deferred<void>();
+  const model = {
+    manifest: {} as PieceModel["manifest"],
+    async speak({ spokenText }: SynthesisJob, checkpoint: Checkpoint) {
+      texts.push(spokenText);
+      if (spokenText === "broken") throw new SpeechError("MODEL_BROKEN", "Cannot run it");
+      await gate.promise;
+      gate = deferred();
+      await checkpoint();
+      return new Float32Array(samples).fill(0.5);
+    },
+    release: () => Promise.resolve(),
+  };
+  const run = async () => {
+    gate.resolve();
+    for (let turn = 0; turn < 10; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { model, texts, run };
+}
+
+function queueOf(model: PieceModel): { queue: PieceQueue; told: string[]; cells: Int32Array } {
+  const told: string[] = [];
+  const cells = new Int32Array(SYNTHESIS_CELL.count);
+  const sink = {
+    pcm: (jobId: number, samples: Int16Array) => {
+      told.push(`${jobId} pcm ${samples.length}`);
+      return Promise.resolve();
+    },
+    spoken: (jobId: number) => told.push(`${jobId} spoken`),
+    gaveUp: (jobId: number, error: SpeechError) => told.push(`${jobId} ${error.code}`),
+  };
+  return { queue: new PieceQueue(model, { cells, sink }), told, cells };
+}
+
+function request(jobId: number, dueAtMs: number, spokenText = String(jobId)) {
+  return { jobId, job: { ...JOB, spokenText }, dueAtMs, isAwaited: false };
+}
+
+test("whoever is due first comes first, and a piece leaves in parts", async () => {
+  const { model, texts, run } = gatedModel();
+  const { queue, told, cells } = queueOf(model);
+  for (const [jobId, dueAtMs] of [
+    [1, 300],
+    [2, 100],
+    [3, 200],
+  ] as const) {
+    queue.speak(request(jobId, dueAtMs));
+  }
+  for (let i = 0; i < 4; i++) await run();
+  await queue.idle();
+  assert.deepEqual(texts, ["2", "3", "1"]);
+  assert.deepEqual(told.slice(0, 3), ["2 pcm 16384", "2 pcm 3616", "2 spoken"]);
+  assert.equal(told.at(-1), "1 spoken");
+  assert.equal(cells[SYNTHESIS_CELL.runs], 3);
+});
+
+test("a piece that is cancelled while it is made says nothing but that, and one that waits is not begun", async () => {
+  const { model, texts, run } = gatedModel();
+  const { queue, told } = queueOf(model);
+  for (const jobId of [1, 2, 3]) queue.speak(request(jobId, jobId));
+  await new Promise((resolve) => setImmediate(resolve));
+  queue.cancel(1);
+  queue.cancel(2);
+  queue.cancel(99);
+  assert.deepEqual(told, ["2 CANCELLED"]);
+  for (let i = 0; i < 3; i++) await run();
+  await queue.idle();
+  assert.deepEqual(told, ["2 CANCELLED", "1 CANCELLED", "3 pcm 16384", "3 pcm 3616", "3 spoken"]);
+  assert.deepEqual(texts, ["1", "3"]);
+});
+
+test("a piece that fails is given up with its error, and the next one is spoken", async () => {
+  const { model, run } = gatedModel(10);
+  const { queue, told } = queueOf(model);
+  queue.speak(request(1, 1, "broken"));
+  queue.speak(request(2, 2));
+  await new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 2; i++) await run();
+  await queue.idle();
+  assert.deepEqual(told, ["1 MODEL_BROKEN", "2 pcm 10", "2 spoken"]);
+});

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import { test } from "node:test";
+import { ConfigError, readConfig } from "../../src/settings/settings.js";
+
+test("an empty environment gives the defaults", () => {
+  const config = readConfig({ PORT: "", HOST: " " });
+  assert.equal(config.host, "127.0.0.1");
+  assert.equal(config.port, 8080);
+  assert.equal(config.dataDir, resolve("data"));
+  assert.equal(config.databaseUrl, null);
+  assert.equal(config.front, "auto");
+  assert.equal(config.frontThreads, 1);
+  assert.equal(config.maxConnections, null);
+  assert.equal(config.drainMs, 30_000);
+  assert.equal(config.speechMemoryBytes, 2 ** 30);
+  assert.deepEqual([config.modelPreload, config.modelIdleMs], [true, 900_000]);
+  assert.deepEqual(
+    [config.fileWorkers, config.liveWorkers, config.synthesisWorkers, config.ortThreads],
+    [1, 1, 1, 1],
+  );
+  assert.ok(config.modelsDir.endsWith("/models"), config.modelsDir);
+  assert.deepEqual(config.urlFetchAllow, []);
+  assert.deepEqual([config.operatorHost, config.operatorPort], ["127.0.0.1", 0]);
+  assert.deepEqual(config.concurrency, {
+    paid: { synthesis: 20, files: 10, live: 20 },
+    free: { synthesis: 4, files: 2, live: 4 },
+  });
+});
+
+test("the configuration cannot be changed", () => {
+  const config = readConfig({});
+  assert.ok(Object.isFrozen(config) && Object.isFrozen(config.urlFetchAllow));
+});
+
+test("settings are read from their variables", () => {
+  const config = readConfig({
+    HOST: "::",
+    PORT: "0",
+    DATA_DIR: "/srv/dauys",
+    DATABASE_URL: "postgres://dauys:secret@db:5432/dauys",
+    FRONT: "node",
+    LIVE_WORKERS: "4",
+    DRAIN_S: "0",
+    MODEL_PRELOAD: "false",
+    MODEL_IDLE_S: "0",
+    MAX_CONNECTIONS: "500",
+    SPEECH_MEMORY_MB: "300",
+    URL_FETCH_ALLOW: "10.0.0.0/8, fd00::/8",
+  });
+  assert.equal(config.host, "::");
+  assert.equal(config.port, 0);
+  assert.equal(config.dataDir, "/srv/dauys");
+  assert.equal(config.databaseUrl, "postgres://dauys:secret@db:5432/dauys");
+  assert.equal(config.front, "node");
+  assert.equal(config.liveWorkers, 4);
+  assert.equal(config.maxConnections, 500);
+  assert.equal(config.speechMemoryBytes, 300 * 2 ** 20);
+  assert.equal(config.drainMs, 0);
+  assert.deepEqual([config.modelPreload, config.modelIdleMs], [false, 0]);
+  assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
+});
+
+test("proxies are trusted by network", () => {
+  assert.deepEqual(readConfig({}).trustedProxies, []);
+  const { trustedProxies } = readConfig({ TRUSTED_PROXIES: "127.0.0.1/32, fd00::/8" });
+  assert.deepEqual(trustedProxies, ["127.0.0.1/32", "fd00::/8"]);
+  for (const value of ["127.0.0.1", "127.0.0.0/33", "proxy.test/8", "fd00::/129", "127.0.0.1/"])
+    assert.throws(() => readConfig({ TRUSTED_PROXIES: value }), /TRUSTED_PROXIES must be a comma-separated/);
+});
+
+test("several front threads need a front that can share its port", () => {
+  assert.equal(readConfig({ FRONT_THREADS: "2" }).frontThreads, 2);
+  assert.equal(readConfig({ FRONT_THREADS: "1", FRONT: "node" }).frontThreads, 1);
+  assert.throws(
+    () => readConfig({ FRONT_THREADS: "2", FRONT: "node" }),
+    /FRONT_THREADS must be 1 with FRONT=node, whose threads cannot share a port, received "2"/,
+  );
+});
+
+const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
+  ["PORT", "65536", /PORT must be a whole number from 0 to 65535, received "65536"/],
+  ["MAX_CONNECTIONS", "0", /MAX_CONNECTIONS must be a whole number from 1 to \d+, received "0"/],
+  ["FRONT_THREADS", "0", /FRONT_THREADS must be a whole number from 1 to \d+, received "0"/],
+  ["PORT", "80a", /PORT .* received "80a"/],
+  ["PORT", "-1", /PORT .* received "-1"/],
+  ["PORT", "1e3", /PORT .* received "1e3"/],
+  ["HOST", "http://localhost", /HOST must be an IP address or a host name .* received "http:\/\/localhost"/],
+  ["FRONT", "uWS", /FRONT must be one of auto, uws, node, received "uWS"/],
+  ["LOG_LEVEL", "verbose", /LOG_LEVEL must be one of .*received "verbose"/],
+  ["LIVE_WORKERS", "0", /LIVE_WORKERS must be a whole number from 1 to/],
+  ["SPEECH_MEMORY_MB", "0", /SPEECH_MEMORY_MB must be a whole number from 1 to 1000000, received "0"/],
+  ["MODEL_PRELOAD", "yes", /MODEL_PRELOAD must be one of true, false, received "yes"/],
+  ["MODEL_IDLE_S", "1000001", /MODEL_IDLE_S must be a whole number from 0 to 1000000, received "1000001"/],
+  ["FREE_LIVE_PER_ORG", "-1", /FREE_LIVE_PER_ORG must be a whole number from 0 to 100000, received "-1"/],
+  ["OPERATOR_PORT", "x", /OPERATOR_PORT must be a whole number/],
+  ["DRAIN_S", "1.5", /DRAIN_S must be a whole number/],
+  ["URL_FETCH_ALLOW", "10.0.0.0/33", /URL_FETCH_ALLOW must be .* received "10.0.0.0\/33"/],
+  ["URL_FETCH_ALLOW", "10.0.0.1", /URL_FETCH_ALLOW/],
+];
+
+for (const [name, value, rule] of BROKEN) {
+  test(`${name}=${value} is refused by name, rule and value`, () => {
+    assert.throws(
+      () => readConfig({ [name]: value }),
+      (error) => error instanceof ConfigError && rule.test(error.message),
+    );
+  });
+}
+
+const SECRET: readonly [name: string, value: string][] = [
+  ["DEV_API_KEY", "sk-svc-SECRET"],
+  ["KEY_PEPPER", "SECRET"],
+  ["DATABASE_URL", "mysql://user:SECRET@db/x"],
+];
+
+for (const [name, value] of SECRET) {
+  test(`a broken ${name} is refused without showing it`, () => {
+    assert.throws(
+      () => readConfig({ [name]: value }),
+      (error) =>
+        error instanceof ConfigError && error.message.startsWith(name) && !error.message.includes("SECRET"),
+    );
+  });
+}

@@ -1,0 +1,335 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { after, before, beforeEach, test } from "node:test";
+import { SYNTHESIS_TARIFF } from "../../../src/domain/usage/tariff.js";
+import type { KeptAnswer } from "../../../src/ports/idempotency.js";
+import type { NewHold } from "../../../src/store/ledger/holds.js";
+import { PostgresIdempotency } from "../../../src/store/ledger/idempotency.js";
+import { sweep } from "../../../src/store/ledger/sweep.js";
+import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
+import { eventually, SILENT, temporaryFolder } from "../support.js";
+import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
+
+const KEY = "a key, with \"quotes\" and 'more'";
+const REQUEST = fingerprint("one");
+const CHARACTERS = 12;
+/** 12 characters at 2 for 5. */
+const CREDITS = 5;
+const FREE = 25_000;
+const ANSWER = {
+  status: 200,
+  headers: { "content-type": "audio/wav", "x-svc-chars": "12" },
+  bytes: 3,
+  body: Buffer.from([1, 0, 255]),
+} satisfies Partial<KeptAnswer>;
+
+let server: EmbeddedPostgres;
+let ledger: LedgerTables;
+let organizationId: string;
+let requestCount = 0;
+
+before(async () => {
+  server = await EmbeddedPostgres.start({
+    dataDir: await temporaryFolder(),
+    purpose: "service",
+    log: SILENT,
+  });
+  ledger = await newLedger(server);
+  await ledger.instances.beat("svc_a");
+});
+after(async () => {
+  await ledger.sql.end();
+  await server.stop();
+});
+beforeEach(async () => {
+  organizationId = (await ledger.organizations.create("test")).id;
+});
+
+function fingerprint(text: string): Uint8Array {
+  return createHash("sha256").update(text).digest();
+}
+
+/** A service that is there, or one that never was. */
+function service(serviceId = "svc_a") {
+  const idempotency = new PostgresIdempotency(ledger.idempotencyKeys, serviceId, SILENT);
+  const claim = async (changes: { key?: string; fingerprint?: Uint8Array; lostAnswerOf?: string } = {}) => {
+    const requestId = `req_${++requestCount}`;
+    const request = {
+      organizationId,
+      key: KEY,
+      fingerprint: REQUEST,
+      kind: "synthesis",
+      requestId,
+      ...changes,
+    } as const;
+    return { requestId, claim: await idempotency.claim(request) };
+  };
+  /** Claims, and fails the test when something else than work comes of it. */
+  const begin = async (changes: Parameters<typeof claim>[0] = {}) => {
+    const claimed = await claim(changes);
+    assert.ok(claimed.claim.type === "begun", claimed.claim.type);
+    return { ...claimed.claim, requestId: claimed.requestId, hold: holdOf(claimed.requestId, serviceId) };
+  };
+  return { idempotency, claim, begin };
+}
+
+function holdOf(id: string, serviceId: string): NewHold {
+  const quantity = { units: CHARACTERS, unitsPerSecond: 1 };
+  return { id, organizationId, serviceId, kind: "synthesis", quantity, tariff: SYNTHESIS_TARIFF };
+}
+
+async function charge(hold: NewHold, state: "posted" | "settled" = "settled"): Promise<void> {
+  assert.ok(await ledger.holds.open(hold));
+  await ledger.holds.post(hold.id, CHARACTERS, state);
+}
+
+async function balance(): Promise<number> {
+  return (await ledger.accounts.find(organizationId))!.balance;
+}
+
+async function age(hours: number): Promise<void> {
+  await ledger.sql`update idempotency_keys set created_at = now() - ${hours}::float8 * interval '1 hour'
+    where organization_id = ${organizationId}`;
+}
+
+test("a charged answer is given back as it was, as often as it is asked for", async () => {
+  const { claim, begin } = service();
+  const { attempt, paid, requestId, hold } = await begin();
+  assert.equal(paid, null);
+  await charge(hold);
+  assert.equal(await attempt.answered(ANSWER), true);
+  for (let i = 0; i < 2; i++) {
+    const again = (await claim()).claim;
+    assert.deepEqual(again, {
+      type: "answered",
+      answer: { requestId, chargedRequestId: requestId, ...ANSWER },
+    });
+  }
+  const elsewhere = await service("svc_elsewhere").claim();
+  assert.equal(elsewhere.claim.type, "answered", "other services find it as well");
+  assert.equal((await claim({ fingerprint: fingerprint("two") })).claim.type, "reused");
+  assert.equal((await claim({ key: "another" })).claim.type, "begun");
+  assert.equal(await balance(), FREE - CREDITS);
+});
+
+test("keys belong to their organization", async () => {
+  const { begin, idempotency } = service();
+  await begin();
+  assert.equal(await idempotency.isKnown(organizationId, KEY), true);
+  organizationId = (await ledger.organizations.create("other")).id;
+  assert.equal(await idempotency.isKnown(organizationId, KEY), false);
+  await begin({ fingerprint: fingerprint("two") });
+});
+
+test("of twenty at once on two services exactly one begins", async () => {
+  await ledger.instances.beat("svc_b");
+  const [a, b] = [service(), service("svc_b")];
+  const claims = await Promise.all(Array.from({ length: 20 }, (_, i) => (i % 2 === 0 ? a : b).claim()));
+  const types = claims.map(({ claim }) => claim.type);
+  assert.deepEqual(
+    [types.filter((type) => type === "begun").length, types.filter((type) => type === "in-use").length],
+    [1, 19],
+  );
+});
+
+test("of twenty at once that repeat a failed request exactly one begins", async () => {
+  const { claim, begin } = service();
+  await (await begin()).attempt.over();
+  const claims = await Promise.all(Array.from({ length: 20 }, () => claim()));
+  assert.equal(claims.filter(({ claim }) => claim.type === "begun").length, 1);
+});
+
+test("an attempt that failed leaves its key to the same request only", async () => {
+  const { claim, begin } = service();
+  const first = await begin();
+  assert.ok(await ledger.holds.open(first.hold));
+  await first.attempt.over();
+  assert.equal((await claim()).claim.type, "in-use", "until it is known what it cost");
+  await ledger.holds.void(first.hold);
+  assert.equal((await claim({ fingerprint: fingerprint("two") })).claim.type, "reused");
+  const second = await begin();
+  assert.equal(second.paid, null);
+  await charge(second.hold);
+  await second.attempt.answered(ANSWER);
+  assert.equal((await claim()).claim.type, "answered");
+  assert.equal(await balance(), FREE - CREDITS);
+});
+
+test("whoever paid and has no answer has the work done again, and pays what is missing", async () => {
+  const { claim, begin } = service();
+  const first = await begin();
+  await charge(first.hold, "posted");
+  // Two of twelve characters were delivered, then the service failed.
+  await ledger.holds.refund(first.hold.id, 2);
+  await first.attempt.over();
+  const second = await begin();
+  assert.deepEqual(second.paid, { requestId: first.requestId, units: 2, credits: 1 });
+  await charge({ ...second.hold, quantity: { units: 10, unitsPerSecond: 1 } });
+  await second.attempt.over();
+  const third = await begin();
+  assert.deepEqual(third.paid, { requestId: first.requestId, units: 12, credits: 5 });
+  assert.equal(await third.attempt.answered(ANSWER), true);
+  const fourth = (await claim()).claim;
+  assert.ok(fourth.type === "answered");
+  assert.equal(fourth.answer.chargedRequestId, first.requestId);
+  assert.equal(fourth.answer.requestId, third.requestId);
+});
+
+test("an answer that is gone is made again by one of those who ask, without a charge", async () => {
+  const { claim, begin } = service();
+  const { attempt, requestId, hold } = await begin();
+  await charge(hold);
+  await attempt.answered({ ...ANSWER, body: null });
+  const claims = await Promise.all(Array.from({ length: 5 }, () => claim({ lostAnswerOf: requestId })));
+  const begun = claims.flatMap(({ claim }) => (claim.type === "begun" ? [claim.paid] : []));
+  assert.deepEqual(begun, [{ requestId, units: CHARACTERS, credits: CREDITS }]);
+});
+
+test("an answer whose charge was given back is not anybody's", async () => {
+  const { begin } = service();
+  const { attempt, hold } = await begin();
+  await charge(hold, "posted");
+  await attempt.answered(ANSWER);
+  await ledger.holds.refund(hold.id, 0);
+  assert.equal((await begin()).paid, null);
+});
+
+test("an answer that a crash charged in part is paid for before it is given again", async () => {
+  const { begin } = service();
+  const { attempt, hold, requestId } = await begin();
+  await charge(hold, "posted");
+  await attempt.answered(ANSWER);
+  await ledger.holds.refund(hold.id, 2);
+  assert.deepEqual((await begin()).paid, { requestId, units: 2, credits: 1 });
+});
+
+test("whoever asks again while a hold is being settled waits for that", async () => {
+  const { claim, begin } = service();
+  const { attempt, hold } = await begin();
+  await charge(hold, "posted");
+  await attempt.answered(ANSWER);
+  const asked = claim();
+  setTimeout(() => void ledger.holds.complete(hold.id), 120);
+  assert.equal((await asked).claim.type, "answered");
+});
+
+test("what a service that is gone has left is settled first, and then done again", async () => {
+  const { claim, begin } = service();
+  const gone = service("svc_gone");
+  const first = await gone.begin();
+  await charge(first.hold, "posted");
+  assert.equal((await claim()).claim.type, "in-use");
+  await sweep(ledger.holds);
+  const second = await begin();
+  assert.equal(second.paid, null);
+  await charge(second.hold);
+  await second.attempt.answered(ANSWER);
+  assert.equal(await first.attempt.answered(ANSWER), false, "too late");
+  assert.equal(await balance(), FREE - CREDITS);
+});
+
+test("a service that was only taken to be gone cannot charge beside the one that follows it", async () => {
+  const gone = service("svc_gone");
+  const first = await gone.begin();
+  const second = await service().begin();
+  await assert.rejects(ledger.holds.open(first.hold), "its hold is refused");
+  await ledger.holds.post(first.hold.id, CHARACTERS, "settled");
+  await charge(second.hold);
+  await first.attempt.over();
+  assert.equal((await service().claim()).claim.type, "in-use", "its end does not end the other's");
+  assert.equal(await balance(), FREE - CREDITS);
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("after 24 hours a key is new, and before it is not", async () => {
+  const { claim, begin } = service();
+  const { attempt, hold } = await begin();
+  await charge(hold);
+  await attempt.answered(ANSWER);
+  await age(23.9);
+  assert.equal((await claim()).claim.type, "answered");
+  await age(24.1);
+  const next = await begin({ fingerprint: fingerprint("two") });
+  assert.equal(next.paid, null, "another request, charged anew");
+});
+
+test("the sweep removes keys after 24 hours, but not one that is at work", async () => {
+  const { idempotency, begin } = service();
+  await begin();
+  await age(25);
+  await ledger.idempotencyKeys.removeExpired();
+  assert.equal(await idempotency.isKnown(organizationId, KEY), true);
+  await ledger.sql`update idempotency_keys set state = 'over' where organization_id = ${organizationId}`;
+  await age(23.9);
+  await ledger.idempotencyKeys.removeExpired();
+  assert.equal(await idempotency.isKnown(organizationId, KEY), true);
+  await age(24.1);
+  assert.equal(await ledger.idempotencyKeys.removeExpired(), 1);
+  assert.equal(await idempotency.isKnown(organizationId, KEY), false);
+});
+
+test("one sweep removes a thousand keys at most", async () => {
+  await ledger.sql`
+    insert into idempotency_keys (organization_id, key, fingerprint, kind, request_id, service_id, state, created_at)
+    select ${organizationId}, 'key ' || n, ${Buffer.from(REQUEST)}, 'file', 'many ' || n, 'svc_a', 'over',
+      now() - interval '2 days' from generate_series(1, 1500) as n`;
+  assert.equal(await ledger.idempotencyKeys.removeExpired(), 1_000);
+  assert.equal(await ledger.idempotencyKeys.removeExpired(), 500);
+});
+
+// Issue 12, "From the attack", line 10.
+test("bodies of an organization beyond its room go, the oldest first, and those of others stay", async () => {
+  const other = (await ledger.organizations.create("other")).id;
+  await ledger.sql`
+    insert into idempotency_keys (organization_id, key, fingerprint, kind, request_id, service_id, state, created_at,
+      answer_status, answer_headers, answer_bytes, answer_body)
+    select case when n = 0 then ${other} else ${organizationId} end, 'key ' || n, ${Buffer.from(REQUEST)}, 'file',
+      'body ' || n, 'svc_a', 'answered', now() - n * interval '1 minute', 200, '{}', 1000, ${Buffer.alloc(1_000)}
+    from generate_series(0, 9) as n`;
+  assert.equal(await ledger.idempotencyKeys.dropBodiesBeyond(3_500), 6);
+  const kept = await ledger.sql<{ key: string }[]>`
+    select key from idempotency_keys where answer_body is not null and key like 'key _' order by key`;
+  assert.deepEqual(
+    kept.map(({ key }) => key),
+    ["key 0", "key 1", "key 2", "key 3"],
+  );
+});
+
+test("the audio that was paid for is known to the next attempt, and only to that", async () => {
+  const { begin } = service();
+  const first = await begin();
+  const heard = fingerprint("audio");
+  await first.attempt.hears(heard);
+  await charge(first.hold);
+  await first.attempt.over();
+  const second = await begin();
+  assert.deepEqual(new Uint8Array(second.paid!.audioSha256!), new Uint8Array(heard));
+  await second.attempt.over();
+  await age(25);
+  const third = await begin();
+  assert.equal(third.paid, null);
+  await third.attempt.over();
+  assert.equal((await begin()).paid, null, "nothing was paid, whatever was heard");
+});
+
+test("the end of an attempt is written when the database is back", async () => {
+  const { claim, begin } = service();
+  const { attempt } = await begin();
+  // A lock stands in for a database that does not answer.
+  let release = () => {};
+  const locked = new Promise<void>((resolve) => {
+    void ledger.sql.begin(async (transaction) => {
+      await transaction`select from idempotency_keys where organization_id = ${organizationId} for update`;
+      resolve();
+      await new Promise<void>((done) => {
+        release = done;
+      });
+    });
+  });
+  await locked;
+  await attempt.over();
+  const waiting = claim();
+  await assert.rejects(waiting, /not available at the moment/);
+  release();
+  await eventually("the key is free", async () => (await claim()).claim.type === "begun", 10_000);
+});

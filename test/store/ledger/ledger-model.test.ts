@@ -1,0 +1,274 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import {
+  creditsFor,
+  DEFAULT_TARIFFS,
+  FREE_GRANT_CREDITS,
+  type UsageKind,
+} from "../../../src/domain/usage/tariff.js";
+import type { NewHold } from "../../../src/store/ledger/holds.js";
+import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
+import * as fc from "../../support/properties.js";
+import { SILENT, temporaryFolder } from "../support.js";
+import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
+
+/** Histories that run at the same time, as many as the store has connections. */
+const AT_ONCE = 8;
+/** `LEDGER_HISTORIES=20000` looks longer. */
+const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 2_000);
+const SLOTS = 5;
+
+/** One step on one of a history's holds or payments; `repeat` runs it twice at once, as a retry would. */
+interface Step {
+  readonly type: "hold" | "post" | "void" | "complete" | "refund" | "extend" | "race" | "topUp" | "grant";
+  readonly slot: number;
+  readonly share: number;
+  readonly isFinal: boolean;
+  readonly repeat: boolean;
+}
+
+interface Plan {
+  readonly kind: UsageKind;
+  readonly units: number;
+}
+
+interface History {
+  readonly plans: readonly Plan[];
+  /** Steps of one round run at once; they are on different slots. */
+  readonly rounds: readonly (readonly Step[])[];
+}
+
+type SlotModel =
+  | { readonly state: "none" | "voided" }
+  | { readonly state: "open"; readonly held: number }
+  | { readonly state: "posted" | "settled"; readonly units: number; readonly amount: number };
+
+const anyStep: fc.Arbitrary<Step> = fc.record({
+  type: fc.constantFrom<Step["type"]>(
+    ...(["hold", "hold", "hold", "post", "post", "void", "complete", "refund"] as const),
+    ...(["extend", "race", "topUp", "grant"] as const),
+  ),
+  slot: fc.nat({ max: SLOTS - 1 }),
+  share: fc.integer({ min: 0, max: 130 }),
+  isFinal: fc.boolean(),
+  repeat: fc.boolean(),
+});
+const anyHistory: fc.Arbitrary<History> = fc.record({
+  // Around 10,000 credits each, so that the third or fourth does not fit any more.
+  plans: fc.array(
+    fc.record({
+      kind: fc.constantFrom<UsageKind>("synthesis", "file", "live"),
+      units: fc.integer({ min: 1, max: 60_000 }),
+    }),
+    { minLength: SLOTS, maxLength: SLOTS },
+  ),
+  rounds: fc.array(fc.uniqueArray(anyStep, { selector: (step) => step.slot, minLength: 1, maxLength: 3 }), {
+    minLength: 3,
+    maxLength: 8,
+  }),
+});
+
+let server: EmbeddedPostgres;
+let ledger: LedgerTables;
+
+before(async () => {
+  server = await EmbeddedPostgres.start({
+    dataDir: await temporaryFolder(),
+    purpose: "service",
+    log: SILENT,
+  });
+  ledger = await newLedger(server);
+});
+after(async () => {
+  await ledger.sql.end();
+  await server.stop();
+});
+
+/** Some 6 ms each on a quiet machine of two cores, 60 beside four busy processes. */
+const timeout = 120_000 + HISTORIES * 300;
+
+test(`${HISTORIES} random histories leave the ledger as a model predicts`, { timeout }, async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyHistory, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (histories) => {
+      await Promise.all(histories.map((history) => live(history)));
+    }),
+    { numRuns: Math.ceil(HISTORIES / AT_ONCE), endOnFailure: true, includeErrorInReport: true },
+  );
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+/** Runs one history on an organization of its own, and compares it with the model after every round. */
+async function live(history: History): Promise<void> {
+  const { id } = await ledger.organizations.create("model");
+  const run = new Run(id, history.plans);
+  for (const round of history.rounds) {
+    await run.round(round);
+    const { balance, held } = (await ledger.accounts.find(id))!;
+    assert.deepEqual({ balance, held }, { balance: run.balance, held: run.held });
+  }
+}
+
+class Run {
+  balance = FREE_GRANT_CREDITS;
+  readonly #organizationId: string;
+  readonly #holds: readonly NewHold[];
+  readonly #slots: SlotModel[] = Array.from({ length: SLOTS }, () => ({ state: "none" }));
+  readonly #payments = new Set<number>();
+
+  constructor(organizationId: string, plans: readonly Plan[]) {
+    this.#organizationId = organizationId;
+    this.#holds = plans.map(({ kind, units }, slot) => ({
+      id: `${organizationId}:${slot}`,
+      organizationId,
+      serviceId: "svc_model",
+      kind,
+      quantity: { units, unitsPerSecond: kind === "synthesis" ? 1 : 16 },
+      tariff: DEFAULT_TARIFFS[kind],
+    }));
+  }
+
+  get held(): number {
+    return this.#slots.reduce((sum, slot) => sum + (slot.state === "open" ? slot.held : 0), 0);
+  }
+
+  /** Runs steps at once; what each of them may find available lies between the extremes of the others. */
+  async round(steps: readonly Step[]): Promise<void> {
+    const before = this.balance - this.held;
+    const takes = steps.map((step) => this.#mostTaken(step));
+    const gives = steps.map((step) => this.#mostGiven(step));
+    const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+    await Promise.all(
+      steps.map((step, index) =>
+        this.#step(step, {
+          least: before - (sum(takes) - takes[index]!),
+          most: before + (sum(gives) - gives[index]!),
+        }),
+      ),
+    );
+  }
+
+  #mostTaken({ type, slot }: Step): number {
+    return type === "hold" || type === "extend" ? 3 * this.#priceOf(slot) : 0;
+  }
+
+  #mostGiven({ type, slot }: Step): number {
+    const model = this.#slots[slot]!;
+    if (type === "topUp") return paymentOf(slot);
+    if (model.state === "open") return model.held;
+    return model.state === "posted" ? model.amount : 0;
+  }
+
+  #priceOf(slot: number): number {
+    const { quantity, tariff } = this.#holds[slot]!;
+    return creditsFor(quantity, tariff);
+  }
+
+  async #step(step: Step, available: { least: number; most: number }): Promise<void> {
+    const { slot, share, isFinal, repeat } = step;
+    const { holds, transfers } = ledger;
+    const hold = this.#holds[slot]!;
+    const model = this.#slots[slot]!;
+    const units = Math.floor((hold.quantity.units * share) / 100);
+    const twice = async <T>(work: () => Promise<T>): Promise<T[]> =>
+      await Promise.all(repeat ? [work(), work()] : [work()]);
+    switch (step.type) {
+      case "grant":
+        assert.ok((await twice(() => transfers.grantFree(this.#organizationId))).every((isNew) => !isNew));
+        return;
+      case "topUp": {
+        const payment = `${this.#organizationId}:${slot}`;
+        const isNew = await twice(() => transfers.topUp(this.#organizationId, paymentOf(slot), payment));
+        assert.equal(isNew.filter(Boolean).length, this.#payments.has(slot) ? 0 : 1);
+        if (!this.#payments.has(slot)) this.balance += paymentOf(slot);
+        this.#payments.add(slot);
+        return;
+      }
+      case "hold": {
+        const answers = await twice(() => holds.open(hold).catch(taken));
+        if (model.state !== "none" && model.state !== "open") {
+          assert.ok(answers.every((answer) => answer !== true));
+        } else if (model.state === "open") assert.ok(answers.every((answer) => answer === true));
+        else if (answers.some((answer) => answer === true)) {
+          const price = this.#priceOf(slot);
+          // One may have been refused before another step made room for its twin.
+          const isClear = price <= available.least;
+          assert.ok(!isClear || answers.every((answer) => answer === true), `answers ${answers}`);
+          assert.ok(price <= available.most, "a hold that did not fit was opened");
+          this.#slots[slot] = { state: "open", held: price };
+        } else {
+          assert.ok(this.#priceOf(slot) > available.least, "a hold that fitted was refused");
+        }
+        return;
+      }
+      case "extend": {
+        const wanted = creditsFor({ ...hold.quantity, units: units * 2 }, hold.tariff);
+        const covers = await twice(() => holds.extend(hold.id, wanted));
+        if (model.state !== "open") return assert.ok(covers.every((cover) => cover === null));
+        const held = Math.max(...covers.map((cover) => cover!.held));
+        assert.ok(held >= model.held && held <= Math.max(wanted, model.held));
+        if (wanted > model.held) {
+          const least = Math.min(wanted, model.held + Math.max(0, available.least));
+          assert.ok(held >= least && held <= model.held + available.most);
+        }
+        this.#slots[slot] = { state: "open", held };
+        return;
+      }
+      case "post": {
+        const state = isFinal ? "settled" : "posted";
+        const answers = await twice(() => holds.post(hold.id, units, state));
+        const charged = answers.filter((answer) => answer !== null);
+        assert.equal(charged.length, model.state === "open" ? 1 : 0);
+        if (model.state === "open") this.#charge(slot, model.held, units, state, charged[0]!);
+        return;
+      }
+      case "void":
+        await twice(() => holds.void(hold));
+        if (model.state === "open" || model.state === "none") this.#slots[slot] = { state: "voided" };
+        return;
+      case "race": {
+        // A late charge and a release: one of them wins, whichever it is.
+        const [charged] = await Promise.all([holds.post(hold.id, units, "settled"), holds.void(hold)]);
+        if (model.state === "open" && charged !== null) {
+          this.#charge(slot, model.held, units, "settled", charged);
+        } else {
+          assert.equal(charged, null);
+          if (model.state === "open" || model.state === "none") this.#slots[slot] = { state: "voided" };
+        }
+        return;
+      }
+      case "complete":
+        await twice(() => holds.complete(hold.id));
+        if (model.state === "posted") this.#slots[slot] = { ...model, state: "settled" };
+        return;
+      case "refund": {
+        await twice(() => holds.refund(hold.id, units));
+        if (model.state !== "posted") return;
+        const kept = Math.min(model.units, units);
+        const amount = creditsFor({ ...hold.quantity, units: kept }, hold.tariff);
+        this.balance += model.amount - amount;
+        this.#slots[slot] = { state: "settled", units: kept, amount };
+        return;
+      }
+    }
+  }
+
+  #charge(slot: number, held: number, units: number, state: "posted" | "settled", charged: number): void {
+    const { quantity, tariff } = this.#holds[slot]!;
+    const covered = Math.floor((held * quantity.unitsPerSecond * tariff.perUnits) / tariff.credits);
+    const billed = Math.min(units, covered);
+    const amount = creditsFor({ ...quantity, units: billed }, tariff);
+    assert.equal(charged, amount);
+    this.balance -= amount;
+    this.#slots[slot] = { state, units: billed, amount };
+  }
+}
+
+/** An id whose hold is over cannot be held again. */
+function taken(error: { readonly code?: string }): "taken" {
+  if (error.code !== "23505") throw error;
+  return "taken";
+}
+
+function paymentOf(slot: number): number {
+  return 500 * (slot + 1);
+}

@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Settlements } from "../../../src/store/ledger/settlements.js";
+import { SILENT } from "../support.js";
+
+/** What a driver does with a query that it has lost. */
+const NEVER = new Promise<never>(() => {});
+
+test("a settlement that never answers is tried again", { timeout: 30_000 }, async () => {
+  const settlements = new Settlements(SILENT, 20);
+  let tries = 0;
+  const settled = await settlements.settle("hold", () => (++tries < 3 ? NEVER : Promise.resolve("posted")));
+  assert.deepEqual([settled, tries, settlements.size], ["posted", 3, 0]);
+});
+
+test("one that never answers does not keep the service from closing", { timeout: 30_000 }, async () => {
+  const settlements = new Settlements(SILENT);
+  const settled = settlements.settle("hold", () => NEVER);
+  await settlements.close(20);
+  assert.equal(settlements.size, 1);
+  void settled;
+});
+
+test("closing waits for what is under way, and gives what failed one more try", {
+  timeout: 30_000,
+}, async () => {
+  const settlements = new Settlements(SILENT);
+  let tries = 0;
+  const slow = settlements.settle("slow", async () => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return "posted";
+  });
+  const failing = settlements.settle("failing", async () => {
+    tries++;
+    throw new Error("away");
+  });
+  await settlements.close(300);
+  assert.deepEqual([await slow, await failing], ["posted", null]);
+  assert.ok(tries >= 2, `${tries} tries`);
+});

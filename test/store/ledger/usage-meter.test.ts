@@ -1,0 +1,389 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { SpeechError } from "../../../src/domain/errors.js";
+import { DEFAULT_TARIFFS } from "../../../src/domain/usage/tariff.js";
+import type { LiveFunds } from "../../../src/ports/usage-meter.js";
+import { Accounts } from "../../../src/store/ledger/accounts.js";
+import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
+import { sweep } from "../../../src/store/ledger/sweep.js";
+import { newServiceId, PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
+import { MIGRATIONS } from "../../../src/store/migrations/all.js";
+import { Organizations } from "../../../src/store/people/organizations.js";
+import { connect } from "../../../src/store/postgres/connect.js";
+import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
+import { migrate } from "../../../src/store/postgres/migrate.js";
+import { openStore } from "../../../src/store/store.js";
+import { eventually, privateStore, SILENT, temporaryFolder } from "../support.js";
+import { brokenRules, type LedgerTables, liveHold, newLedger } from "./ledger-support.js";
+
+const RATE_HZ = 16_000;
+const CREDITS = 25_000;
+const RULES = { answerMs: 3_000, heartbeatMs: 50, silentMs: 400, journalMs: 20, closeMs: 5_000 };
+
+let dataDir: string;
+let server: EmbeddedPostgres;
+let ledger: LedgerTables;
+
+before(async () => {
+  dataDir = await temporaryFolder();
+  server = await EmbeddedPostgres.start({ dataDir, purpose: "service", log: SILENT });
+  ledger = await newLedger(server);
+});
+after(async () => {
+  // A query that the driver lost with its connection would be waited for without an end.
+  await ledger.sql.end({ timeout: 5 });
+  await server.stop();
+});
+
+/** A metered service; `stopHeart` leaves everything as a killed process would. */
+async function startMeter(t: TestContext, rules: Partial<typeof RULES> = {}) {
+  const { journal } = HoldJournal.open(join(await temporaryFolder(), "usage-journal"), SILENT);
+  const meter = new PostgresUsageMeter(
+    { ...ledger, journal, tariffs: DEFAULT_TARIFFS, log: SILENT, rules: { ...RULES, ...rules } },
+    newServiceId(),
+  );
+  await meter.start(null);
+  t.after(() => meter.close());
+  return meter;
+}
+
+async function newOrganization(): Promise<string> {
+  return (await ledger.organizations.create("test")).id;
+}
+
+async function balanceOf(organizationId: string): Promise<{ balance: number; held: number }> {
+  const { balance, held } = (await ledger.accounts.find(organizationId))!;
+  return { balance, held };
+}
+
+function hasCode(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof SpeechError && error.code === code;
+}
+
+test("100 requests at once for the last credits: those that fit are held, the others refused", async (t) => {
+  const meter = await startMeter(t);
+  const organizationId = await newOrganization();
+  // 400 credits each: 62 fit into 25,000, and 200 credits stay.
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) =>
+      meter
+        .hold({ id: `${organizationId}:${index}`, organizationId }, "synthesis", {
+          units: 1_000,
+          unitsPerSecond: 1,
+        })
+        .catch((error: SpeechError) => error),
+    ),
+  );
+  const refused = answers.filter((answer) => answer instanceof SpeechError);
+  assert.equal(refused.length, 38);
+  for (const error of refused) assert.match(error.message, /needs 400 credits, 200 left/);
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS, held: 24_800 });
+  const rest = await meter.hold({ id: `${organizationId}:rest`, organizationId }, "synthesis", {
+    units: 500,
+    unitsPerSecond: 1,
+  });
+  assert.equal(rest.credits, 200);
+  await assert.rejects(
+    meter.hold({ id: `${organizationId}:more`, organizationId }, "synthesis", {
+      units: 1,
+      unitsPerSecond: 1,
+    }),
+    hasCode("OUT_OF_CREDITS"),
+  );
+  await assert.rejects(meter.requireCredit(organizationId, "file"), hasCode("OUT_OF_CREDITS"));
+  for (const answer of answers) if (!(answer instanceof SpeechError)) await answer.charge();
+  await rest.release();
+  assert.deepEqual(await balanceOf(organizationId), { balance: 200, held: 0 });
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("transfers cannot be changed, and no account can be overdrawn, whoever tries", async () => {
+  const organizationId = await newOrganization();
+  await assert.rejects(ledger.sql`update transfers set amount = 1`, /immutable/);
+  await assert.rejects(ledger.sql`delete from transfers`, /immutable/);
+  await assert.rejects(ledger.sql`truncate transfers`, /immutable/);
+  await assert.rejects(
+    ledger.sql`update accounts set balance = -1 where id = ${organizationId}`,
+    /violates check/,
+  );
+  await assert.rejects(
+    ledger.sql`update accounts set held = balance + 1 where id = ${organizationId}`,
+    /violates check/,
+  );
+});
+
+test("organizations from before the ledger get their account and grant, and only once", async () => {
+  const admin = connect(server.connection, SILENT);
+  await admin`create database before_ledger`;
+  await admin.end();
+  const sql = connect({ ...server.connection, database: "before_ledger" }, SILENT);
+  try {
+    await migrate(sql, MIGRATIONS.slice(0, 1));
+    await sql`insert into organizations (id, name) values ('org_old', 'old')`;
+    await migrate(sql, MIGRATIONS);
+    await new Organizations(sql).ensure("org_old", "old");
+    assert.equal((await new Accounts(sql).find("org_old"))!.balance, CREDITS);
+    assert.deepEqual(await brokenRules(sql), []);
+  } finally {
+    await sql.end();
+  }
+});
+
+test("a refund gives back what was not delivered, once", async (t) => {
+  const meter = await startMeter(t);
+  const organizationId = await newOrganization();
+  const hold = await meter.hold({ id: `${organizationId}:r`, organizationId }, "synthesis", {
+    units: 100,
+    unitsPerSecond: 1,
+  });
+  await hold.charge();
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 40, held: 0 });
+  await hold.refund(31);
+  await hold.refund(0);
+  await hold.complete();
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 13, held: 0 });
+});
+
+test("a live session is charged once for all of its audio, however long the hold was", async (t) => {
+  const meter = await startMeter(t);
+  const organizationId = await newOrganization();
+  const funds: LiveFunds[] = [];
+  const live = meter.openLive({ id: "ses_long", organizationId }, RATE_HZ, (told) => funds.push(told));
+  await eventually("a hold over 120 s", () => funds.at(-1)?.limitSamples === 120 * RATE_HZ);
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS, held: 720 });
+  live.accepted(70 * RATE_HZ);
+  await eventually("a hold over 190 s", () => funds.at(-1)?.limitSamples === 190 * RATE_HZ);
+  await eventually("journal", async () => {
+    const [row] = await ledger.sql<{ units: string }[]>`select units from holds where id = 'ses_long'`;
+    return Number(row!.units) === 70 * RATE_HZ;
+  });
+  const charged: number[] = [];
+  live.settle(70 * RATE_HZ + 1, (credits) => charged.push(credits));
+  live.settle(99 * RATE_HZ, (credits) => charged.push(credits));
+  await eventually("the charge", () => charged.length > 0);
+  assert.deepEqual(charged, [421]);
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 421, held: 0 });
+});
+
+test("a live session ends where the credits end", async (t) => {
+  const meter = await startMeter(t);
+  const organizationId = await newOrganization();
+  // Leaves 605 credits: 100 s and five sixths of one.
+  const other = liveHold(`${organizationId}:x`, organizationId, 1, meter.serviceId);
+  await ledger.holds.open({ ...other, ...priced(24_395) });
+  const funds: LiveFunds[] = [];
+  const live = meter.openLive({ id: "ses_short", organizationId }, RATE_HZ, (told) => funds.push(told));
+  const limit = Math.floor((605 * RATE_HZ) / 6);
+  await eventually("a hold over the rest", () => funds.at(-1)?.limitSamples === limit);
+  assert.equal(funds.at(-1)!.beyond.code, "OUT_OF_CREDITS");
+  const refused: LiveFunds[] = [];
+  const second = meter.openLive({ id: "ses_none", organizationId }, RATE_HZ, (told) => refused.push(told));
+  await eventually("a refusal", () => refused.at(-1)?.limitSamples === 0);
+  assert.match(refused.at(-1)!.beyond.message, /needs 6 credits, 0 left/);
+  const charged: number[] = [];
+  second.settle(100, (credits) => charged.push(credits));
+  live.settle(limit, (credits) => charged.push(credits));
+  await eventually("both charges", () => charged.length === 2);
+  assert.deepEqual(charged.sort(), [0, 605]);
+  assert.deepEqual(await balanceOf(organizationId), { balance: 24_395, held: 24_395 });
+});
+
+test("what a service left behind is settled by another one, once, when it has been silent", async (t) => {
+  const organizationId = await newOrganization();
+  const { holds, instances } = ledger;
+  const alive = await startMeter(t);
+  const gone = newServiceId();
+  await instances.beat(gone);
+  const left = (id: string, seconds: number) => ({
+    ...liveHold(`${organizationId}:${id}`, organizationId, seconds, gone),
+  });
+  await holds.openUpTo(left("live", 120), 6);
+  await holds.journal(new Map([[`${organizationId}:live`, 90_001]]));
+  // Its audio ran ahead of its hold.
+  await holds.openUpTo(left("ahead", 1), 6);
+  await holds.journal(new Map([[`${organizationId}:ahead`, 2 * RATE_HZ]]));
+  await holds.openUpTo(left("quiet", 120), 6);
+  await holds.open({ ...left("file", 10), kind: "file" });
+  await holds.open({ ...left("half", 10), kind: "synthesis" });
+  await holds.post(`${organizationId}:half`, 10 * RATE_HZ, "posted");
+  await holds.open({ ...left("done", 10), kind: "synthesis" });
+  await holds.post(`${organizationId}:done`, 10 * RATE_HZ, "settled");
+  const mine = await alive.hold({ id: `${organizationId}:mine`, organizationId }, "synthesis", {
+    units: 5,
+    unitsPerSecond: 1,
+  });
+  const spent = Math.ceil((90_001 * 6) / RATE_HZ) + 12 + 60;
+  // Holds are settled one after another, those that cost nothing among them.
+  await eventually("the sweep", async () => (await balanceOf(organizationId)).held === 2);
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - spent, held: 2 });
+  await Promise.all([sweep(holds), sweep(holds), sweep(holds)]);
+  await mine.release();
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - spent, held: 0 });
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+// Issue 12: the clock of the database's machine is set forwards or back by hours.
+test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is gone", async (t) => {
+  const organizationId = await newOrganization();
+  const [working, gone] = [await startMeter(t), await startMeter(t, { heartbeatMs: 60_000 })];
+  const observer = await startMeter(t);
+  const open = async (meter: PostgresUsageMeter, what: string) => {
+    const id = `${organizationId}:${what}`;
+    await meter.hold({ id, organizationId }, "synthesis", { units: 1_000, unitsPerSecond: 1 });
+    return id;
+  };
+  const [kept, left] = [await open(working, "kept"), await open(gone, "left")];
+  const stateOf = async (id: string) =>
+    (await ledger.sql<{ state: string }[]>`select state from holds where id = ${id}`)[0]?.state;
+  const signOf = async (meter: PostgresUsageMeter) =>
+    (
+      await ledger.sql<{ sign: string }[]>`
+        select seen_at::text as sign from service_instances where id = ${meter.serviceId}`
+    )[0]?.sign;
+  // What others have written is hours in the past now, as after a jump forwards, until each gives its next sign.
+  const untilHeardAgain = async (meter: PostgresUsageMeter) => {
+    const before = await signOf(meter);
+    await eventually("another sign of life", async () => (await signOf(meter)) !== before);
+  };
+  for (let round = 0; round < 20; round++) {
+    await ledger.sql`
+      update service_instances set seen_at = seen_at - interval '2 hours' where id = ${working.serviceId}`;
+    await untilHeardAgain(observer);
+    assert.equal(await stateOf(kept), "open");
+  }
+  // And hours in the future, as after a jump back: the service that is gone counts as gone all the same.
+  await ledger.sql`
+    update service_instances set seen_at = now() + interval '2 hours' where id = ${gone.serviceId}`;
+  await eventually("what is left is settled", async () => (await stateOf(left)) === "voided");
+  assert.equal(await stateOf(kept), "open");
+});
+
+test("two sweeps at once settle everything once", async () => {
+  const organizationId = await newOrganization();
+  for (let index = 0; index < 20; index++) {
+    await ledger.holds.openUpTo(liveHold(`${organizationId}:${index}`, organizationId, 10, "svc_gone"), 6);
+    await ledger.holds.journal(new Map([[`${organizationId}:${index}`, RATE_HZ]]));
+  }
+  await Promise.all([sweep(ledger.holds), sweep(ledger.holds), sweep(ledger.holds)]);
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 120, held: 0 });
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("a service that starts again settles at once what was left in its data folder", async () => {
+  const folder = await temporaryFolder();
+  const first = await openStore(privateStore(folder), SILENT);
+  await first.developmentKey();
+  await first.startMeter(DEFAULT_TARIFFS);
+  const hold = { ...liveHold("ses_left", "org_development", 120, await serviceIdIn(folder)) };
+  await first.holds.openUpTo(hold, 6);
+  await first.holds.journal(new Map([["ses_left", 3 * RATE_HZ]]));
+  // As if it had been killed: its entry stays.
+  const id = await serviceIdIn(folder);
+  await first.close();
+  const second = await openStore(privateStore(folder), SILENT);
+  try {
+    assert.equal((await second.accounts.find("org_development"))!.held, 720);
+    await second.startMeter(DEFAULT_TARIFFS);
+    assert.notEqual(await serviceIdIn(folder), id);
+    const balance = (await second.accounts.find("org_development"))!;
+    assert.deepEqual([balance.balance, balance.held], [CREDITS - 18, 0]);
+  } finally {
+    await second.close();
+  }
+});
+
+test("the journal of a service that was killed says more than the database knew", async () => {
+  const organizationId = await newOrganization();
+  const { holds } = ledger;
+  const left = (name: string) => ({
+    ...liveHold(`${organizationId}:${name}`, organizationId, 10, "svc_killed"),
+  });
+  const journaled = new Map<string, number>();
+  const journal = (name: string, seconds: number) =>
+    journaled.set(`${organizationId}:${name}`, seconds * RATE_HZ);
+  // 6 credits a second. Charged and complete; charged and half delivered; charged, and nothing went out.
+  for (const name of ["whole", "half", "none"]) {
+    await holds.open({ ...left(name), kind: "synthesis" });
+    await holds.post(`${organizationId}:${name}`, 10 * RATE_HZ, "posted");
+  }
+  journal("whole", 10);
+  journal("half", 5);
+  // Delivered while the database was too slow to store the charge, and not delivered at all.
+  for (const name of ["uncharged", "unanswered"]) await holds.open({ ...left(name), kind: "file" });
+  journal("uncharged", 10);
+  // The database heard of one second, or of none.
+  for (const name of ["live", "fresh"]) await holds.openUpTo(left(name), 6);
+  await holds.journal(new Map([[`${organizationId}:live`, RATE_HZ]]));
+  journal("live", 3);
+  journal("fresh", 2);
+  // Never opened: the statement did not arrive.
+  journal("unknown", 10);
+  await sweep(holds, journaled);
+  await sweep(holds, journaled);
+  const spent = 60 + 30 + 60 + 18 + 12;
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - spent, held: 0 });
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("a database that dies under load costs and loses nothing", async (t) => {
+  const meter = await startMeter(t, { answerMs: 1_000 });
+  const organizationId = await newOrganization();
+  let charged = 0;
+  let refusedCount = 0;
+  let isOver = false;
+  const worker = async (name: number) => {
+    for (let index = 0; !isOver; index++) {
+      const reference = { id: `${organizationId}:${name}.${index}`, organizationId };
+      const quantity = { units: 1 + ((7 * index) % 20), unitsPerSecond: 1 };
+      try {
+        const hold = await meter.hold(reference, "synthesis", quantity);
+        if (index % 3 === 0) await hold.release();
+        else {
+          charged += hold.credits;
+          await hold.charge();
+        }
+      } catch (error) {
+        assert.ok(hasCode("AUTH_UNAVAILABLE")(error), String(error));
+        refusedCount++;
+        await sleep(20);
+      }
+    }
+  };
+  const workers = Array.from({ length: 12 }, (_, name) => worker(name));
+  for (let round = 0; round < 2; round++) {
+    await sleep(400);
+    const pid = Number((await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
+    // What `pg_ctl stop -m immediate` sends.
+    process.kill(pid, "SIGQUIT");
+    await sleep(300);
+    await eventually("an answer", () =>
+      ledger.accounts.find(organizationId).then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+  await sleep(300);
+  isOver = true;
+  await Promise.all(workers);
+  assert.ok(refusedCount > 0, "somebody noticed");
+  // Void and charge wishes of the outage are carried out by now or soon.
+  await eventually("no hold left", async () => (await balanceOf(organizationId)).held === 0, 10_000);
+  await eventually(
+    "all charges",
+    async () => (await balanceOf(organizationId)).balance === CREDITS - charged,
+    10_000,
+  );
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+function priced(credits: number) {
+  return { quantity: { units: credits, unitsPerSecond: 1 }, tariff: { credits: 1, perUnits: 1 } };
+}
+
+async function serviceIdIn(folder: string): Promise<string> {
+  return (await readFile(join(folder, "service-id"), "utf8")).trim();
+}

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { FolderInUse, lockFolder } from "../../../src/store/postgres/folder-lock.js";
+import { eventually, temporaryFolder } from "../support.js";
+
+test("a locked folder is refused by name, holder and way out", async () => {
+  const folder = await temporaryFolder();
+  const lock = await lockFolder(folder, "service");
+  await assert.rejects(lockFolder(folder, "command"), (error) => {
+    assert.ok(error instanceof FolderInUse);
+    assert.match(error.message, new RegExp(`${folder}: a service with process id ${process.pid} .*DATA_DIR`));
+    return true;
+  });
+  await lock.release();
+  await (await lockFolder(folder, "command")).release();
+  assert.deepEqual(await readdir(folder), []);
+});
+
+test("of many who come together one gets the folder", async () => {
+  const folder = await temporaryFolder();
+  await abandon(folder, {});
+  const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder, "service")));
+  const locks = outcomes.filter((outcome) => outcome.status === "fulfilled");
+  assert.equal(locks.length, 1);
+  await locks[0]!.value.release();
+});
+
+test("the lock of a process that is gone is taken over", async () => {
+  const folder = await temporaryFolder();
+  await abandon(folder, { pid: spawnSync("true").pid });
+  await (await lockFolder(folder, "service")).release();
+});
+
+test("the lock of an earlier process with the same number is taken over", async () => {
+  const folder = await temporaryFolder();
+  await abandon(folder, { pid: process.pid, startedAt: "another-boot/1" });
+  await (await lockFolder(folder, "service")).release();
+});
+
+// Issue 12, "From the attack", line 13.
+test("the lock of a process that has ended and waits for its parent is taken over", {
+  skip: process.platform !== "linux",
+}, async (t) => {
+  const folder = await temporaryFolder();
+  const parent = spawn("sh", ["-c", "sleep 0.3 & echo $!; exec sleep 60"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  t.after(() => parent.kill("SIGKILL"));
+  const [said] = await once(parent.stdout, "data");
+  const pid = Number(String(said));
+  const fields = async () => {
+    const status = await readFile(`/proc/${pid}/stat`, "utf8");
+    return status.slice(status.lastIndexOf(")") + 2).split(" ");
+  };
+  await eventually("a zombie", async () => (await fields())[0] === "Z");
+  const boot = (await readFile("/proc/sys/kernel/random/boot_id", "utf8")).trim();
+  await abandon(folder, { pid, startedAt: `${boot}/${(await fields())[19]}` });
+  await (await lockFolder(folder, "service")).release();
+});
+
+test("a lock file that was cut short is taken over", async () => {
+  const folder = await temporaryFolder();
+  await writeFile(join(folder, "dauys.lock"), '{"pid":');
+  await (await lockFolder(folder, "service")).release();
+});
+
+test("a holder on another host counts as long as its heart beats", async () => {
+  const folder = await temporaryFolder();
+  const path = join(folder, "dauys.lock");
+  await abandon(folder, { host: "another-host" });
+  const heart = setInterval(() => utimes(path, new Date(), new Date()), 200);
+  await assert.rejects(lockFolder(folder, "service"), FolderInUse);
+  clearInterval(heart);
+  await (await lockFolder(folder, "service")).release();
+});
+
+test("releasing does not touch the lock of a successor", async () => {
+  const folder = await temporaryFolder();
+  const lock = await lockFolder(folder, "service");
+  await abandon(folder, { nonce: "successor" });
+  await lock.release();
+  assert.match(await readFile(join(folder, "dauys.lock"), "utf8"), /successor/);
+});
+
+/** Writes the lock of a holder that is not this process. */
+async function abandon(folder: string, changes: Record<string, unknown>): Promise<void> {
+  const { hostname } = await import("node:os");
+  const holder = {
+    pid: 2 ** 22 + 1,
+    purpose: "service",
+    host: hostname(),
+    startedAt: null,
+    nonce: "x",
+    ...changes,
+  };
+  await writeFile(join(folder, "dauys.lock"), JSON.stringify(holder));
+}
