@@ -3,7 +3,7 @@ import {
   type StablePartial,
   stablePartial,
 } from "../../src/domain/decoding/stable-prefix.js";
-import type { ErrorCode, SpeechError } from "../../src/domain/errors.js";
+import type { ErrorCode, ServiceError } from "../../src/domain/errors.js";
 import type { LiveEvent } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { Decision } from "../kernel/actor.js";
@@ -61,7 +61,7 @@ export type LiveMessage =
   | { readonly type: "audio"; readonly sampleCount: number; readonly isRefused: boolean }
   | { readonly type: "event"; readonly event: LiveEvent }
   /** Audio came that nothing pays for; what was paid for is still decoded. */
-  | { readonly type: "unfunded"; readonly error: SpeechError }
+  | { readonly type: "unfunded"; readonly error: ServiceError }
   | { readonly type: "settled"; readonly credits: number }
   | { readonly type: "finalize" }
   | { readonly type: "close" }
@@ -196,7 +196,7 @@ function onPartial(
   };
 }
 
-function onUnfunded(state: OpenState, error: SpeechError): Decision<LiveState, LiveEffect> {
+function onUnfunded(state: OpenState, error: ServiceError): Decision<LiveState, LiveEffect> {
   if (state.phase !== "listening") return { state, effects: [] };
   const isOut = error.code === "OUT_OF_CREDITS";
   const notice = errorMessage(errorName(error.code), error.message, !isOut);

@@ -4,7 +4,7 @@ import {
   type LivePace,
   type WorkerStatus,
 } from "../../native/threads/protocol.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
@@ -84,10 +84,10 @@ export class LiveEngine implements LiveDecoder {
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
   }
 
-  /** @throws {SpeechError} `ENGINE_BUSY` when no worker is left to serve, `SHUTTING_DOWN` after `stop` */
+  /** @throws {ServiceError} `ENGINE_BUSY` when no worker is left to serve, `SHUTTING_DOWN` after `stop` */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
-    if (this.#isStopping) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
-    if (this.#leastLoaded() === null) throw new SpeechError("ENGINE_BUSY", NOT_AVAILABLE);
+    if (this.#isStopping) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
+    if (this.#leastLoaded() === null) throw new ServiceError("ENGINE_BUSY", NOT_AVAILABLE);
     let lane: Lane | null = null;
     const attachment = new LiveAttachment({
       session: this.#nextSession++,

@@ -1,4 +1,4 @@
-import { asSpeechError } from "../../src/domain/errors.js";
+import { asServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../src/ports/conversations.js";
 import type { LiveDecoder, LiveStream } from "../../src/ports/live-decoder.js";
@@ -59,7 +59,7 @@ export class LiveSession implements LiveConversation {
   /** The decoder has begun: from here on accepted audio is charged. */
   #isReady = false;
 
-  /** @throws {SpeechError} `ENGINE_BUSY` when no worker can take the session */
+  /** @throws {ServiceError} `ENGINE_BUSY` when no worker can take the session */
   constructor(parts: LiveSessionParts) {
     this.#parts = parts;
     this.#actor = new Actor<LiveState, LiveMessage, LiveEffect>({
@@ -239,7 +239,7 @@ export class LiveSession implements LiveConversation {
   }
 
   #crash(error: unknown): void {
-    const { code } = asSpeechError(error);
+    const { code } = asServiceError(error);
     this.#parts.log.error({ err: error, session: this.#parts.sessionId, code }, "live session crashed");
     this.#end();
     this.#parts.sink.close(CLOSE.internal, "internal");

@@ -1,4 +1,4 @@
-import type { SpeechError } from "../../src/domain/errors.js";
+import type { ServiceError } from "../../src/domain/errors.js";
 
 /** Somebody who has asked for a lease. */
 export class LeaseWaiter {
@@ -8,9 +8,9 @@ export class LeaseWaiter {
   isSettled = false;
   /** Refused or given back: there is nothing to leave any more. */
   isOver = false;
-  refusal: SpeechError | null = null;
+  refusal: ServiceError | null = null;
   #resolve: () => void = () => {};
-  #reject: (error: SpeechError) => void = () => {};
+  #reject: (error: ServiceError) => void = () => {};
 
   constructor() {
     this.promise = new Promise((resolve, reject) => {
@@ -28,7 +28,7 @@ export class LeaseWaiter {
   }
 
   /** After a grant it changes nothing but that the lease is over. */
-  refuse(error: SpeechError): void {
+  refuse(error: ServiceError): void {
     this.isOver = true;
     if (this.isSettled) return;
     this.isSettled = true;

@@ -1,4 +1,4 @@
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { Decision } from "../kernel/actor.js";
 
 /** Leases that may wait for a load; beyond it `ENGINE_BUSY`, since whoever comes last would be served last. */
@@ -20,7 +20,7 @@ export type ResidencyMessage =
   /** The owner of a lease that was not refused is through with it, or waits no longer. */
   | { readonly type: "leave"; readonly lease: number }
   | { readonly type: "loaded" }
-  | { readonly type: "failed"; readonly error: SpeechError }
+  | { readonly type: "failed"; readonly error: ServiceError }
   /** Nothing was leased for the idle time. */
   | { readonly type: "idle" }
   | { readonly type: "released" }
@@ -31,7 +31,7 @@ export type ResidencyEffect =
   /** Ends the workers, or what there is of them. */
   | { readonly type: "unload" }
   | { readonly type: "grant"; readonly lease: number }
-  | { readonly type: "refuse"; readonly lease: number; readonly error: SpeechError }
+  | { readonly type: "refuse"; readonly lease: number; readonly error: ServiceError }
   | { readonly type: "await-idle" }
   | { readonly type: "cancel-idle" };
 
@@ -131,7 +131,7 @@ function queue(
     return { state: { phase: state.phase, waiting }, effects: [] };
   }
   if (state.waiting.length >= WAITING_CAPACITY) {
-    return refuseOne(state, lease, new SpeechError("ENGINE_BUSY", "too many requests wait for the model"));
+    return refuseOne(state, lease, new ServiceError("ENGINE_BUSY", "too many requests wait for the model"));
   }
   return { state: { phase: state.phase, waiting: [...state.waiting, lease] }, effects: [] };
 }
@@ -154,16 +154,16 @@ function load(waiting: readonly number[]): ResidencyDecision {
   return { state: { phase: "loading", waiting }, effects: [{ type: "load" }] };
 }
 
-function refuseOne(state: ResidencyState, lease: number, error: SpeechError): ResidencyDecision {
+function refuseOne(state: ResidencyState, lease: number, error: ServiceError): ResidencyDecision {
   return { state, effects: refuseAll([lease], error) };
 }
 
-function refuseAll(leases: readonly number[], error: SpeechError): ResidencyEffect[] {
+function refuseAll(leases: readonly number[], error: ServiceError): ResidencyEffect[] {
   return leases.map((lease) => ({ type: "refuse", lease, error }));
 }
 
-function stopping(): SpeechError {
-  return new SpeechError("SHUTTING_DOWN", "the service is stopping");
+function stopping(): ServiceError {
+  return new ServiceError("SHUTTING_DOWN", "the service is stopping");
 }
 
 function unchanged(state: ResidencyState): ResidencyDecision {

@@ -1,4 +1,4 @@
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
 import { Actor } from "../kernel/actor.js";
@@ -89,7 +89,7 @@ export class ResidentModel<E extends Engine> {
     try {
       await lease.granted;
     } catch (error) {
-      throw error instanceof SpeechError && error.cause !== undefined ? error.cause : error;
+      throw error instanceof ServiceError && error.cause !== undefined ? error.cause : error;
     } finally {
       lease.release();
     }
@@ -99,7 +99,7 @@ export class ResidentModel<E extends Engine> {
    * Takes a lease without waiting for it.
    *
    * @param waitMs after this long the lease is refused, with `ENGINE_BUSY`; null waits as long as it takes
-   * @throws {SpeechError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is refused at once
+   * @throws {ServiceError} `SHUTTING_DOWN`, `ENGINE_BUSY` when it is refused at once
    */
   take(waitMs: number | null = MODEL_WAIT_MS): Lease<E> {
     const id = this.#nextLease++;
@@ -117,16 +117,16 @@ export class ResidentModel<E extends Engine> {
       },
       granted: waiter.promise,
       release: () =>
-        this.#leave(id, waiter, new SpeechError("CANCELLED", "nobody waits for the model any more")),
+        this.#leave(id, waiter, new ServiceError("CANCELLED", "nobody waits for the model any more")),
     };
   }
 
   /**
    * Waits for a lease; aborting `signal` ends the waiting.
-   * @throws {SpeechError} `CANCELLED`, `ENGINE_BUSY`, `SHUTTING_DOWN`
+   * @throws {ServiceError} `CANCELLED`, `ENGINE_BUSY`, `SHUTTING_DOWN`
    */
   async acquire(signal: AbortSignal): Promise<Lease<E>> {
-    const cancelled = () => new SpeechError("CANCELLED", "the work was cancelled");
+    const cancelled = () => new ServiceError("CANCELLED", "the work was cancelled");
     if (signal.aborted) throw cancelled();
     const lease = this.take();
     const onAbort = () => lease.release();
@@ -177,7 +177,7 @@ export class ResidentModel<E extends Engine> {
       if (this.phase !== "loading") return;
       log.error({ engine: name, err: error }, "model not loaded");
       observer.loadFailed();
-      const failure = new SpeechError("ENGINE_BUSY", "the model could not be loaded, try again", {
+      const failure = new ServiceError("ENGINE_BUSY", "the model could not be loaded, try again", {
         cause: error,
       });
       this.#actor.tell({ type: "failed", error: failure });
@@ -220,7 +220,7 @@ export class ResidentModel<E extends Engine> {
   }
 
   /** Gives a lease back, or refuses one that still waits. */
-  #leave(id: number, waiter: LeaseWaiter, reason: SpeechError): void {
+  #leave(id: number, waiter: LeaseWaiter, reason: ServiceError): void {
     if (waiter.isOver) return;
     waiter.isOver = true;
     this.#waiters.delete(id);
@@ -241,10 +241,10 @@ export class ResidentModel<E extends Engine> {
   }
 }
 
-function internal(): SpeechError {
-  return new SpeechError("INTERNAL", "internal error");
+function internal(): ServiceError {
+  return new ServiceError("INTERNAL", "internal error");
 }
 
-function tookTooLong(): SpeechError {
-  return new SpeechError("ENGINE_BUSY", "the model is still being loaded, try again");
+function tookTooLong(): ServiceError {
+  return new ServiceError("ENGINE_BUSY", "the model is still being loaded, try again");
 }

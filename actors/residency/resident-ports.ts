@@ -1,5 +1,5 @@
 import type { FileTranscript } from "../../src/domain/decoding/transcript.js";
-import type { SpeechError } from "../../src/domain/errors.js";
+import type { ServiceError } from "../../src/domain/errors.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
 import type { SynthesizedPiece, Synthesizer } from "../../src/ports/synthesizer.js";
@@ -20,11 +20,11 @@ export class ResidentLiveDecoder implements LiveDecoder {
     this.#model = model;
   }
 
-  /** @throws {SpeechError} `ENGINE_BUSY`, `SHUTTING_DOWN` */
+  /** @throws {ServiceError} `ENGINE_BUSY`, `SHUTTING_DOWN` */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
     const lease = this.#model.take();
     let isReleased = false;
-    lease.granted.catch((error: SpeechError) => {
+    lease.granted.catch((error: ServiceError) => {
       if (!isReleased) onEvent({ type: "unavailable", error });
     });
     try {

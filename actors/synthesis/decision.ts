@@ -1,4 +1,4 @@
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { Decision } from "../kernel/actor.js";
 
 /** Sentences that may be made before the reader has asked for them. */
@@ -24,7 +24,7 @@ export type SynthesisState =
 export type SynthesisMessage =
   | { readonly type: "pull" }
   | { readonly type: "made"; readonly endsSentence: boolean }
-  | { readonly type: "failed"; readonly error: SpeechError }
+  | { readonly type: "failed"; readonly error: ServiceError }
   | { readonly type: "stop" };
 
 export type SynthesisEffect =
@@ -32,7 +32,7 @@ export type SynthesisEffect =
   /** The oldest chunk that waits. */
   | { readonly type: "deliver" }
   | { readonly type: "end" }
-  | { readonly type: "fail"; readonly error: SpeechError }
+  | { readonly type: "fail"; readonly error: ServiceError }
   | { readonly type: "cancel" };
 
 /** Pure: what a synthesis does next. */
@@ -53,7 +53,7 @@ export function decideSynthesis(
     case "failed":
       return { state: { phase: "ended" }, effects: [{ type: "fail", error: message.error }] };
     case "stop": {
-      const error = new SpeechError("CANCELLED", "synthesis was cancelled");
+      const error = new ServiceError("CANCELLED", "synthesis was cancelled");
       return { state: { phase: "ended" }, effects: [{ type: "cancel" }, { type: "fail", error }] };
     }
   }

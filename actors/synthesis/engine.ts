@@ -5,7 +5,7 @@ import {
   type ToSynthesisWorker,
 } from "../../native/threads/protocol.js";
 import { concatenatePcm } from "../../src/domain/audio/pcm.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { dueAtMs, estimateWorkMs } from "../../src/domain/synthesis/urgency.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
@@ -62,7 +62,7 @@ interface PendingJob {
   readonly isAwaited: boolean;
   readonly onPcm: (pcm: Int16Array) => void;
   readonly resolve: (piece: SynthesizedPiece) => void;
-  readonly reject: (error: SpeechError) => void;
+  readonly reject: (error: ServiceError) => void;
   readonly onAbort: () => void;
   /** What its listener was told so far; a second attempt goes on behind it. */
   readonly parts: Int16Array[];
@@ -133,10 +133,10 @@ export class SynthesisEngine implements Synthesizer {
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
     const { urgency = { kind: "whole" }, isAwaited = false, onPcm = () => {} } = options;
     return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(new SpeechError("CANCELLED", "synthesis was cancelled"));
-      if (this.#isStopping) return reject(new SpeechError("SHUTTING_DOWN", "the service is stopping"));
+      if (signal.aborted) return reject(new ServiceError("CANCELLED", "synthesis was cancelled"));
+      if (this.#isStopping) return reject(new ServiceError("SHUTTING_DOWN", "the service is stopping"));
       if (this.#lanes.every((lane) => lane.isLost) || this.#queue.length >= QUEUE_CAPACITY) {
-        return reject(new SpeechError("ENGINE_BUSY", "synthesis is at capacity, try again"));
+        return reject(new ServiceError("ENGINE_BUSY", "synthesis is at capacity, try again"));
       }
       const pending: PendingJob = {
         id: this.#nextJob++,
@@ -269,7 +269,7 @@ export class SynthesisEngine implements Synthesizer {
       const { characterBounds } = answer;
       this.#settle(pending, () => pending.resolve({ pcm, sampleRateHz, characterBounds }));
     } else {
-      this.#settle(pending, () => pending.reject(new SpeechError(answer.code, answer.message)));
+      this.#settle(pending, () => pending.reject(new ServiceError(answer.code, answer.message)));
     }
     this.#dispatch();
   }
@@ -303,7 +303,7 @@ export class SynthesisEngine implements Synthesizer {
     const index = this.#queue.indexOf(pending);
     if (index >= 0) {
       this.#queue.splice(index, 1);
-      this.#settle(pending, () => pending.reject(new SpeechError("CANCELLED", "synthesis was cancelled")));
+      this.#settle(pending, () => pending.reject(new ServiceError("CANCELLED", "synthesis was cancelled")));
       this.#dispatch();
       return;
     }
@@ -321,12 +321,12 @@ export class SynthesisEngine implements Synthesizer {
     lane.running.clear();
     for (const pending of lost) {
       if (pending.signal.aborted) {
-        this.#settle(pending, () => pending.reject(new SpeechError("CANCELLED", "synthesis was cancelled")));
+        this.#settle(pending, () => pending.reject(new ServiceError("CANCELLED", "synthesis was cancelled")));
       } else if (this.#isStopping) {
         this.#refuseForShutdown(pending);
       } else if (pending.attempts >= MAX_ATTEMPTS) {
         this.#settle(pending, () =>
-          pending.reject(new SpeechError("WORKER_LOST", "synthesis failed, try again")),
+          pending.reject(new ServiceError("WORKER_LOST", "synthesis failed, try again")),
         );
       } else {
         this.#enqueue(pending);
@@ -339,13 +339,13 @@ export class SynthesisEngine implements Synthesizer {
     if (this.#lanes.some((lane) => !lane.isLost)) return;
     for (const pending of this.#queue.splice(0)) {
       this.#settle(pending, () =>
-        pending.reject(new SpeechError("WORKER_LOST", "synthesis is not available")),
+        pending.reject(new ServiceError("WORKER_LOST", "synthesis is not available")),
       );
     }
   }
 
   #refuseForShutdown(pending: PendingJob): void {
-    this.#settle(pending, () => pending.reject(new SpeechError("SHUTTING_DOWN", "the service is stopping")));
+    this.#settle(pending, () => pending.reject(new ServiceError("SHUTTING_DOWN", "the service is stopping")));
   }
 
   #settle(pending: PendingJob, answer: () => void): void {

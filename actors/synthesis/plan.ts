@@ -1,4 +1,4 @@
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { requireSpeakable } from "../../src/domain/synthesis/longest-speech.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
@@ -25,7 +25,7 @@ const turns = new Turns();
 
 /**
  * Turns a request into sentences that the synthesizer can speak.
- * @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
+ * @throws {ServiceError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
  */
 export async function planSynthesis(
   request: SynthesisRequest,
@@ -35,18 +35,18 @@ export async function planSynthesis(
   const model = speaking.find((candidate) => candidate.name === request.model);
   if (model === undefined) {
     const names = speaking.map((candidate) => candidate.name).join(", ");
-    throw new SpeechError("UNKNOWN_MODEL", `model must be one of ${names}, received "${request.model}"`);
+    throw new ServiceError("UNKNOWN_MODEL", `model must be one of ${names}, received "${request.model}"`);
   }
   const voice = request.voice ?? model.default_voice;
   if (!model.voices.some((candidate) => candidate.name === voice)) {
     const names = model.voices.map((candidate) => candidate.name).join(", ");
-    throw new SpeechError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
+    throw new ServiceError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
   const dictionary = dictionaryOf(request.pronunciations);
   const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary });
   const sentences = planSentences(request.text, spoken, model.sample_rate);
   if (sentences.length === 0) {
-    throw new SpeechError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");
+    throw new ServiceError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");
   }
   requireSpeakable(quantityOf(sentences, model.sample_rate), request.speed);
   return {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type {
   SpeakOptions,
   SynthesisJob,
@@ -81,7 +81,7 @@ export class CachingSynthesizer implements Synthesizer {
   }
 
   async speak(job: SynthesisJob, signal: AbortSignal, options?: SpeakOptions): Promise<SynthesizedPiece> {
-    if (signal.aborted) throw new SpeechError("CANCELLED", "synthesis was cancelled");
+    if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
     const kept = this.#cache.get(this.#scope, job);
     if (kept !== null) {
       options?.onPcm?.(kept.pcm);

@@ -1,4 +1,4 @@
-import { asSpeechError, type SpeechError } from "../../src/domain/errors.js";
+import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
 import { LONGEST_SPEECH_SECONDS, tooLong } from "../../src/domain/synthesis/longest-speech.js";
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import type { Urgency } from "../../src/domain/synthesis/urgency.js";
@@ -46,7 +46,7 @@ export interface SynthesisSessionOptions {
 
 interface Reader {
   readonly resolve: (result: IteratorResult<SpeechChunk>) => void;
-  readonly reject: (error: SpeechError) => void;
+  readonly reject: (error: ServiceError) => void;
 }
 
 /** One client's synthesis: owns the audio between the synthesizer and the reader. */
@@ -68,7 +68,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   /** When the client got something to play. */
   #heardFromMs: number | null = null;
   #reader: Reader | null = null;
-  #failure: SpeechError | null = null;
+  #failure: ServiceError | null = null;
 
   constructor(plan: SynthesisPlan, options: SynthesisSessionOptions) {
     this.#plan = plan;
@@ -90,7 +90,7 @@ export class SynthesisSession implements UnbilledSynthesis {
       },
       decide: decideSynthesis,
       perform: (effect) => this.#perform(effect),
-      onCrash: (error) => this.#fail(asSpeechError(error)),
+      onCrash: (error) => this.#fail(asServiceError(error)),
     });
   }
 
@@ -173,7 +173,7 @@ export class SynthesisSession implements UnbilledSynthesis {
       }
       this.#tellMade(new Int16Array(pauseSamples), words);
     } catch (error) {
-      this.#actor.tell({ type: "failed", error: asSpeechError(error) });
+      this.#actor.tell({ type: "failed", error: asServiceError(error) });
     }
   }
 
@@ -208,7 +208,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     return { kind: "heard", runsDryAtMs: heardFromMs + (samples / this.sampleRateHz) * 1_000 };
   }
 
-  #fail(error: SpeechError): void {
+  #fail(error: ServiceError): void {
     this.#failure = error;
     this.#made.length = 0;
     this.#samplesWaiting = 0;
@@ -217,7 +217,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     this.#takeReader()?.reject(error);
   }
 
-  /** @throws {SpeechError} when the reader is waited for in vain */
+  /** @throws {ServiceError} when the reader is waited for in vain */
   async #readerComesNear(): Promise<void> {
     while (this.#isFarAhead) {
       await new Promise<void>((resolve) => {

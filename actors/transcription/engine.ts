@@ -11,7 +11,7 @@ import type {
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { FileLength, FileTranscript, TranscribedSegment } from "../../src/domain/decoding/transcript.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../src/ports/spool-room.js";
 import type { Transcriber } from "../../src/ports/transcriber.js";
@@ -78,7 +78,7 @@ export class TranscriptionEngine implements Transcriber {
     this.#cells.add(cell);
     const pcmPath = join(this.#options.spoolFolder, `${randomUUID()}.pcm`);
     const share = (this.#options.room ?? ENDLESS_ROOM).open();
-    let full: SpeechError | null = null;
+    let full: ServiceError | null = null;
     share.watch(pcmPath, (error) => {
       full = error;
       onAbort();
@@ -133,10 +133,10 @@ export class TranscriptionEngine implements Transcriber {
         // Failures of the task itself come as values: a throw means that the worker is gone.
         this.#options.log.error({ task: task.type, attempt, err: error }, "file worker ended");
         if (attempt < MAX_ATTEMPTS) continue;
-        throw new SpeechError("WORKER_LOST", "transcription failed, try again", { cause: error });
+        throw new ServiceError("WORKER_LOST", "transcription failed, try again", { cause: error });
       }
       if (answer.ok) return answer.value;
-      throw new SpeechError(answer.code, answer.message);
+      throw new ServiceError(answer.code, answer.message);
     }
   }
 }

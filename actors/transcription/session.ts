@@ -1,6 +1,6 @@
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { FileLength, FileTranscript } from "../../src/domain/decoding/transcript.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { StopReason } from "../../src/ports/conversations.js";
 import type { Transcriber } from "../../src/ports/transcriber.js";
@@ -34,8 +34,8 @@ export function decideTranscription(
     case "stop": {
       const error =
         message.reason === "client-left"
-          ? new SpeechError("CANCELLED", "transcription was cancelled")
-          : new SpeechError("SHUTTING_DOWN", "the service is stopping");
+          ? new ServiceError("CANCELLED", "transcription was cancelled")
+          : new ServiceError("SHUTTING_DOWN", "the service is stopping");
       return { state: ended, effects: [{ type: "cancel" }, { type: "refuse", error }] };
     }
   }

@@ -8,7 +8,7 @@ import { LiveEngine } from "../../actors/live/engine.js";
 import { LiveSession } from "../../actors/live/session.js";
 import { PROTOCOL_VERSION } from "../../native/threads/protocol.js";
 import { WorkerHandle } from "../../native/threads/worker-handle.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
 import { AnswerFiles } from "../../src/http/answer-files.js";
@@ -60,11 +60,14 @@ const { journal } = HoldJournal.open(join(folder, "usage-journal"), log);
 const meter: UsageMeter = {
   requireCredit: async () => {},
   hold: async () => {
-    throw new SpeechError("ENGINE_BUSY", "only live sessions live here");
+    throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
   },
   openLive: (reference, _samplesPerSecond, onFunds) => {
     queueMicrotask(() =>
-      onFunds({ limitSamples: Number.POSITIVE_INFINITY, beyond: new SpeechError("OUT_OF_CREDITS", "never") }),
+      onFunds({
+        limitSamples: Number.POSITIVE_INFINITY,
+        beyond: new ServiceError("OUT_OF_CREDITS", "never"),
+      }),
     );
     return {
       accepted: (samples) => journal.noteSoon(reference.id, samples),
@@ -77,7 +80,7 @@ const meter: UsageMeter = {
 };
 
 const refuse = () => {
-  throw new SpeechError("ENGINE_BUSY", "only live sessions live here");
+  throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
 };
 const conversations: Conversations = {
   models: [],
@@ -103,7 +106,7 @@ const conversations: Conversations = {
 
 await engine.start();
 const answers = await AnswerFiles.open({ folder, capacityBytes: 0, log });
-const noKeys = () => Promise.reject(new SpeechError("AUTH_UNAVAILABLE", "there is no store here"));
+const noKeys = () => Promise.reject(new ServiceError("AUTH_UNAVAILABLE", "there is no store here"));
 const transport = createTransport({
   front: front as FrontKind,
   ...(threadCount > 1 && {

@@ -3,7 +3,7 @@ import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import { readPackage, type SynthesizerManifest } from "../../native/models/package.js";
 import { startSynthesisWorker } from "../../native/threads/start-workers.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 
@@ -116,7 +116,7 @@ async function runsAfter(engine: SynthesisEngine, job: SynthesisJob, waitMs: num
   const spoken = engine.speak({ ...job, nfe: 64 }, abort.signal).then(
     () => {},
     (error: unknown) => {
-      if (!(error instanceof SpeechError && error.code === "CANCELLED")) throw error;
+      if (!(error instanceof ServiceError && error.code === "CANCELLED")) throw error;
     },
   );
   await new Promise((resolve) => setTimeout(resolve, waitMs));

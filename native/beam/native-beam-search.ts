@@ -20,7 +20,7 @@ import type { NativeBinding, NativeHypotheses, NativeModel, NativeSearch } from 
  *
  * @param key the file's hash, so that another file is another model
  * @param readFile gives the model file after gunzip
- * @throws {SpeechError} `MODEL_BROKEN`, as `LanguageModel.parse`
+ * @throws {ServiceError} `MODEL_BROKEN`, as `LanguageModel.parse`
  */
 export async function sharedModel(
   binding: NativeBinding,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { asSpeechError } from "../../src/domain/errors.js";
+import { asServiceError } from "../../src/domain/errors.js";
 import { loadRecognizer } from "../recognition/load-recognizer.js";
 import { PaceMeter } from "../threads/pace-meter.js";
 import {
@@ -101,7 +101,7 @@ start().then(
     return serve(started);
   },
   (error: unknown) => {
-    const { code, message } = asSpeechError(error);
+    const { code, message } = asServiceError(error);
     post({ type: "failed", code, message });
     port.close();
   },

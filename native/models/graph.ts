@@ -1,6 +1,6 @@
 import "./no-telemetry.js";
 import { InferenceSession } from "onnxruntime-node";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { type ModelPackage, readPackageFile } from "./package.js";
 
 /** What an adapter expects of a graph; checked when it is loaded, so that a wrong file fails with its name. */
@@ -17,7 +17,7 @@ export interface GraphOptions {
 
 /**
  * Loads one graph of a package on the CPU provider.
- * @throws {SpeechError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
  */
 export async function loadGraph(
   model: ModelPackage,
@@ -37,7 +37,7 @@ export async function loadGraph(
       extra: { session: { intra_op: { allow_spinning: "0" } } },
     });
   } catch (error) {
-    throw new SpeechError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
+    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
       cause: error,
     });
   }
@@ -54,7 +54,7 @@ function requireTensors(
 ): void {
   const missing = expected.filter((tensor) => !found.includes(tensor));
   if (missing.length === 0) return;
-  throw new SpeechError(
+  throw new ServiceError(
     "MODEL_BROKEN",
     `Cannot load ${name}: ${kind} must contain ${missing.join(", ")}, found ${found.join(", ")}`,
   );
@@ -71,7 +71,7 @@ export function dimensionsOf(graph: InferenceSession, tensor: string): readonly 
 
 /**
  * Checks a dimension that the graph declares as fixed; one that it leaves open passes.
- * @throws {SpeechError} `MODEL_BROKEN` naming file and tensor
+ * @throws {ServiceError} `MODEL_BROKEN` naming file and tensor
  */
 export function requireDimension(
   graph: InferenceSession,
@@ -81,7 +81,7 @@ export function requireDimension(
 ): void {
   const found = dimensionsOf(graph, tensor)?.at(axis);
   if (typeof found !== "number" || found < 0 || found === expected) return;
-  throw new SpeechError(
+  throw new ServiceError(
     "MODEL_BROKEN",
     `Cannot load ${name}: dimension ${axis} of ${tensor} must be ${expected}, found ${found}`,
   );

@@ -1,6 +1,6 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { binsFirst, type LogMel, normalizeBins } from "../../src/domain/audio/log-mel.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { type CtcHead, writeBlank } from "./external-recognizer.js";
 import { requireDimension } from "./graph.js";
 import type { LogProbs } from "./recognizer.js";
@@ -34,7 +34,7 @@ export class OfflineCtc implements CtcHead {
   readonly lagFrames = 0;
   readonly #parts: OfflineCtcParts;
 
-  /** @throws {SpeechError} `MODEL_BROKEN` when the graph's outputs are not as many as the vocabulary's */
+  /** @throws {ServiceError} `MODEL_BROKEN` when the graph's outputs are not as many as the vocabulary's */
   constructor(parts: OfflineCtcParts) {
     this.#parts = parts;
     this.vocabulary = parts.tokens.vocabulary;
@@ -63,7 +63,7 @@ export class OfflineCtc implements CtcHead {
     );
     const rows = answer[tensors.logProbs]!;
     if (rows.dims[2] !== this.vocabulary.length || rows.type !== "float32") {
-      throw new SpeechError(
+      throw new ServiceError(
         "MODEL_BROKEN",
         `Cannot run ${name}: ${tensors.logProbs} must be float32 of ${this.vocabulary.length} outputs, ` +
           `found ${rows.type} [${rows.dims.join(", ")}]`,

@@ -3,7 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SpeechDoubt } from "../../src/domain/decoding/beam-decoder.js";
 import { outputBias } from "../../src/domain/decoding/output-bias.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import {
   EXTERNAL_RECOGNIZERS,
   type ExternalRecognizerFamily,
@@ -106,7 +106,7 @@ export async function findPackages(modelsFolder: string): Promise<ModelPackage[]
   return packages.sort((a, b) => a.manifest.id.localeCompare(b.manifest.id));
 }
 
-/** @throws {SpeechError} `MODEL_BROKEN` naming the file and what is wrong with it */
+/** @throws {ServiceError} `MODEL_BROKEN` naming the file and what is wrong with it */
 export async function readManifest(folder: string): Promise<ModelManifest | null> {
   const path = join(folder, "manifest.json");
   let text: string;
@@ -114,19 +114,19 @@ export async function readManifest(folder: string): Promise<ModelManifest | null
     text = await readFile(path, "utf8");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw new SpeechError("MODEL_BROKEN", `Cannot read ${path}`, { cause: error });
+    throw new ServiceError("MODEL_BROKEN", `Cannot read ${path}`, { cause: error });
   }
   try {
     return parseManifest(JSON.parse(text));
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    throw new SpeechError("MODEL_BROKEN", `Cannot use ${path}: ${reason}`, { cause: error });
+    throw new ServiceError("MODEL_BROKEN", `Cannot use ${path}: ${reason}`, { cause: error });
   }
 }
 
 /**
  * The package in `folder`, which must be one for `task`.
- * @throws {SpeechError} `MODEL_BROKEN`
+ * @throws {ServiceError} `MODEL_BROKEN`
  */
 export async function readPackage<M extends ModelManifest>(
   folder: string,
@@ -135,7 +135,7 @@ export async function readPackage<M extends ModelManifest>(
   const manifest = await readManifest(folder);
   if (manifest?.task === task) return { folder, manifest: manifest as M };
   const found = manifest === null ? "no manifest.json" : `one for ${manifest.task}`;
-  throw new SpeechError(
+  throw new ServiceError(
     "MODEL_BROKEN",
     `Cannot load ${folder}: it must be a package for ${task}, found ${found}`,
   );
@@ -143,12 +143,12 @@ export async function readPackage<M extends ModelManifest>(
 
 /**
  * The bytes of one file of a package, after its hash was checked.
- * @throws {SpeechError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
+ * @throws {ServiceError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
  */
 export async function readPackageFile(model: ModelPackage, name: string): Promise<Uint8Array> {
   const file = model.manifest.files[name];
   if (file === undefined) {
-    throw new SpeechError(
+    throw new ServiceError(
       "MODEL_BROKEN",
       `Cannot load ${model.manifest.id}: its manifest names no file "${name}"`,
     );
@@ -158,13 +158,13 @@ export async function readPackageFile(model: ModelPackage, name: string): Promis
   try {
     bytes = await readFile(path);
   } catch (error) {
-    throw new SpeechError("MODEL_BROKEN", `Cannot load ${model.manifest.id}: ${path} cannot be read`, {
+    throw new ServiceError("MODEL_BROKEN", `Cannot load ${model.manifest.id}: ${path} cannot be read`, {
       cause: error,
     });
   }
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   if (sha256 !== file.sha256) {
-    throw new SpeechError(
+    throw new ServiceError(
       "MODEL_BROKEN",
       `Cannot load ${model.manifest.id}: sha256 of ${path} must be ${file.sha256}, found ${sha256}`,
     );
@@ -172,14 +172,14 @@ export async function readPackageFile(model: ModelPackage, name: string): Promis
   return bytes;
 }
 
-/** Outputs of a recogniser: characters, after the blank. @throws {SpeechError} `MODEL_BROKEN` */
+/** Outputs of a recogniser: characters, after the blank. @throws {ServiceError} `MODEL_BROKEN` */
 export async function readVocabulary(model: ModelPackage<RecognizerManifest>): Promise<readonly string[]> {
   return JSON.parse(new TextDecoder().decode(await readPackageFile(model, "vocabulary"))) as string[];
 }
 
 /**
  * What the package's priors add to its outputs before the search; null for a package without them.
- * @throws {SpeechError} `MODEL_BROKEN` when they are not one number for each output
+ * @throws {ServiceError} `MODEL_BROKEN` when they are not one number for each output
  */
 export async function readOutputBias(
   model: ModelPackage<RecognizerManifest>,
@@ -190,7 +190,7 @@ export async function readOutputBias(
   const priors: unknown = JSON.parse(new TextDecoder().decode(await readPackageFile(model, "priors")));
   const isPrior = (value: unknown) => typeof value === "number" && value >= 0;
   if (!Array.isArray(priors) || priors.length !== vocabulary.length || !priors.every(isPrior)) {
-    throw new SpeechError(
+    throw new ServiceError(
       "MODEL_BROKEN",
       `Cannot load ${model.manifest.id}: priors must be ${vocabulary.length} numbers of 0 or more`,
     );

@@ -27,7 +27,7 @@ const PROBE_SAMPLES = 16_000;
 
 /**
  * Loads a recogniser by the family its manifest names.
- * @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface
  */
 export async function loadRecognizerModel(
   model: ModelPackage<RecognizerManifest>,

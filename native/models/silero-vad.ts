@@ -48,7 +48,7 @@ export class SileroVad {
     };
   }
 
-  /** @throws {SpeechError} `MODEL_BROKEN` naming the file `vad` of the package */
+  /** @throws {ServiceError} `MODEL_BROKEN` naming the file `vad` of the package */
   static async load(model: ModelPackage, options: GraphOptions): Promise<SileroVad> {
     return new SileroVad(await loadGraph(model, CONTRACT, options));
   }

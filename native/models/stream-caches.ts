@@ -1,5 +1,5 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 
 /** A cache that a graph takes and gives back, for a batch of one. */
 export interface CacheTensor {
@@ -58,13 +58,13 @@ export class StreamCaches {
 
   /**
    * Copies what a run gave back into a stream's caches.
-   * @throws {SpeechError} `MODEL_BROKEN` naming the tensor whose shape or type has changed
+   * @throws {ServiceError} `MODEL_BROKEN` naming the tensor whose shape or type has changed
    */
   store(answer: InferenceSession.OnnxValueMapType, caches: Float32Array): void {
     for (const { output, offset, size, type, dims } of this.#slots) {
       const found = answer[output]!;
       if (found.type !== type || found.data.length !== size) {
-        throw new SpeechError(
+        throw new ServiceError(
           "MODEL_BROKEN",
           `Cannot run ${this.#name}: ${output} must be ${type} [${dims.join(", ")}], ` +
             `found ${found.type} [${found.dims.join(", ")}]`,
@@ -78,7 +78,7 @@ export class StreamCaches {
 
 /**
  * Copies a run's log-probs.
- * @throws {SpeechError} `MODEL_BROKEN` when there are not as many rows or columns as the manifest and the vocabulary say
+ * @throws {ServiceError} `MODEL_BROKEN` when there are not as many rows or columns as the manifest and the vocabulary say
  */
 export function takeRows(
   name: string,
@@ -91,7 +91,7 @@ export function takeRows(
     rows.set(found.data as Float32Array);
     return;
   }
-  throw new SpeechError(
+  throw new ServiceError(
     "MODEL_BROKEN",
     `Cannot run ${name}: ${tensor} must hold ${rows.length} float32 values a chunk, ` +
       `found ${found.type} [${found.dims.join(", ")}]`,

@@ -8,7 +8,7 @@ import type { PieceModel } from "./synthesizer.js";
 
 /**
  * Loads public weights by the family their manifest names; null for `flow-matching`, whose steps are shared.
- * @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface
  */
 export async function loadPieceModel(
   model: ModelPackage<SynthesizerManifest>,

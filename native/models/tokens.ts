@@ -1,4 +1,4 @@
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { type ModelPackage, type RecognizerManifest, readPackageFile, readVocabulary } from "./package.js";
 
 const BLANKS: ReadonlySet<string> = new Set(["<blk>", "<blank>", "<eps>"]);
@@ -15,7 +15,7 @@ export interface Tokens {
  * The blank is `<blk>`, wherever it stands; `▁` begins a word; other symbols in angle brackets are not text. A symbol may be
  * the space itself.
  *
- * @throws {SpeechError} `MODEL_BROKEN` naming the file and the line
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file and the line
  */
 export async function readTokens(model: ModelPackage<RecognizerManifest>): Promise<Tokens> {
   const text = new TextDecoder().decode(await readPackageFile(model, "vocabulary"));
@@ -23,7 +23,7 @@ export async function readTokens(model: ModelPackage<RecognizerManifest>): Promi
     return parseTokens(text);
   } catch (error) {
     const name = `${model.manifest.id}/${model.manifest.files["vocabulary"]?.path}`;
-    throw new SpeechError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
+    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
       cause: error,
     });
   }

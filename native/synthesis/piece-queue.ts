@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
+import { asServiceError, ServiceError } from "../../src/domain/errors.js";
 import type { PieceModel } from "../models/synthesizer.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";
 import type { SolverRequest, SolverSink } from "./shared-solver.js";
@@ -84,7 +84,7 @@ export class PieceQueue {
       }
       this.#sink.spoken(jobId, null);
     } catch (error) {
-      this.#sink.gaveUp(jobId, asSpeechError(error));
+      this.#sink.gaveUp(jobId, asServiceError(error));
     } finally {
       this.#speaking = null;
     }
@@ -99,6 +99,6 @@ export class PieceQueue {
   }
 }
 
-function cancelled(): SpeechError {
-  return new SpeechError("CANCELLED", "synthesis was cancelled");
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "synthesis was cancelled");
 }

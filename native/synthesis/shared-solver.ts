@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { asSpeechError, SpeechError } from "../../src/domain/errors.js";
+import { asServiceError, ServiceError } from "../../src/domain/errors.js";
 import {
   type ModelRun,
   nextRun,
@@ -20,7 +20,7 @@ export interface SolverSink {
   pcm(jobId: number, samples: Int16Array): Promise<void>;
   /** @param characterBounds see `SynthesizedPiece` */
   spoken(jobId: number, characterBounds: Int32Array | null): void;
-  gaveUp(jobId: number, error: SpeechError): void;
+  gaveUp(jobId: number, error: ServiceError): void;
 }
 
 export interface SolverRequest {
@@ -65,7 +65,7 @@ export class SharedSolver {
 
   cancel(jobId: number): void {
     if (!this.#flights.delete(jobId)) return;
-    this.#sink.gaveUp(jobId, new SpeechError("CANCELLED", "synthesis was cancelled"));
+    this.#sink.gaveUp(jobId, new ServiceError("CANCELLED", "synthesis was cancelled"));
   }
 
   /** Has `act` called once, when the next run has ended. For fault tests. */
@@ -99,7 +99,7 @@ export class SharedSolver {
       else if (run.type === "step") await this.#step(flights, run.patches);
       else await this.#vocode(flights);
     } catch (thrown) {
-      const error = asSpeechError(thrown);
+      const error = asServiceError(thrown);
       for (const { jobId } of flights) {
         if (this.#flights.delete(jobId)) this.#sink.gaveUp(jobId, error);
       }

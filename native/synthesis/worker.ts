@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
-import { asSpeechError } from "../../src/domain/errors.js";
+import { asServiceError } from "../../src/domain/errors.js";
 import { readPackage, type SynthesizerManifest } from "../models/package.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import {
@@ -71,7 +71,7 @@ function throwFault(): void {
 }
 
 start().catch((error: unknown) => {
-  const { code, message } = asSpeechError(error);
+  const { code, message } = asServiceError(error);
   post({ type: "failed", code, message });
   port.close();
 });

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { PROTOCOL_VERSION, type WorkerData, type WorkerStatus } from "./protocol.js";
 
 export interface WorkerHandleOptions<From> {
@@ -40,7 +40,7 @@ export class WorkerHandle<To> {
 
   /**
    * A race of ready, exit and a deadline.
-   * @throws {SpeechError} the worker's own error, or `WORKER_LOST` when it ends or stays silent before it is ready
+   * @throws {ServiceError} the worker's own error, or `WORKER_LOST` when it ends or stays silent before it is ready
    */
   static async start<To, From extends { readonly type: string }>(
     options: WorkerHandleOptions<From>,
@@ -49,7 +49,7 @@ export class WorkerHandle<To> {
     const ended = new Promise<Error>((resolve) => {
       worker.once("error", (error) => resolve(error instanceof Error ? error : new Error(String(error))));
       worker.once("exit", (code) =>
-        resolve(new SpeechError("WORKER_LOST", `${options.name} ended (${code})`)),
+        resolve(new ServiceError("WORKER_LOST", `${options.name} ended (${code})`)),
       );
     });
     const warmupMs = await whenReady(worker, ended, options);
@@ -86,7 +86,7 @@ async function whenReady<From extends { readonly type: string }>(
       timer = setTimeout(() => {
         worker.postMessage({ type: "stop" });
         reject(
-          new SpeechError("WORKER_LOST", `${options.name} was not ready within ${options.readyWithinMs} ms`),
+          new ServiceError("WORKER_LOST", `${options.name} was not ready within ${options.readyWithinMs} ms`),
         );
       }, options.readyWithinMs);
       void ended.then(reject);
@@ -96,9 +96,9 @@ async function whenReady<From extends { readonly type: string }>(
           return;
         }
         const status = message as unknown as WorkerStatus;
-        if (status.type === "failed") reject(new SpeechError(status.code, status.message));
+        if (status.type === "failed") reject(new ServiceError(status.code, status.message));
         else if (status.protocolVersion === PROTOCOL_VERSION) resolve(status.warmupMs);
-        else reject(new SpeechError("WORKER_LOST", `${options.name} speaks another protocol version`));
+        else reject(new ServiceError("WORKER_LOST", `${options.name} speaks another protocol version`));
       });
     });
   } finally {

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { toFloat } from "../../src/domain/audio/pcm.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
 import type { DecodedPiece, FilePiece, FileTask } from "../threads/protocol.js";
 import { obeyCell } from "./task-cell.js";
@@ -41,7 +41,7 @@ async function readPiece(file: FileHandle, piece: FilePiece): Promise<Float32Arr
   const bytes = new Uint8Array(samples.buffer);
   const { bytesRead } = await file.read(bytes, 0, bytes.length, piece.startSample * 2);
   if (bytesRead < bytes.length) {
-    throw new SpeechError("INTERNAL", `Cannot read the spooled PCM: ${bytesRead} of ${bytes.length} bytes`);
+    throw new ServiceError("INTERNAL", `Cannot read the spooled PCM: ${bytesRead} of ${bytes.length} bytes`);
   }
   return toFloat(samples);
 }

@@ -6,7 +6,7 @@ import { Resampler } from "../../src/domain/audio/resample.js";
 import { audioTooLong } from "../../src/domain/audio/too-long.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { copyState, type RecognizerModel, type StepBatch } from "../models/recognizer.js";
 import type { FilePiece, FileTask, SegmentResult } from "../threads/protocol.js";
 import { obeyCell } from "./task-cell.js";
@@ -23,7 +23,7 @@ const READ_BYTES = 1 << 18;
 /**
  * Streams a WAV file through resampling and voice activity: spools mono PCM at the model's rate to disk and finds the
  * runs of speech. Memory does not grow with the length of the file.
- * @throws {SpeechError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`
+ * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`
  */
 export async function segmentFile(
   task: Extract<FileTask, { type: "segment" }>,
@@ -55,11 +55,11 @@ export async function segmentFile(
       await keep(resampler.push(samples));
     }
     if (reader.header === null || resampler === null) {
-      throw new SpeechError("AUDIO_UNREADABLE", "Cannot read the audio: it holds no complete WAVE header");
+      throw new ServiceError("AUDIO_UNREADABLE", "Cannot read the audio: it holds no complete WAVE header");
     }
     const sampleRateInHz = reader.header.sampleRateHz;
     if (reader.sampleCount < SHORTEST_SECONDS * sampleRateInHz) {
-      throw new SpeechError("AUDIO_TOO_SHORT", "Cannot transcribe: audio must be at least 0.1 s long");
+      throw new ServiceError("AUDIO_TOO_SHORT", "Cannot transcribe: audio must be at least 0.1 s long");
     }
     await keep(resampler.flush());
     const pieces = await finder.finish();

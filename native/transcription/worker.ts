@@ -1,5 +1,5 @@
 import { workerData } from "node:worker_threads";
-import { asSpeechError } from "../../src/domain/errors.js";
+import { asServiceError } from "../../src/domain/errors.js";
 import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.js";
 import type { FileAnswer, FileTask } from "../threads/protocol.js";
 import { decodePieces } from "./decode.js";
@@ -14,7 +14,7 @@ export default async function runTask(task: FileTask): Promise<FileAnswer<unknow
     recognizer ??= loadRecognizer(options);
     return { ok: true, value: await perform(task, await recognizer) };
   } catch (error) {
-    const { code, message } = asSpeechError(error);
+    const { code, message } = asServiceError(error);
     return { ok: false, code, message };
   }
 }

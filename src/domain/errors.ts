@@ -33,8 +33,8 @@ export type ErrorCode =
   | "INTERNAL";
 
 /** An expected failure: the message names the action, the rule and the value. */
-export class SpeechError extends Error {
-  override readonly name = "SpeechError";
+export class ServiceError extends Error {
+  override readonly name = "ServiceError";
   readonly code: ErrorCode;
 
   constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
@@ -46,13 +46,13 @@ export class SpeechError extends Error {
 /** What the system says when a disk is full, over its quota, or not to be written to. */
 const NO_STORAGE = ["ENOSPC", "EDQUOT", "EROFS"];
 
-/** Turns whatever was thrown into a `SpeechError`, keeping the cause; unknown things become `INTERNAL`. */
-export function asSpeechError(thrown: unknown): SpeechError {
-  if (thrown instanceof SpeechError) return thrown;
+/** Turns whatever was thrown into a `ServiceError`, keeping the cause; unknown things become `INTERNAL`. */
+export function asServiceError(thrown: unknown): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
   if (thrown instanceof Error && "code" in thrown && NO_STORAGE.includes(String(thrown.code))) {
-    return new SpeechError("STORAGE_FULL", "the service cannot write to its disk now: try again later", {
+    return new ServiceError("STORAGE_FULL", "the service cannot write to its disk now: try again later", {
       cause: thrown,
     });
   }
-  return new SpeechError("INTERNAL", "internal error", { cause: thrown });
+  return new ServiceError("INTERNAL", "internal error", { cause: thrown });
 }

@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { WorkKind } from "../domain/usage/concurrency.js";
 import type { Caller, StopReason } from "../ports/conversations.js";
 import { authenticate, bearerKey } from "./bearer.js";
@@ -9,10 +9,10 @@ import type { RouteDeps } from "./route.js";
  * Whoever asks, once the key has been found good and the service takes new work.
  *
  * @param kind what the exchange does until it is over, or null for something that costs nothing
- * @throws {SpeechError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
+ * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
  */
 export async function admit(exchange: Exchange, deps: RouteDeps, kind: WorkKind | null): Promise<Caller> {
-  if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
+  if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
   const identity = await authenticate(bearerKey(exchange.request), deps.keys);
   if (kind !== null) exchange.onEnd(deps.slots.take(identity, kind));
   const onModelWait = (waitedMs: number) => exchange.waitedForModel(waitedMs);
@@ -35,7 +35,7 @@ export async function converse(
   const over = deps.running.add({ goingAway: () => {}, stop: () => conversation.stop("service-stops") });
   signal.addEventListener("abort", onGone, { once: true });
   try {
-    if (signal.aborted) throw new SpeechError("CANCELLED", "the client is gone");
+    if (signal.aborted) throw new ServiceError("CANCELLED", "the client is gone");
     await answer();
   } catch (thrown) {
     conversation.stop(stopReason(thrown));
@@ -48,5 +48,5 @@ export async function converse(
 
 /** A connection that was lost by our own thread is not the client's doing, and what did not go out is given back. */
 function stopReason(reason: unknown): StopReason {
-  return reason instanceof SpeechError && reason.code === "WORKER_LOST" ? "service-stops" : "client-left";
+  return reason instanceof ServiceError && reason.code === "WORKER_LOST" ? "service-stops" : "client-left";
 }

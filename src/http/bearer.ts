@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
 import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
 
@@ -52,10 +52,10 @@ function credentialOf(
 /**
  * Whose key this is. A key that breaks the format is not looked up.
  *
- * @throws {SpeechError} `KEY_INVALID` with one text for every kind of wrong key, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `KEY_INVALID` with one text for every kind of wrong key, `AUTH_UNAVAILABLE`
  */
 export async function authenticate(key: string | null, keys: KeyStore): Promise<KeyIdentity> {
   const identity = key !== null && KEY_PATTERN.test(key) ? await keys.find(key) : null;
-  if (identity === null) throw new SpeechError("KEY_INVALID", "missing or invalid API key");
+  if (identity === null) throw new ServiceError("KEY_INVALID", "missing or invalid API key");
   return identity;
 }

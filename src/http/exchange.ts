@@ -1,4 +1,4 @@
-import { asSpeechError } from "../domain/errors.js";
+import { asServiceError } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
 import { errorHeaders, errorName, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
@@ -100,7 +100,7 @@ export class Exchange {
 
   /** Answers with an error, or breaks the connection when an answer has begun that can no longer be completed. */
   async fail(thrown: unknown, headers: Headers = {}): Promise<void> {
-    const error = asSpeechError(thrown);
+    const error = asServiceError(thrown);
     if (this.isOver) return;
     this.errorName = errorName(error.code);
     if (HTTP_STATUS[error.code] >= 500) this.log.error({ err: thrown, code: error.code }, "request failed");

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { Caller } from "../ports/conversations.js";
 import type { FrontRequest } from "../ports/front.js";
 import type { KeptAnswer, KeyedRequest, Paid } from "../ports/idempotency.js";
@@ -8,12 +8,12 @@ import { AnswerCopy } from "./answer-copy.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
 
-/** The idempotency key of a request, or null. @throws {SpeechError} `INVALID_REQUEST` */
+/** The idempotency key of a request, or null. @throws {ServiceError} `INVALID_REQUEST` */
 export function idempotencyKey(request: FrontRequest): string | null {
   const key = request.header("idempotency-key")?.trim();
   if (key === undefined) return null;
   if (/^[\x20-\x7e]{1,255}$/.test(key)) return key;
-  throw new SpeechError("INVALID_REQUEST", "Idempotency-Key must be 1 to 255 printable ASCII characters");
+  throw new ServiceError("INVALID_REQUEST", "Idempotency-Key must be 1 to 255 printable ASCII characters");
 }
 
 /**
@@ -46,7 +46,7 @@ export interface BilledRequest {
  * Says which audio the work hears, once that is known and before it costs anything.
  *
  * @returns the caller who pays for it
- * @throws {SpeechError} `IDEMPOTENCY_KEY_REUSED` when other audio was paid for under the key, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` when other audio was paid for under the key, `AUTH_UNAVAILABLE`
  */
 export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
@@ -54,7 +54,7 @@ export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
  * Does the work of a billed request, unless its idempotency key says that this was done before: then its answer is sent
  * again. Nobody is charged twice under one key; whoever has paid and lost the answer has the work done again for nothing.
  *
- * @throws {SpeechError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and whatever `work` throws
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and whatever `work` throws
  */
 export async function onceByKey(
   exchange: Exchange,
@@ -106,7 +106,7 @@ export async function onceByKey(
  * Refuses a caller without credits before an upload is taken. A key that is known lets the caller through: what it asks for
  * may have been paid, with the last credits.
  *
- * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
  */
 export async function requireCreditForFile(
   deps: RouteDeps,
@@ -116,7 +116,7 @@ export async function requireCreditForFile(
   try {
     await deps.conversations.requireCredit(caller, "file");
   } catch (thrown) {
-    const isRefused = thrown instanceof SpeechError && thrown.code === "OUT_OF_CREDITS";
+    const isRefused = thrown instanceof ServiceError && thrown.code === "OUT_OF_CREDITS";
     if (!isRefused || key === null) throw thrown;
     if (!(await deps.idempotency.isKnown(caller.identity.organizationId, key))) throw thrown;
   }
@@ -147,7 +147,7 @@ function heardAgain(paid: Paid, sha256: Uint8Array): Paid {
   // Charged by a version that did not note it: what this audio costs beyond that is charged.
   if (paid.audioSha256 == null) return { ...paid, isAudioUnknown: true };
   if (Buffer.compare(paid.audioSha256, sha256) === 0) return paid;
-  throw new SpeechError(
+  throw new ServiceError(
     "IDEMPOTENCY_KEY_REUSED",
     "the audio behind the url is not what was charged under this Idempotency-Key: use a new key",
   );
@@ -163,15 +163,15 @@ function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string,
   return isAllPaid ? replayHeaders(paid.requestId) : { "original-request": paid.requestId };
 }
 
-function inUse(): SpeechError {
-  return new SpeechError(
+function inUse(): ServiceError {
+  return new ServiceError(
     "IDEMPOTENCY_KEY_IN_USE",
     "a request with this Idempotency-Key is still running: try again when it has ended",
   );
 }
 
-function reused(): SpeechError {
-  return new SpeechError(
+function reused(): ServiceError {
+  return new ServiceError(
     "IDEMPOTENCY_KEY_REUSED",
     "this Idempotency-Key belongs to another request: send that one again, or use a new key",
   );

@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
 import { requireKnownNames, shownName } from "../protocol/known-names.js";
 import { type MultipartEvent, MultipartReader, multipartBoundary } from "../protocol/multipart.js";
@@ -36,7 +36,7 @@ export class FormUpload {
    * Reads up to the beginning of the file.
    *
    * @param options.fields names that the form may hold beside the file; any name when absent
-   * @throws {SpeechError} `NO_AUDIO` when there is none, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `BODY_TOO_LARGE`
+   * @throws {ServiceError} `NO_AUDIO` when there is none, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `BODY_TOO_LARGE`
    */
   static async open(
     request: FrontRequest,
@@ -45,7 +45,7 @@ export class FormUpload {
     const form = new FormUpload(request, fields === undefined ? null : [...fields, FILE_PART]);
     if (await form.#readFields()) return form;
     if (form.#misnamed !== null) throw misnamed(form.#misnamed);
-    throw new SpeechError("NO_AUDIO", "no audio supplied: the form has no part file");
+    throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file");
   }
 
   /** The bytes of the file; reads the form to its end. */
@@ -60,7 +60,7 @@ export class FormUpload {
       yield event.bytes;
     }
     if (await this.#readFields()) {
-      throw new SpeechError("INVALID_REQUEST", "supply exactly one file part, received several");
+      throw new ServiceError("INVALID_REQUEST", "supply exactly one file part, received several");
     }
   }
 
@@ -100,7 +100,7 @@ export class FormUpload {
     this.#fieldBytes += bytes.length;
     if (this.#fieldBytes > LONGEST_FIELDS_BYTES) {
       if (this.#misnamed === name) throw misnamed(name);
-      throw new SpeechError(
+      throw new ServiceError(
         "BODY_TOO_LARGE",
         `the fields of a form must be at most ${LONGEST_FIELDS_BYTES} bytes, and the audio in a part named file; ` +
           `${shownName(name)} went beyond`,
@@ -110,8 +110,8 @@ export class FormUpload {
   }
 }
 
-function misnamed(name: string): SpeechError {
-  return new SpeechError(
+function misnamed(name: string): ServiceError {
+  return new ServiceError(
     "UNKNOWN_PARAMETER",
     `the audio must be in a part named file, received ${shownName(name)}`,
   );

@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { ConcurrencyLimits, WorkKind } from "../domain/usage/concurrency.js";
 import type { KeyIdentity } from "../ports/key-store.js";
 
@@ -18,11 +18,11 @@ export class OrganizationSlots {
     this.#limitsOf = limitsOf;
   }
 
-  /** @throws {SpeechError} `TOO_MANY_REQUESTS` when `take` would */
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` when `take` would */
   check(identity: KeyIdentity, kind: WorkKind): void {
     const limit = this.#limitsOf(identity)[kind];
     if (this.#count(nameOf(identity, kind)) < limit) return;
-    throw new SpeechError(
+    throw new ServiceError(
       "TOO_MANY_REQUESTS",
       `an organization may have at most ${limit} ${CALLED[kind]} at once: wait until one has ended`,
     );
@@ -30,7 +30,7 @@ export class OrganizationSlots {
 
   /**
    * @returns what to call when the work is over; calling it twice does nothing
-   * @throws {SpeechError} `TOO_MANY_REQUESTS` when the organization has as many as it may
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` when the organization has as many as it may
    */
   take(identity: KeyIdentity, kind: WorkKind): () => void {
     this.check(identity, kind);

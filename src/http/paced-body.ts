@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 
 /** How fast a body has to come. Only time in which we wait for the client counts. */
 export interface BodyPace {
@@ -28,7 +28,7 @@ export const JSON_PACE: BodyPace = {
 /**
  * A body that has to keep its pace.
  *
- * @throws {SpeechError} `BODY_TOO_SLOW` when it does not, and whatever `body` throws
+ * @throws {ServiceError} `BODY_TOO_SLOW` when it does not, and whatever `body` throws
  */
 export async function* paced(
   body: AsyncIterable<Uint8Array>,
@@ -61,7 +61,7 @@ export async function* paced(
 async function nextWithin(
   chunks: AsyncIterator<Uint8Array>,
   limitMs: number,
-  failure: () => SpeechError,
+  failure: () => ServiceError,
 ): Promise<IteratorResult<Uint8Array, unknown>> {
   let timer: NodeJS.Timeout | undefined;
   try {
@@ -81,8 +81,8 @@ function leftMs(pace: BodyPace, bytes: number, waitedMs: number): number {
   return Math.max(0, Math.min(Math.min(dueMs, pace.longestMs) - waitedMs, pace.stallMs));
 }
 
-function tooSlow({ leastBytesPerS, longestMs }: BodyPace, bytes: number, waitedMs: number): SpeechError {
-  return new SpeechError(
+function tooSlow({ leastBytesPerS, longestMs }: BodyPace, bytes: number, waitedMs: number): ServiceError {
+  return new ServiceError(
     "BODY_TOO_SLOW",
     `the body must come with at least ${leastBytesPerS} bytes per second and within ${longestMs / 1_000} s, ` +
       `received ${bytes} bytes in ${Math.round(waitedMs / 1_000)} s`,

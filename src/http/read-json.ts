@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
 import { parseJsonBody } from "../protocol/json-body.js";
 import { JSON_PACE, paced } from "./paced-body.js";
@@ -8,7 +8,7 @@ export const LONGEST_JSON_BYTES = 64 * 1024;
 /**
  * Reads and parses a JSON body of at most `longestBytes`.
  *
- * @throws {SpeechError} `BODY_TOO_LARGE`, `BODY_TOO_SLOW`, `INVALID_REQUEST`, `CANCELLED`
+ * @throws {ServiceError} `BODY_TOO_LARGE`, `BODY_TOO_SLOW`, `INVALID_REQUEST`, `CANCELLED`
  */
 export async function readJson(request: FrontRequest, longestBytes = LONGEST_JSON_BYTES): Promise<unknown> {
   if ((request.contentLength ?? 0) > longestBytes) throw tooLarge(longestBytes);
@@ -22,6 +22,6 @@ export async function readJson(request: FrontRequest, longestBytes = LONGEST_JSO
   return parseJsonBody(Buffer.concat(chunks));
 }
 
-function tooLarge(longestBytes: number): SpeechError {
-  return new SpeechError("BODY_TOO_LARGE", `a JSON body must be at most ${longestBytes} bytes`);
+function tooLarge(longestBytes: number): ServiceError {
+  return new ServiceError("BODY_TOO_LARGE", `a JSON body must be at most ${longestBytes} bytes`);
 }

@@ -19,7 +19,7 @@ export interface Route {
   readonly path: string;
   /** Pages of other origins are not let in; else every page may call. */
   readonly isSameOrigin?: boolean;
-  /** Ends the exchange, or throws a `SpeechError` that becomes its answer. */
+  /** Ends the exchange, or throws a `ServiceError` that becomes its answer. */
   handle(exchange: Exchange): Promise<void>;
 }
 

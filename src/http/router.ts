@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { Route } from "./route.js";
 
 /** What a path offers. */
@@ -27,10 +27,10 @@ export class Router {
     }
   }
 
-  /** @throws {SpeechError} `NOT_FOUND` when nothing lives at `path` */
+  /** @throws {ServiceError} `NOT_FOUND` when nothing lives at `path` */
   match(method: string, path: string): RouteMatch {
     const methods = this.#exact.get(path) ?? this.#byPrefix(path);
-    if (methods === undefined) throw new SpeechError("NOT_FOUND", "nothing lives at this path");
+    if (methods === undefined) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
     const names = [...methods.keys()];
     if (methods.has("GET")) names.push("HEAD");
     names.push("OPTIONS");

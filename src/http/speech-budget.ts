@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 
 /** What one organization may take of the budget. */
 const ORGANIZATION_SHARE = 1 / 2;
@@ -32,7 +32,7 @@ export class SpeechBudget {
 
   /**
    * @param bytes upper guess at what the answer holds at once
-   * @throws {SpeechError} `TOO_MANY_REQUESTS` when its organization holds too much, `ENGINE_BUSY` when all together do
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` when its organization holds too much, `ENGINE_BUSY` when all together do
    */
   take(organizationId: string, bytes: number): SpeechShare {
     this.#check(organizationId, bytes);
@@ -56,7 +56,7 @@ export class SpeechBudget {
   #check(organizationId: string, bytes: number): void {
     const own = this.#takenBy.get(organizationId) ?? 0;
     if (own > 0 && own + bytes > this.#capacityBytes * ORGANIZATION_SHARE) {
-      throw new SpeechError(
+      throw new ServiceError(
         "TOO_MANY_REQUESTS",
         `the answers of an organization may hold ${megabytes(this.#capacityBytes * ORGANIZATION_SHARE)} MB of speech at ` +
           `once, received ${megabytes(bytes)} MB more than ${megabytes(own)} MB: wait until one has ended, or read it as a ` +
@@ -64,7 +64,7 @@ export class SpeechBudget {
       );
     }
     if (this.#takenBytes > 0 && this.#takenBytes + bytes > this.#capacityBytes) {
-      throw new SpeechError(
+      throw new ServiceError(
         "ENGINE_BUSY",
         "the service holds as much unsent speech as it has memory for: try again in a moment, or read it as a stream",
       );

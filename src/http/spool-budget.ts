@@ -1,5 +1,5 @@
 import { access, constants, stat, statfs } from "node:fs/promises";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { SpoolRoom, SpoolShare } from "../ports/spool-room.js";
 
 /** How long what the system said about free space is believed. */
@@ -101,7 +101,7 @@ export class SpoolBudget implements SpoolRoom {
             if (size > taken) await take(size - taken);
           } catch (error) {
             // Not there yet, or not any more.
-            if (!(error instanceof SpeechError)) return;
+            if (!(error instanceof ServiceError)) return;
             clearInterval(watch);
             onFull(error);
           } finally {
@@ -121,15 +121,15 @@ export class SpoolBudget implements SpoolRoom {
   }
 }
 
-function spoolFull(): SpeechError {
-  return new SpeechError(
+function spoolFull(): ServiceError {
+  return new ServiceError(
     "STORAGE_FULL",
     "the service is working on as much audio as it has room for: try again in a moment",
   );
 }
 
-function diskFull(): SpeechError {
-  return new SpeechError(
+function diskFull(): ServiceError {
+  return new ServiceError(
     "STORAGE_FULL",
     "the service has too little free disk space for audio: try again later",
   );

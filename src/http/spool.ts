@@ -1,7 +1,7 @@
 import type { Hash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../ports/spool-room.js";
 
 /** The longest upload in bytes. */
@@ -17,7 +17,7 @@ export const LONGEST_FETCH_BYTES = 2 ** 31;
  * The file is deleted in every ending. At no time is more than a few chunks in memory.
  *
  * @param extension with its dot, or empty
- * @throws {SpeechError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
+ * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
  */
 export async function withUpload<T>(
   body: AsyncIterable<Uint8Array>,
@@ -37,7 +37,7 @@ export async function withUpload<T>(
   const share = (options.room ?? ENDLESS_ROOM).open();
   try {
     const bytes = await writeUpload(body, path, share, options);
-    if (bytes === 0) throw new SpeechError("NO_AUDIO", "no audio supplied");
+    if (bytes === 0) throw new ServiceError("NO_AUDIO", "no audio supplied");
     return await use(path);
   } finally {
     await rm(path, { force: true });
@@ -50,8 +50,8 @@ export function safeExtension(fileName: string | undefined): string {
   return /\.[a-z0-9]{1,8}$/.exec((fileName ?? "").trim().toLowerCase())?.[0] ?? ".wav";
 }
 
-export function uploadTooLarge(maxBytes: number): SpeechError {
-  return new SpeechError(
+export function uploadTooLarge(maxBytes: number): ServiceError {
+  return new ServiceError(
     "BODY_TOO_LARGE",
     `the audio must be at most ${maxBytes} bytes: split it and send it in parts`,
   );

@@ -1,4 +1,4 @@
-import { asSpeechError, SpeechError } from "../domain/errors.js";
+import { asServiceError, ServiceError } from "../domain/errors.js";
 import { GatheredAudio } from "../front/shared/gathered-audio.js";
 import { newRequestId } from "../front/shared/request-id.js";
 import { authenticate, type StreamCredential } from "../http/bearer.js";
@@ -41,9 +41,9 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
     const accepted = { protocol: credential.type === "protocol" ? credential.name : null, requestId };
     const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error);
     try {
-      if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
-      if (known === undefined) throw new SpeechError("NOT_FOUND", "nothing lives at this path");
-      if (deps.running.isDraining) throw new SpeechError("SHUTTING_DOWN", "the service is stopping");
+      if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
+      if (known === undefined) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+      if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const identity = await identify(credential, deps, keys);
       // First of all: a client without a place costs nothing but this.
       deps.slots.check(identity, "live");
@@ -56,7 +56,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       };
       return accept(accepted, open);
     } catch (thrown) {
-      const error = asSpeechError(thrown);
+      const error = asServiceError(thrown);
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId);
@@ -66,14 +66,14 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
   };
 }
 
-/** @throws {SpeechError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
+/** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
 async function identify(
   credential: StreamCredential,
   { tokens, endings }: RouteDeps,
   keys: KeyStore,
 ): Promise<KeyIdentity> {
   if (credential.type === "key-in-query") {
-    throw new SpeechError(
+    throw new ServiceError(
       "INVALID_REQUEST",
       "an API key must not be sent in the URL: use the Authorization header, the svc-bearer subprotocol, or a token",
     );
@@ -82,7 +82,7 @@ async function identify(
   if (credential.type !== "token" && (token === null || !isToken(token))) return authenticate(token, keys);
   const identity = tokens.redeem(token ?? "");
   if (identity === null || endings.hasEnded(identity)) {
-    throw new SpeechError(
+    throw new ServiceError(
       "KEY_INVALID",
       "the stream token is unknown, was used, or is older than 60 s, or its key has ended",
     );
@@ -97,7 +97,7 @@ function accept(
   return { type: "accept", protocol, headers: { "x-request-id": requestId }, open };
 }
 
-function refuse(error: SpeechError, requestId: string): UpgradeDecision {
+function refuse(error: ServiceError, requestId: string): UpgradeDecision {
   const headers = {
     "content-type": "application/json",
     "x-request-id": requestId,
@@ -113,7 +113,7 @@ function refuse(error: SpeechError, requestId: string): UpgradeDecision {
 }
 
 /** Only our own failures are worth a stack in the log. */
-function serverFault(error: SpeechError): SpeechError | undefined {
+function serverFault(error: ServiceError): ServiceError | undefined {
   return HTTP_STATUS[error.code] >= 500 ? error : undefined;
 }
 
@@ -133,7 +133,7 @@ class LiveSocket {
     let conversation: LiveConversation;
     let release = () => {};
     try {
-      if (deps.endings.hasEnded(caller.identity)) throw new SpeechError("KEY_INVALID", KEY_ENDED);
+      if (deps.endings.hasEnded(caller.identity)) throw new ServiceError("KEY_INVALID", KEY_ENDED);
       // Taken only now: a client that leaves during the upgrade is never heard of again.
       release = deps.slots.take(caller.identity, "live");
       conversation = deps.conversations.live(caller, translation.options, {
@@ -142,7 +142,7 @@ class LiveSocket {
       });
     } catch (thrown) {
       release();
-      const error = asSpeechError(thrown);
+      const error = asServiceError(thrown);
       this.#log.warn({ err: serverFault(error), code: error.code }, "live session did not start");
       return this.refuse(error);
     }
@@ -187,7 +187,7 @@ class LiveSocket {
   }
 
   /** Tells why there is no session, and closes. */
-  refuse(error: SpeechError): SocketEvents {
+  refuse(error: ServiceError): SocketEvents {
     const { code } = error;
     const detail = publicDetail(error);
     this.#send([

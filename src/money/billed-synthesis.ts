@@ -1,4 +1,4 @@
-import { asSpeechError, SpeechError } from "../domain/errors.js";
+import { asServiceError, ServiceError } from "../domain/errors.js";
 import type { SpeechChunk, StopReason, SynthesisConversation } from "../ports/conversations.js";
 import type { Departure } from "../ports/front.js";
 import type { Hold, UsageMeter, UsageReference } from "../ports/usage-meter.js";
@@ -61,7 +61,7 @@ export class BilledSynthesis implements SynthesisConversation {
         if (chunk.endsSentence) this.#sentSentence();
       }
     } catch (thrown) {
-      this.#end(asSpeechError(thrown).code === "CANCELLED" ? "client-left" : "service-stops");
+      this.#end(asServiceError(thrown).code === "CANCELLED" ? "client-left" : "service-stops");
       throw thrown;
     }
   }
@@ -129,6 +129,6 @@ export class BilledSynthesis implements SynthesisConversation {
   }
 }
 
-function cancelled(): SpeechError {
-  return new SpeechError("CANCELLED", "synthesis was cancelled");
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "synthesis was cancelled");
 }

@@ -1,6 +1,6 @@
 import type { TimedTranscript } from "../../actors/transcription/session.js";
 import type { FileLength } from "../domain/decoding/transcript.js";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import type { BilledTranscript, StopReason, TranscriptionConversation } from "../ports/conversations.js";
 import type { Departure } from "../ports/front.js";
 import type { Hold, UsageMeter, UsageReference } from "../ports/usage-meter.js";
@@ -84,6 +84,6 @@ export class BilledTranscription implements TranscriptionConversation {
   }
 }
 
-function cancelled(): SpeechError {
-  return new SpeechError("CANCELLED", "transcription was cancelled");
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "transcription was cancelled");
 }

@@ -111,7 +111,7 @@ export class SentencePlayer {
    * Appends a sentence: a WAV of 16-bit mono PCM.
    *
    * @param words of the sentence, times from its begin, as `speakStream` gives them with `timestamps`
-   * @throws {SpeechError} `AUDIO_UNREADABLE` for what is no WAV, {RangeError} for one of another kind
+   * @throws {ServiceError} `AUDIO_UNREADABLE` for what is no WAV, {RangeError} for one of another kind
    * @throws {RangeError} after `end`
    */
   push(wav: Uint8Array, words: readonly WordTime[] = []): void {

@@ -6,7 +6,7 @@ export interface AudioDecoder {
    * @param sourcePath a file as it was submitted; its name does not matter
    * @param targetPath a file that does not exist yet; the caller deletes it in every ending
    * @returns the path of a PCM WAV file: `sourcePath` when it is one already, else `targetPath`
-   * @throws {SpeechError} `AUDIO_UNREADABLE`, `AUDIO_TOO_LONG`, `BODY_TOO_LARGE`, `CANCELLED`, `ENGINE_BUSY`
+   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_LONG`, `BODY_TOO_LARGE`, `CANCELLED`, `ENGINE_BUSY`
    */
   decode(sourcePath: string, targetPath: string, signal: AbortSignal): Promise<string>;
 }

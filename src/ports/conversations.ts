@@ -46,10 +46,10 @@ export interface SynthesisConversation {
   readonly mostHeldBytes: number;
   /**
    * Audio in order, as it is made; at most two sentences are made ahead of the reader, and a minute of speech. A reader who asks for another chunk has
-   * sent the one before. Throws `SpeechError`.
+   * sent the one before. Throws `ServiceError`.
    */
   chunks(): AsyncIterable<SpeechChunk>;
-  /** To be called right before the first byte of audio is queued. Throws `SpeechError` when that must not happen. */
+  /** To be called right before the first byte of audio is queued. Throws `ServiceError` when that must not happen. */
   charge(): Promise<void>;
   /** Goes with the last bytes of each sentence that is sent as it is made. */
   readonly sentence: Departure;
@@ -126,13 +126,13 @@ export interface Conversations {
   readonly models: readonly CatalogModel[];
   /** Characters that transcripts are written in. */
   readonly alphabet: ReadonlySet<string>;
-  /** @throws {SpeechError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
+  /** @throws {ServiceError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
   synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): Promise<SynthesisConversation>;
   /** `path` is a PCM WAV file that stays in place until the transcript has settled. */
   transcription(caller: Caller, path: string, hotWords: readonly HotWord[]): TranscriptionConversation;
   /**
    * Refuses a caller who could not begin any work of this kind, before an upload or a socket is taken.
-   * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */
   requireCredit(caller: Caller, kind: UsageKind): Promise<void>;
   live(caller: Caller, options: StreamOptions, sink: LiveSink): LiveConversation;

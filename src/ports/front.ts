@@ -18,11 +18,11 @@ export interface FrontRequest {
   readonly malformed: string | null;
   /**
    * The body as it arrives. A reader that is slow slows the sender down. May be read once; chunks belong to the reader.
-   * @throws {SpeechError} `CANCELLED` when the client leaves or stalls before the body is complete
+   * @throws {ServiceError} `CANCELLED` when the client leaves or stalls before the body is complete
    */
   readonly body: AsyncIterable<Uint8Array>;
   /**
-   * Aborted when the client goes away before its answer is complete; with a `SpeechError` `WORKER_LOST` as the reason
+   * Aborted when the client goes away before its answer is complete; with a `ServiceError` `WORKER_LOST` as the reason
    * when it was cut off by us.
    */
   readonly signal: AbortSignal;
@@ -50,12 +50,12 @@ export interface FrontResponse {
   start(status: number, headers: Headers): void;
   /**
    * Sends bytes and settles when more are welcome: a client that reads slowly slows the writer down.
-   * @throws {SpeechError} `CANCELLED` when the client is gone or has read nothing for too long
+   * @throws {ServiceError} `CANCELLED` when the client is gone or has read nothing for too long
    */
   write(chunk: Uint8Array, departure?: Departure): Promise<void>;
   /**
    * Completes the answer; without earlier writes the length becomes known from `chunk`.
-   * @throws {SpeechError} `CANCELLED` as `write`
+   * @throws {ServiceError} `CANCELLED` as `write`
    */
   end(chunk?: Uint8Array, departure?: Departure): Promise<void>;
   /** Breaks the connection, so that what was sent cannot be taken for a complete answer. */

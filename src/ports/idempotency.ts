@@ -49,7 +49,7 @@ export interface Attempt {
   answered(answer: Pick<KeptAnswer, "status" | "headers" | "bytes" | "body">): Promise<boolean>;
   /**
    * Notes which audio the attempt hears, before it costs anything: only the same may be heard again for nothing.
-   * @throws {SpeechError} `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   hears(audioSha256: Uint8Array): Promise<void>;
   /** Gives the key back unless it was answered; written down later when the store is away. Never fails. */
@@ -69,12 +69,12 @@ export type Claim =
 export interface Idempotency {
   /**
    * Takes a key for an attempt, or says why not. Of attempts at once, on any number of services, one begins.
-   * @throws {SpeechError} `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   claim(request: KeyedRequest): Promise<Claim>;
   /**
    * Whether something was asked under this key before.
-   * @throws {SpeechError} `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `AUTH_UNAVAILABLE`
    */
   isKnown(organizationId: string, key: string): Promise<boolean>;
 }

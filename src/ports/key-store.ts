@@ -14,7 +14,7 @@ export interface KeyIdentity {
 export interface KeyStore {
   /**
    * @returns the owner of an active key, or null when it is malformed, unknown or revoked
-   * @throws {SpeechError} `AUTH_UNAVAILABLE` when the store cannot be asked
+   * @throws {ServiceError} `AUTH_UNAVAILABLE` when the store cannot be asked
    */
   find(rawKey: string): Promise<KeyIdentity | null>;
 }

@@ -1,6 +1,6 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ScoredWord } from "../domain/decoding/words.js";
-import type { SpeechError } from "../domain/errors.js";
+import type { ServiceError } from "../domain/errors.js";
 
 /** What the decoder says about a live session. Times are samples of accepted audio since the session began. */
 export type LiveEvent =
@@ -24,7 +24,7 @@ export type LiveEvent =
   | { readonly type: "finished" }
   | { readonly type: "failed"; readonly message: string }
   /** Instead of `ready`: the models could not be loaded in time. */
-  | { readonly type: "unavailable"; readonly error: SpeechError };
+  | { readonly type: "unavailable"; readonly error: ServiceError };
 
 /** One session's hold on the decoder. */
 export interface LiveStream {

@@ -1,11 +1,11 @@
-import type { SpeechError } from "../domain/errors.js";
+import type { ServiceError } from "../domain/errors.js";
 
 /** Room on the disk for what is written while a request is served, and goes with it. */
 export interface SpoolRoom {
   /**
    * Refuses what would not fit now, before any of it is taken.
    * @param bytes that are announced, 0 when nobody knows
-   * @throws {SpeechError} `STORAGE_FULL`
+   * @throws {ServiceError} `STORAGE_FULL`
    */
   check(bytes: number): Promise<void>;
   /** A part of the room, for one file. Nothing is taken yet. */
@@ -14,10 +14,10 @@ export interface SpoolRoom {
 
 /** What one file takes of the room. */
 export interface SpoolShare {
-  /** Counts bytes that are about to be written. @throws {SpeechError} `STORAGE_FULL` */
+  /** Counts bytes that are about to be written. @throws {ServiceError} `STORAGE_FULL` */
   take(bytes: number): Promise<void>;
   /** Counts a file that somebody else writes, as it grows. `onFull` is told once, when it has outgrown the room. */
-  watch(path: string, onFull: (error: SpeechError) => void): void;
+  watch(path: string, onFull: (error: ServiceError) => void): void;
   /** The file is gone. May be called twice. */
   release(): void;
 }

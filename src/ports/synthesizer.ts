@@ -39,7 +39,7 @@ export interface Synthesizer {
   /**
    * Speaks one piece, faded at both ends, with silence of a set length before and after the speech. Aborting `signal`
    * ends the work within one solver step.
-   * @throws {SpeechError} `CANCELLED`, `WORKER_LOST`, `ENGINE_BUSY`, `MODEL_BROKEN`
+   * @throws {ServiceError} `CANCELLED`, `WORKER_LOST`, `ENGINE_BUSY`, `MODEL_BROKEN`
    */
   speak(job: SynthesisJob, signal: AbortSignal, options?: SpeakOptions): Promise<SynthesizedPiece>;
 }

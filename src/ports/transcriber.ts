@@ -7,7 +7,7 @@ export interface Transcriber {
    *
    * @param onLength told the length as soon as it is known, before any decoding; when it fails, so does the work
    * @param hotWords words to be preferred, in the model's alphabet
-   * @throws {SpeechError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`, `WORKER_LOST`
+   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`, `WORKER_LOST`
    */
   transcribe(
     path: string,

@@ -3,7 +3,7 @@ export interface UrlSource {
   /**
    * The bytes behind `url`, fetched while they are read; nothing happens before the first read, and whoever stops reading
    * ends the connection.
-   * @throws {SpeechError} while read: `URL_FETCH_FAILED`, `BODY_TOO_LARGE`, `CANCELLED`
+   * @throws {ServiceError} while read: `URL_FETCH_FAILED`, `BODY_TOO_LARGE`, `CANCELLED`
    */
   fetch(url: string, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }

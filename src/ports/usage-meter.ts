@@ -1,4 +1,4 @@
-import type { SpeechError } from "../domain/errors.js";
+import type { ServiceError } from "../domain/errors.js";
 import type { Quantity, UsageKind } from "../domain/usage/tariff.js";
 
 /** Who is going to pay, and the id that makes the charge happen at most once. */
@@ -38,7 +38,7 @@ export interface Hold {
 /** How much audio a live session may accept in all, and why not more. */
 export interface LiveFunds {
   readonly limitSamples: number;
-  readonly beyond: SpeechError;
+  readonly beyond: ServiceError;
 }
 
 /** One live session's meter: credits are held ahead of the audio and charged once for all of it. */
@@ -55,12 +55,12 @@ export interface LiveMeter {
 export interface UsageMeter {
   /**
    * Refuses an organization that could not begin any work of this kind.
-   * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */
   requireCredit(organizationId: string, kind: UsageKind): Promise<void>;
   /**
    * Sets the price of a piece of work aside.
-   * @throws {SpeechError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */
   hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
   /** Begins to hold credits for a live session; `onFunds` is told the first limit within seconds, and every change of it. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ErrorCode, SpeechError } from "../domain/errors.js";
+import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { requireKnownNames, unknownNameRule } from "./known-names.js";
 
 /** A type as a parser gives it: nobody changes it any more. */
@@ -17,16 +17,16 @@ interface Broken {
 /**
  * Reads `value` by its schema. Members that the schema does not name are dropped, unless it is strict.
  *
- * @throws {SpeechError} for the first rule that is broken; its message names the field, the rule and the value
+ * @throws {ServiceError} for the first rule that is broken; its message names the field, the rule and the value
  */
 export function parseWith<T extends z.ZodType>(schema: T, value: unknown): DeepReadonly<z.output<T>> {
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data as DeepReadonly<z.output<T>>;
   const [issue] = result.error.issues;
-  throw new SpeechError(codeOf(issue), issue?.message ?? "the request is invalid");
+  throw new ServiceError(codeOf(issue), issue?.message ?? "the request is invalid");
 }
 
-/** Reads a query by its schema; of a name that is given twice the last one counts. @throws {SpeechError} as `parseWith` */
+/** Reads a query by its schema; of a name that is given twice the last one counts. @throws {ServiceError} as `parseWith` */
 export function parseQuery<T extends z.ZodType>(
   schema: T,
   query: URLSearchParams,
@@ -34,7 +34,7 @@ export function parseQuery<T extends z.ZodType>(
   return parseWith(schema, Object.fromEntries(query));
 }
 
-/** Reads a query by its schema, which names everything that may be there. @throws {SpeechError} `UNKNOWN_PARAMETER`, as `parseWith` */
+/** Reads a query by its schema, which names everything that may be there. @throws {ServiceError} `UNKNOWN_PARAMETER`, as `parseWith` */
 export function parseStrictQuery<T extends z.ZodObject>(
   schema: T,
   query: URLSearchParams,
@@ -46,7 +46,7 @@ export function parseStrictQuery<T extends z.ZodObject>(
 /**
  * Of a name that is given twice nobody knows which was meant.
  *
- * @throws {SpeechError} `UNKNOWN_PARAMETER`, `INVALID_REQUEST` for a name that is given twice
+ * @throws {ServiceError} `UNKNOWN_PARAMETER`, `INVALID_REQUEST` for a name that is given twice
  */
 export function requireKnownQuery(
   schema: z.ZodObject,
@@ -56,7 +56,7 @@ export function requireKnownQuery(
   requireKnownNames("parameter", query.keys(), Object.keys(schema.shape));
   for (const name of new Set(query.keys())) {
     if (repeatable.includes(name) || query.getAll(name).length === 1) continue;
-    throw new SpeechError("INVALID_REQUEST", `${name} must be given once`);
+    throw new ServiceError("INVALID_REQUEST", `${name} must be given once`);
   }
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import { parseWith, shown } from "./fields.js";
 
 const MAX_WORDS = 100;
@@ -33,7 +33,7 @@ export function hotWords(name: string) {
 
 /**
  * Hot words are written in letters that the model knows: others could never be heard.
- * @throws {SpeechError} `INVALID_REQUEST`
+ * @throws {ServiceError} `INVALID_REQUEST`
  */
 export function requireAlphabet(
   name: string,
@@ -43,14 +43,14 @@ export function requireAlphabet(
   for (const { text } of words) {
     const unknown = [...text].find((character) => !alphabet.has(character));
     if (unknown === undefined) continue;
-    throw new SpeechError(
+    throw new ServiceError(
       "INVALID_REQUEST",
       `${name} must be written in the model's letters, received ${shown(unknown)} in ${shown(text)}`,
     );
   }
 }
 
-/** Hot words that were sent under a name. @throws {SpeechError} `INVALID_REQUEST` */
+/** Hot words that were sent under a name. @throws {ServiceError} `INVALID_REQUEST` */
 export function hotWordsIn(name: string, value: string, alphabet: ReadonlySet<string>): readonly HotWord[] {
   const words = parseWith(hotWords(name), value);
   requireAlphabet(name, words, alphabet);

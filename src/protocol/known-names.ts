@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 
 /** What a name stands for, in a message. */
 export type NameKind = "parameter" | "field";
@@ -10,7 +10,7 @@ const LONGEST_SHOWN = 40;
 /**
  * Refuses names that are not known: what is misspelt would do nothing, and nobody would be told.
  *
- * @throws {SpeechError} `UNKNOWN_PARAMETER`, which names the nearest known name, or all of them
+ * @throws {ServiceError} `UNKNOWN_PARAMETER`, which names the nearest known name, or all of them
  */
 export function requireKnownNames(kind: NameKind, names: Iterable<string>, known: readonly string[]): void {
   for (const name of names) {
@@ -23,7 +23,7 @@ export function requireKnownNames(kind: NameKind, names: Iterable<string>, known
  * interface, which has more names than ours.
  *
  * @param ignored names that those clients send, near to one of ours or not
- * @throws {SpeechError} `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `UNKNOWN_PARAMETER`
  */
 export function refuseNearMisses(
   kind: NameKind,
@@ -66,8 +66,8 @@ export function shownName(name: string): string {
   return JSON.stringify(name.slice(0, LONGEST_SHOWN).replace(/sk-svc-.*/s, "sk-svc-..."));
 }
 
-function unknownName(message: string): SpeechError {
-  return new SpeechError("UNKNOWN_PARAMETER", message);
+function unknownName(message: string): ServiceError {
+  return new ServiceError("UNKNOWN_PARAMETER", message);
 }
 
 /** Two names that differ in case and separators alone are the same slip. */

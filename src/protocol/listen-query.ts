@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import { flag, oneOf, parseQuery, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { refuseNearMisses } from "./known-names.js";
@@ -74,7 +74,7 @@ export interface ListenOptions {
 /**
  * Options of `/v1/listen`. Other names are ignored, since the vendor has more of them every year; near misses of ours are not.
  *
- * @throws {SpeechError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
 export function parseListenQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): ListenOptions {
   for (const name of MISSING) {
@@ -129,6 +129,6 @@ function wholeNumber(value: string): number | null {
   return /^\d{1,6}$/.test(value) ? Number(value) : null;
 }
 
-function invalid(message: string): SpeechError {
-  return new SpeechError("INVALID_REQUEST", message);
+function invalid(message: string): ServiceError {
+  return new ServiceError("INVALID_REQUEST", message);
 }

@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 
 /** What a multipart body is made of, in order. Bytes of `data` belong to the part before it. */
 export type MultipartEvent =
@@ -11,7 +11,7 @@ const MOST_PARTS = 100;
 const NEW_LINE = Buffer.from("\r\n");
 const BLANK_LINE = Buffer.from("\r\n\r\n");
 
-/** Boundary of a `multipart/form-data` content type. @throws {SpeechError} `INVALID_REQUEST` when it has none */
+/** Boundary of a `multipart/form-data` content type. @throws {ServiceError} `INVALID_REQUEST` when it has none */
 export function multipartBoundary(contentType: string): string {
   const match = /;\s*boundary\s*=\s*(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
@@ -36,7 +36,7 @@ export class MultipartReader {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`);
   }
 
-  /** @throws {SpeechError} `INVALID_REQUEST` when the body breaks the format */
+  /** @throws {ServiceError} `INVALID_REQUEST` when the body breaks the format */
   *push(chunk: Uint8Array): Generator<MultipartEvent, void, undefined> {
     this.#pending = this.#pending.length === 0 ? viewOf(chunk) : Buffer.concat([this.#pending, chunk]);
     for (;;) {
@@ -47,7 +47,7 @@ export class MultipartReader {
     }
   }
 
-  /** @throws {SpeechError} `INVALID_REQUEST` when the last delimiter has not come */
+  /** @throws {ServiceError} `INVALID_REQUEST` when the last delimiter has not come */
   end(): void {
     if (this.#state !== "done") throw invalid("the multipart body ended before its last boundary");
   }
@@ -154,6 +154,6 @@ function parameter(disposition: string, pattern: RegExp): string | undefined {
   return match?.[1]?.replace(/\\(["\\])/g, "$1") ?? match?.[2];
 }
 
-function invalid(message: string): SpeechError {
-  return new SpeechError("INVALID_REQUEST", message);
+function invalid(message: string): ServiceError {
+  return new ServiceError("INVALID_REQUEST", message);
 }

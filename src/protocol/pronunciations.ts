@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import { type DictionaryEntry, dictionaryOf } from "../domain/text/kazakh/dictionary.js";
 import { growthBy, soughtWord, spokenPronunciation } from "../domain/text/kazakh/pronunciations.js";
 import { given, kindOf, shown } from "./fields.js";
@@ -36,7 +36,7 @@ export const PRONUNCIATIONS = given(
         return readEntries(value);
       } catch (error) {
         const message = error instanceof Error ? error.message : String(error);
-        const code = error instanceof SpeechError ? error.code : "INVALID_REQUEST";
+        const code = error instanceof ServiceError ? error.code : "INVALID_REQUEST";
         context.issues.push({ code: "custom", message, params: { code }, input: value });
         return z.NEVER;
       }
@@ -47,7 +47,7 @@ export const PRONUNCIATIONS = given(
   description: `How words and phrases of the text are said: at most ${MOST_ENTRIES}, an extension`,
 });
 
-/** @throws {SpeechError} `INVALID_REQUEST` */
+/** @throws {ServiceError} `INVALID_REQUEST` */
 export function requireBoundedGrowth(text: string, pronunciations?: readonly DictionaryEntry[]): void {
   const dictionary = dictionaryOf(pronunciations);
   if (dictionary === undefined) return;
@@ -90,7 +90,7 @@ function membersOf(entry: unknown, index: number): { readonly word: string; read
   const unknown = Object.keys(entry).find((name) => name !== "word" && name !== "say");
   if (unknown !== undefined) {
     const rule = unknownNameRule("field", unknown, ["word", "say"]);
-    throw new SpeechError("UNKNOWN_PARAMETER", `pronunciations[${index}]: ${rule}`);
+    throw new ServiceError("UNKNOWN_PARAMETER", `pronunciations[${index}]: ${rule}`);
   }
   const { word, say } = entry as { readonly word?: unknown; readonly say?: unknown };
   return { word: boundedString(`[${index}].word`, word), say: boundedString(`[${index}].say`, say) };
@@ -103,6 +103,6 @@ function boundedString(member: string, value: unknown): string {
   throw broken(member, `must be 1 to ${LONGEST_ENTRY} characters, received ${length}`);
 }
 
-function broken(member: string, rule: string): SpeechError {
-  return new SpeechError("INVALID_REQUEST", `pronunciations${member} ${rule}`);
+function broken(member: string, rule: string): ServiceError {
+  return new ServiceError("INVALID_REQUEST", `pronunciations${member} ${rule}`);
 }

@@ -43,7 +43,7 @@ export interface SpeechRequest {
 /**
  * Other members are ignored, but for near misses of ours: those were meant to do something.
  *
- * @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `UNSUPPORTED_FORMAT`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
 export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));

@@ -21,7 +21,7 @@ export const STREAM_QUERY = z.object({
  * Options of `/v1/stream` from its query.
  *
  * @param alphabet characters that the model writes
- * @throws {SpeechError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
 export function parseStreamQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): StreamOptions {
   const { eou_ms, partials, words, hotwords } = parseStrictQuery(STREAM_QUERY, query);

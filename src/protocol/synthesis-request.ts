@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type ErrorCode, SpeechError } from "../domain/errors.js";
+import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { LONGEST_SPEECH_SECONDS, LONGEST_SPOKEN_CHARACTERS } from "../domain/synthesis/longest-speech.js";
 import { brokenPauseRule } from "../domain/text/pause-marks.js";
 import {
@@ -48,7 +48,7 @@ export const SYNTHESIS_REQUEST = body({
 /** A validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */
 export type SynthesisRequest = DeepReadonly<z.output<typeof SYNTHESIS_REQUEST>>;
 
-/** @throws {SpeechError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
+/** @throws {ServiceError} `TEXT_REQUIRED`, `TEXT_TOO_LONG`, `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
 export function parseSynthesisRequest(value: unknown): SynthesisRequest {
   const request = parseWith(SYNTHESIS_REQUEST, withText(value, "text"));
   requireBoundedGrowth(request.text, request.pronunciations);
@@ -80,7 +80,7 @@ export function textField(name: string) {
 export function withText(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const text = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : null;
-  if ((text ?? null) === null) throw new SpeechError("TEXT_REQUIRED", `${name} is required`);
+  if ((text ?? null) === null) throw new ServiceError("TEXT_REQUIRED", `${name} is required`);
   return value;
 }
 

@@ -21,7 +21,7 @@ export interface TranscribeOptions {
   readonly urls: readonly string[];
 }
 
-/** @throws {SpeechError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
+/** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
 export function parseTranscribeQuery(
   query: URLSearchParams,
   alphabet: ReadonlySet<string>,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import { oneOf, parseWith, shown } from "./fields.js";
 import { refuseNearMisses } from "./known-names.js";
 
@@ -47,7 +47,7 @@ const IGNORED_FIELDS = [
  * miss of a field that has an effect is refused, since it was meant to have it.
  *
  * @param models names of the models that transcribe
- * @throws {SpeechError} `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`, or `INVALID_REQUEST` for a model that is none of ours
+ * @throws {ServiceError} `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`, or `INVALID_REQUEST` for a model that is none of ours
  */
 export function parseTranscriptionForm(
   fields: ReadonlyMap<string, string>,
@@ -57,7 +57,7 @@ export function parseTranscriptionForm(
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
   const { model, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
   if (filled["model"] === undefined || ALIASES.includes(model) || models.includes(model)) return format;
-  throw new SpeechError(
+  throw new ServiceError(
     "INVALID_REQUEST",
     `model must be one of ${models.join(", ")}, received ${shown(model)}`,
   );

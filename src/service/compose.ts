@@ -30,7 +30,7 @@ import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../nati
 import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
 import { TemporaryKeys } from "../console/server/temporary-keys.js";
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import { warmUpReading } from "../domain/text/warm-up.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
@@ -519,7 +519,7 @@ function packageFor<M extends ModelManifest>(
 ): ModelPackage<M> {
   const found = packages.find(({ manifest }) => manifest.task === task);
   if (found === undefined) {
-    throw new SpeechError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${modelsDir}`);
+    throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${modelsDir}`);
   }
   return found as ModelPackage<M>;
 }

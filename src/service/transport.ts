@@ -1,4 +1,4 @@
-import { SpeechError } from "../domain/errors.js";
+import { ServiceError } from "../domain/errors.js";
 import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../domain/usage/concurrency.js";
 import { type FrontKind, selectFront } from "../front/select-front.js";
 import { newRequestId } from "../front/shared/request-id.js";
@@ -109,7 +109,7 @@ function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
 
 async function answer(exchange: Exchange, router: Router): Promise<void> {
   const { request } = exchange;
-  if (request.malformed !== null) throw new SpeechError("INVALID_REQUEST", request.malformed);
+  if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
   const { route, methods, isSameOrigin } = router.match(request.method, request.path);
   exchange.isSameOrigin = isSameOrigin;
   exchange.route = route?.path ?? null;
@@ -118,7 +118,7 @@ async function answer(exchange: Exchange, router: Router): Promise<void> {
     exchange.start(204, isSameOrigin ? { allow: methods.join(", ") } : preflightHeaders(request, methods));
     return exchange.end();
   }
-  const error = new SpeechError(
+  const error = new ServiceError(
     "METHOD_NOT_ALLOWED",
     `the method must be one of ${methods.join(", ")}, received ${request.method}`,
   );
@@ -128,7 +128,7 @@ async function answer(exchange: Exchange, router: Router): Promise<void> {
 /** Somebody opened a live path without upgrading. */
 function upgradeHints(): Route[] {
   const handle = async () => {
-    throw new SpeechError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
+    throw new ServiceError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
   };
   return DIALECTS.map(({ path }) => ({ method: "GET", path, handle }));
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { FilePool } from "../../actors/transcription/engine.js";
 import type { FileTask } from "../../native/threads/protocol.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
 import { filePool, transcriptionEngine } from "../support/engines.js";
 import { temporaryFolder } from "../support/folders.js";
@@ -52,7 +52,8 @@ for (const type of ["segment", "decode"] as const) {
     const engine = transcriptionEngine(losing({ [type]: 2 }), spoolFolder);
     await assert.rejects(
       engine.transcribe(wavPath, NEVER),
-      (error) => error instanceof SpeechError && error.code === "WORKER_LOST" && error.cause instanceof Error,
+      (error) =>
+        error instanceof ServiceError && error.code === "WORKER_LOST" && error.cause instanceof Error,
     );
     assert.deepEqual(await readdir(spoolFolder), []);
   });

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LiveEngine } from "../../actors/live/engine.js";
 import { startLiveWorker } from "../../native/threads/start-workers.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../support/engines.js";
 import { finalsOf, LiveListener } from "../support/live-listener.js";
@@ -26,7 +26,7 @@ before(async () => {
     startWorker: async (cells, onMessage) => {
       if (!canRestart) {
         refusedStarts++;
-        throw new SpeechError("MODEL_BROKEN", "the file was replaced");
+        throw new ServiceError("MODEL_BROKEN", "the file was replaced");
       }
       const worker = await startLiveWorker(RECOGNIZER, cells, onMessage);
       workersUp++;
@@ -107,6 +107,6 @@ test("a live worker that does not come back fails its sessions and refuses new o
   assert.equal(engine.sessionCount, 0);
   assert.throws(
     () => new LiveListener(engine),
-    (error) => error instanceof SpeechError && error.code === "ENGINE_BUSY",
+    (error) => error instanceof ServiceError && error.code === "ENGINE_BUSY",
   );
 });

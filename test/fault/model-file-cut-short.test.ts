@@ -3,7 +3,7 @@ import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../native/threads/start-workers.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import {
   liveEngine,
   RECOGNIZER,
@@ -15,7 +15,7 @@ import { copyOfPackage, temporaryFolder } from "../support/folders.js";
 
 function brokenModel(file: string): (error: unknown) => boolean {
   return (error) => {
-    assert.ok(error instanceof SpeechError);
+    assert.ok(error instanceof ServiceError);
     assert.equal(error.code, "MODEL_BROKEN", error.message);
     assert.match(error.message, new RegExp(file.replace(".", "\\.")));
     return true;

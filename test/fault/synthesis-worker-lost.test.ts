@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { SynthesisWorkerAnswer } from "../../actors/synthesis/engine.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import type { ToSynthesisWorker } from "../../native/threads/protocol.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { settled } from "../support/deferred.js";
 import { synthesisEngine } from "../support/engines.js";
@@ -20,7 +20,7 @@ const JOB: SynthesisJob = {
 const NEVER = new AbortController().signal;
 
 function hasCode(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof SpeechError && error.code === code;
+  return (error) => error instanceof ServiceError && error.code === code;
 }
 
 test("pieces whose worker dies are made again, equal to the undisturbed ones", async () => {
@@ -148,7 +148,7 @@ test("workers that do not come back leave no piece waiting", async () => {
   let starts = 0;
   const lost = await synthesisEngine({
     startWorker: async ({ pcm }, onMessage) => {
-      if (starts++ > 0) throw new SpeechError("MODEL_BROKEN", "the file was replaced");
+      if (starts++ > 0) throw new ServiceError("MODEL_BROKEN", "the file was replaced");
       const worker = new ScriptedWorker(pcm, onMessage);
       setImmediate(() => worker.fail(new Error("heap")));
       return worker;

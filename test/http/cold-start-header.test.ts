@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
@@ -34,7 +34,7 @@ for (const front of FRONTS) {
       }
       assert.deepEqual(await headerAfter([2_500], "/v1/audio/speech", '{"input":"one"}'), [200, "2500"]);
       assert.deepEqual(await headerAfter([2_500], "/v1/transcribe", "x"), [200, "2500"]);
-      conversations.nextTranscription = new SpeechError("ENGINE_BUSY", "the model is still being loaded");
+      conversations.nextTranscription = new ServiceError("ENGINE_BUSY", "the model is still being loaded");
       assert.deepEqual(await headerAfter([50_000], "/v1/transcribe", "x"), [503, "50000"]);
     } finally {
       await running.stop();

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type {
   CatalogModel,
   Conversations,
@@ -49,7 +49,7 @@ export class FakeKeys implements KeyStore {
 
   async find(rawKey: string): Promise<KeyIdentity | null> {
     this.lookUps++;
-    if (rawKey === DOWN_KEY) throw new SpeechError("AUTH_UNAVAILABLE", "the key store cannot be asked");
+    if (rawKey === DOWN_KEY) throw new ServiceError("AUTH_UNAVAILABLE", "the key store cannot be asked");
     return rawKey === GOOD_KEY ? { keyId: "key_1", organizationId: "org_1", tier: "paid" } : null;
   }
 }
@@ -69,9 +69,9 @@ export class FakeConversations implements Conversations {
   readonly stops: StopReason[] = [];
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** What the next transcription does. */
-  nextTranscription: "answer" | "wait" | SpeechError = "answer";
+  nextTranscription: "answer" | "wait" | ServiceError = "answer";
   /** What every caller who wants to begin is told. */
-  creditRefusal: SpeechError | null = null;
+  creditRefusal: ServiceError | null = null;
   /** How long every request waits for its model, as it is told. */
   modelWaitMs = 0;
   /** What the next synthesis waits for where its text says so; null: a moment. */
@@ -88,9 +88,9 @@ export class FakeConversations implements Conversations {
 
   synthesis: Conversations["synthesis"] = async (caller, request) => {
     caller.onModelWait?.(this.modelWaitMs);
-    if (request.model !== "svc-kk-v1") throw new SpeechError("UNKNOWN_MODEL", `no model ${request.model}`);
+    if (request.model !== "svc-kk-v1") throw new ServiceError("UNKNOWN_MODEL", `no model ${request.model}`);
     if (request.voice !== null && request.voice !== "aigul")
-      throw new SpeechError("UNKNOWN_VOICE", "no voice");
+      throw new ServiceError("UNKNOWN_VOICE", "no voice");
     const { pause } = this;
     const wait = () => pause ?? delay(150);
     let isStopped = false;
@@ -101,8 +101,8 @@ export class FakeConversations implements Conversations {
       mostHeldBytes: request.text.includes("long") ? 5_000_000 : 1_000,
       async *chunks() {
         for (const [index, sentence] of request.text.split(".").entries()) {
-          if (isStopped) throw new SpeechError("CANCELLED", "stopped");
-          if (sentence.includes("fail")) throw new SpeechError("WORKER_LOST", "the worker is gone");
+          if (isStopped) throw new ServiceError("CANCELLED", "stopped");
+          if (sentence.includes("fail")) throw new ServiceError("WORKER_LOST", "the worker is gone");
           if (sentence.includes("slow")) await wait();
           if (sentence.includes("halves")) {
             yield { pcm: new Int16Array(240).fill(7), sampleRateHz: 24_000, endsSentence: false };
@@ -136,7 +136,7 @@ export class FakeConversations implements Conversations {
     stopped.catch(() => {});
     const transcribe = async () => {
       this.uploads.push({ path, bytes: await readFile(path) });
-      if (this.nextTranscription instanceof SpeechError) throw this.nextTranscription;
+      if (this.nextTranscription instanceof ServiceError) throw this.nextTranscription;
       if (this.nextTranscription === "wait") await stopped;
       const word = (text: string, start: number) => ({ word: text, start, end: start + 0.4 });
       return {
@@ -162,7 +162,7 @@ export class FakeConversations implements Conversations {
       complete: () => void this.charges.push("complete"),
       stop: (reason) => {
         this.stops.push(reason);
-        refuse(new SpeechError("CANCELLED", "stopped"));
+        refuse(new ServiceError("CANCELLED", "stopped"));
       },
     };
   };

@@ -2,17 +2,17 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI5 from "openai-5";
 import OpenAI6 from "openai-6";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { startTransport } from "./running-transport.js";
 
 const REFUSALS = [
   {
-    error: new SpeechError("OUT_OF_CREDITS", "needs 5 credits, 1 left"),
+    error: new ServiceError("OUT_OF_CREDITS", "needs 5 credits, 1 left"),
     attempts: 1,
     name: "out_of_credits",
   },
-  { error: new SpeechError("TOO_MANY_REQUESTS", "at most 2"), attempts: 2, name: "too_many_requests" },
+  { error: new ServiceError("TOO_MANY_REQUESTS", "at most 2"), attempts: 2, name: "too_many_requests" },
 ];
 
 for (const [version, OpenAI] of [

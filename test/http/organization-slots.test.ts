@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { WorkKind } from "../../src/domain/usage/concurrency.js";
 import { OrganizationSlots } from "../../src/http/organization-slots.js";
 import { deferred } from "../support/deferred.js";
@@ -32,7 +32,7 @@ test("slots count like a list of what runs, whatever is released how often", () 
         const isFull = running.filter((work) => work.name === name && !work.isOver).length >= limits[kind];
         const take = () => slots.take({ keyId: "key_1", organizationId: organization, tier: "paid" }, kind);
         if (isFull)
-          assert.throws(take, (error) => error instanceof SpeechError && /at most \d/.test(error.message));
+          assert.throws(take, (error) => error instanceof ServiceError && /at most \d/.test(error.message));
         else running.push({ name, isOver: false, release: take() });
       }
     }),

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { JSON_PACE, paced } from "../../src/http/paced-body.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
@@ -34,7 +34,7 @@ async function bytesOf(body: AsyncIterable<Uint8Array>): Promise<number> {
 }
 
 function isTooSlow(error: unknown): boolean {
-  return error instanceof SpeechError && error.code === "BODY_TOO_SLOW";
+  return error instanceof ServiceError && error.code === "BODY_TOO_SLOW";
 }
 
 test("a body that keeps its pace comes through whole", async () => {

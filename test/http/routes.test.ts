@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { startCounting } from "../input/url/listeners.js";
 import { eventually } from "../store/support.js";
@@ -407,14 +407,14 @@ for (const front of FRONTS) {
     });
 
     test("failures of the transcription keep their status, and leave no file behind", async () => {
-      running.conversations.nextTranscription = new SpeechError("AUDIO_TOO_LONG", "at most 2 hours");
+      running.conversations.nextTranscription = new ServiceError("AUDIO_TOO_LONG", "at most 2 hours");
       await detailOf(await post("/v1/transcribe", Buffer.from("x")), 413, "audio_too_long");
-      running.conversations.nextTranscription = new SpeechError("OUT_OF_CREDITS", "needs 5 credits, 1 left");
+      running.conversations.nextTranscription = new ServiceError("OUT_OF_CREDITS", "needs 5 credits, 1 left");
       const broke = await post("/v1/transcribe", Buffer.from("x"));
       assert.equal(broke.headers.get("x-should-retry"), "false");
       assert.equal(broke.headers.get("retry-after"), null);
       assert.equal(await detailOf(broke, 429, "out_of_credits"), "needs 5 credits, 1 left");
-      running.conversations.nextTranscription = new SpeechError("TOO_MANY_REQUESTS", "at most 2 files");
+      running.conversations.nextTranscription = new ServiceError("TOO_MANY_REQUESTS", "at most 2 files");
       const busy = await post("/v1/transcribe", Buffer.from("x"));
       assert.match(busy.headers.get("retry-after") ?? "", /^\d+$/);
       await detailOf(busy, 429, "too_many_requests");

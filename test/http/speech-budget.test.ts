@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { SpeechBudget } from "../../src/http/speech-budget.js";
 import { eventually } from "../store/support.js";
 import * as fc from "../support/properties.js";
@@ -11,7 +11,7 @@ import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
 function refused(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof SpeechError && error.code === code;
+  return (error) => error instanceof ServiceError && error.code === code;
 }
 
 test("speech is counted by its guess, then by its size, until it is released", () => {
@@ -58,7 +58,7 @@ test("whatever comes and goes, nothing is left, and together it is never more th
             shares.push(budget.take(organization, bytes));
             assert.ok(budget.takenBytes <= 100 || before === 0, `${budget.takenBytes} after ${before}`);
           } catch (error) {
-            assert.ok(error instanceof SpeechError);
+            assert.ok(error instanceof ServiceError);
             assert.equal(budget.takenBytes, before, "a refusal takes nothing");
           }
         } else shares[choice % (shares.length || 1)]?.release();

@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { withUpload } from "../../src/http/spool.js";
 import { DiskSpace, SpoolBudget } from "../../src/http/spool-budget.js";
 
@@ -15,7 +15,7 @@ async function newFolder(t: TestContext): Promise<string> {
 }
 
 function isFull(error: unknown): boolean {
-  return error instanceof SpeechError && error.code === "STORAGE_FULL";
+  return error instanceof ServiceError && error.code === "STORAGE_FULL";
 }
 
 async function* body(chunks: number): AsyncGenerator<Uint8Array, void, undefined> {
@@ -60,7 +60,7 @@ test("a file that somebody else writes is counted as it grows, until it outgrows
   const share = room.open();
   t.after(() => share.release());
   const path = join(folder, "decoded.wav");
-  const full = new Promise<SpeechError>((resolve) => share.watch(path, resolve));
+  const full = new Promise<ServiceError>((resolve) => share.watch(path, resolve));
   await writeFile(path, new Uint8Array(40_000));
   while (room.takenBytes !== 40_000) await new Promise((resolve) => setTimeout(resolve, 10));
   await appendFile(path, new Uint8Array(20_000));
@@ -71,10 +71,10 @@ test("a file that somebody else writes is counted as it grows, until it outgrows
 });
 
 test("what the system says of a full or read-only disk is a 503 that may be tried again", async () => {
-  const { asSpeechError } = await import("../../src/domain/errors.js");
+  const { asServiceError } = await import("../../src/domain/errors.js");
   const { errorHeaders, HTTP_STATUS } = await import("../../src/protocol/error-status.js");
   for (const code of ["ENOSPC", "EDQUOT", "EROFS"]) {
-    const error = asSpeechError(Object.assign(new Error("write"), { code }));
+    const error = asServiceError(Object.assign(new Error("write"), { code }));
     assert.equal(error.code, "STORAGE_FULL");
   }
   assert.equal(HTTP_STATUS.STORAGE_FULL, 503);

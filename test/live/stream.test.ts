@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { decode } from "@msgpack/msgpack";
 import { WebSocket } from "ws";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import type { LiveSink } from "../../src/ports/conversations.js";
 import type { StreamOptions } from "../../src/protocol/stream-messages.js";
 import { DOWN_KEY, GOOD_KEY } from "../http/fake-conversations.js";
@@ -187,7 +187,7 @@ for (const front of FRONTS) {
     test("a session that does not start is told and closed", async () => {
       const { live } = running.conversations;
       running.conversations.live = () => {
-        throw new SpeechError("ENGINE_BUSY", "no capacity");
+        throw new ServiceError("ENGINE_BUSY", "no capacity");
       };
       const socket = new WebSocket(url, bearer(GOOD_KEY));
       const [told, closed] = await Promise.all([message(socket), once(socket, "close")]);

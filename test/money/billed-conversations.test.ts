@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { TimedTranscript } from "../../actors/transcription/session.js";
 import type { FileLength } from "../../src/domain/decoding/transcript.js";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { BilledSynthesis } from "../../src/money/billed-synthesis.js";
 import { BilledTranscription } from "../../src/money/billed-transcription.js";
 import type { StopReason } from "../../src/ports/conversations.js";
@@ -31,8 +31,8 @@ function speaking({ fails = false } = {}) {
     async *chunks() {
       yield PIECE;
       yield PIECE;
-      if (stops.length > 0) throw new SpeechError("CANCELLED", "stopped");
-      if (fails) throw new SpeechError("WORKER_LOST", "the worker is gone");
+      if (stops.length > 0) throw new ServiceError("CANCELLED", "stopped");
+      if (fails) throw new ServiceError("WORKER_LOST", "the worker is gone");
       yield PIECE;
     },
     stop: (reason: StopReason) => void stops.push(reason),
@@ -97,7 +97,7 @@ for (const [reason, call] of [
 
 test("nothing is spoken and nothing charged without credits", async () => {
   const { meter, billed, stops } = speaking();
-  meter.refusal = new SpeechError("OUT_OF_CREDITS", "out of credits");
+  meter.refusal = new ServiceError("OUT_OF_CREDITS", "out of credits");
   await assert.rejects(stream(billed), /out of credits/);
   billed.stop("client-left");
   assert.deepEqual([meter.calls, stops.length], [["hold"], 1]);
@@ -110,7 +110,7 @@ function transcribing() {
   let tellLength: (length: FileLength) => Promise<void> = async () => {};
   const billed = new BilledTranscription(meter, REFERENCE, (onLength) => {
     tellLength = onLength;
-    const stop = () => work.reject(new SpeechError("CANCELLED", "stopped"));
+    const stop = () => work.reject(new ServiceError("CANCELLED", "stopped"));
     return { transcript: work.promise, stop };
   });
   return { meter, work, billed, tellLength };

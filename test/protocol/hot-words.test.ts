@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { parseTranscribeQuery } from "../../src/protocol/transcribe-query.js";
 
 const ALPHABET = new Set("абвгдеёжзийклмнопрстуфхцчшщъыьэюя -");
@@ -34,7 +34,7 @@ for (const [what, value, pattern] of [
     assert.throws(
       () => read(value),
       (error) =>
-        error instanceof SpeechError && error.code === "INVALID_REQUEST" && pattern.test(error.message),
+        error instanceof ServiceError && error.code === "INVALID_REQUEST" && pattern.test(error.message),
     );
   });
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { MultipartReader, multipartBoundary } from "../../src/protocol/multipart.js";
 import * as fc from "../support/properties.js";
 
@@ -102,5 +102,5 @@ function cut(body: Buffer, sizes: readonly number[]): Buffer[] {
 }
 
 function invalidRequest(error: unknown): boolean {
-  return error instanceof SpeechError && error.code === "INVALID_REQUEST";
+  return error instanceof ServiceError && error.code === "INVALID_REQUEST";
 }

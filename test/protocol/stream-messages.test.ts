@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { parseStreamClientMessage } from "../../src/protocol/stream-messages.js";
 import { parseStreamQuery } from "../../src/protocol/stream-query.js";
 
@@ -20,6 +20,6 @@ test("the pause is a whole number of milliseconds from 100 to 2000", () => {
   assert.equal(read("100"), 100);
   assert.equal(read("2000"), 2000);
   for (const value of ["99", "2001", "", "1e3", "200.5", "-200", " 200"]) {
-    assert.throws(() => read(value), SpeechError, value);
+    assert.throws(() => read(value), ServiceError, value);
   }
 });

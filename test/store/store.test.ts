@@ -4,7 +4,7 @@ import { readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket, connect as tcpConnect } from "node:net";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { MIGRATIONS } from "../../src/store/migrations/all.js";
 import type { CreatedApiKey } from "../../src/store/people/api-keys.js";
 import { newRawKey } from "../../src/store/people/key-secret.js";
@@ -284,5 +284,5 @@ async function openGate(targetPort: number) {
 }
 
 function isUnavailable(error: unknown): boolean {
-  return error instanceof SpeechError && error.code === "AUTH_UNAVAILABLE";
+  return error instanceof ServiceError && error.code === "AUTH_UNAVAILABLE";
 }

@@ -1,4 +1,4 @@
-import { SpeechError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { creditsFor, LIVE_TARIFF } from "../../src/domain/usage/tariff.js";
 import type { Hold, LiveFunds, LiveMeter, UsageMeter } from "../../src/ports/usage-meter.js";
 
@@ -9,7 +9,7 @@ export class FreeMeter implements UsageMeter {
   /** Samples of each live session that was settled. */
   readonly settledSamples: number[] = [];
   /** What the next hold is answered with. */
-  refusal: SpeechError | null = null;
+  refusal: ServiceError | null = null;
   onFunds: (funds: LiveFunds) => void = () => {};
 
   readonly #isPatient: boolean;
@@ -40,7 +40,7 @@ export class FreeMeter implements UsageMeter {
     if (!this.#isPatient)
       onFunds({
         limitSamples: Number.POSITIVE_INFINITY,
-        beyond: new SpeechError("AUTH_UNAVAILABLE", "never"),
+        beyond: new ServiceError("AUTH_UNAVAILABLE", "never"),
       });
     let isSettled = false;
     return {

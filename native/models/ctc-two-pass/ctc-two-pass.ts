@@ -1,5 +1,5 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import { type ModelPackage, type RecognizerManifest, readVocabulary } from "../package.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "../recognizer.js";
@@ -50,14 +50,14 @@ export class CtcTwoPass implements RecognizerModel {
     this.encodedSize = lastDimension(parts.full.inputMetadata, "encoded", parts.manifest.id);
     const outputs = lastDimension(parts.full.outputMetadata, "log_probs", parts.manifest.id);
     if (outputs !== parts.vocabulary.length) {
-      throw new SpeechError(
+      throw new ServiceError(
         "MODEL_BROKEN",
         `Cannot load ${parts.manifest.id}: vocabulary must have ${outputs} entries, found ${parts.vocabulary.length}`,
       );
     }
   }
 
-  /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
+  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(model: ModelPackage<RecognizerManifest>, options: GraphOptions): Promise<CtcTwoPass> {
     const vocabulary = await readVocabulary(model);
     const stream = await loadGraph(model, STREAM, options);
@@ -184,5 +184,5 @@ function lastDimension(
   const found = metadata.find((value) => value.name === tensor);
   const size = found?.isTensor ? found.shape.at(-1) : undefined;
   if (typeof size === "number" && size > 0) return size;
-  throw new SpeechError("MODEL_BROKEN", `Cannot load ${modelId}: last dimension of ${tensor} must be fixed`);
+  throw new ServiceError("MODEL_BROKEN", `Cannot load ${modelId}: last dimension of ${tensor} must be fixed`);
 }

@@ -2,7 +2,7 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { toInt16 } from "../../../src/domain/audio/pcm.js";
 import { resample } from "../../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { fileNameOf, type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
@@ -68,7 +68,7 @@ export class F5 implements PieceModel {
     this.#references = parts.references;
   }
 
-  /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
+  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(model: ModelPackage<F5Manifest>, options: GraphOptions): Promise<F5> {
     const tokenOf = await readVocabularyLines(model);
     const references = new Map<string, Reference>();
@@ -83,7 +83,7 @@ export class F5 implements PieceModel {
 
   async speak(job: SynthesisJob, checkpoint: Checkpoint): Promise<Float32Array> {
     const reference = this.#references.get(job.voice);
-    if (reference === undefined) throw new SpeechError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
+    if (reference === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
     const tokens = Int32Array.from(
       reference.text + job.spokenText,
       (symbol) => this.#tokenOf.get(symbol) ?? 0,
@@ -132,7 +132,7 @@ async function readVocabularyLines(model: ModelPackage<F5Manifest>): Promise<Rea
   const tokenOf = new Map(lines.map((symbol, index) => [symbol.replace("\r", ""), index]));
   const missing = [...KAZAKH_LETTERS, " "].filter((character) => !tokenOf.has(character));
   if (missing.length === 0) return tokenOf;
-  throw new SpeechError(
+  throw new ServiceError(
     "MODEL_BROKEN",
     `Cannot load ${fileNameOf(model, "vocabulary")}: lines must contain ${missing.map((c) => `"${c}"`).join(", ")}`,
   );
@@ -149,7 +149,7 @@ async function readReference(model: ModelPackage<F5Manifest>, voice: F5Voice): P
     return { audio, text: voice.referenceText };
   } catch (error) {
     const name = fileNameOf(model, voice.reference);
-    throw new SpeechError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
+    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
       cause: error,
     });
   }

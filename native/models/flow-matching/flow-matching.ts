@@ -1,6 +1,6 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { fadeEnds } from "../../../src/domain/audio/fade.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { alignFrames } from "../../../src/domain/synthesis/alignment.js";
 import { characterBounds } from "../../../src/domain/synthesis/character-bounds.js";
 import { pulseTrain } from "../../../src/domain/synthesis/excitation.js";
@@ -90,7 +90,7 @@ export class FlowMatching {
     this.#parameters = parts.parameters;
   }
 
-  /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
+  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(model: ModelPackage<SynthesizerManifest>, options: GraphOptions): Promise<FlowMatching> {
     const { symbols } = (await readJson(model, "symbols")) as { symbols: string[] };
     const settings = (await readJson(model, "synthesis")) as {
@@ -124,12 +124,12 @@ export class FlowMatching {
   /**
    * Encodes the text, lays it out in time and draws the noise that the solver starts from.
    * @param schedule times of the solver's steps, `nfe + 1` of them; the package's own when absent
-   * @throws {SpeechError} `UNKNOWN_VOICE`, `INTERNAL` for a text that holds no model symbols alone
+   * @throws {ServiceError} `UNKNOWN_VOICE`, `INTERNAL` for a text that holds no model symbols alone
    */
   async begin(job: SynthesisJob, schedule?: Float64Array): Promise<SolverPiece> {
     const tokens = this.#tokenize(job.spokenText);
     const voiceIndex = this.manifest.voices.find((voice) => voice.name === job.voice)?.index;
-    if (voiceIndex === undefined) throw new SpeechError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
+    if (voiceIndex === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
     const voice = new Tensor("int64", [BigInt(voiceIndex)], [1]);
     const encoded = await this.#run("encoder", {
       tokens: new Tensor("int64", tokens, [1, tokens.length]),
@@ -321,7 +321,7 @@ export class FlowMatching {
     return BigInt64Array.from(symbols, (symbol) => {
       const token = this.#tokenOf.get(symbol);
       if (token === undefined)
-        throw new SpeechError("INTERNAL", `Cannot speak: "${symbol}" is no model symbol`);
+        throw new ServiceError("INTERNAL", `Cannot speak: "${symbol}" is no model symbol`);
       return BigInt(token);
     });
   }
@@ -331,11 +331,11 @@ async function readJson(model: ModelPackage, file: string): Promise<unknown> {
   return JSON.parse(new TextDecoder().decode(await readPackageFile(model, file)));
 }
 
-/** @throws {SpeechError} `MODEL_BROKEN` */
+/** @throws {ServiceError} `MODEL_BROKEN` */
 async function readLoudness(model: ModelPackage<SynthesizerManifest>): Promise<LoudnessModel> {
   const loudness = (await readJson(model, "loudness")) as LoudnessModel;
   const { melBins, id } = model.manifest;
-  const broken = (rule: string) => new SpeechError("MODEL_BROKEN", `Cannot load ${id}: ${rule}`);
+  const broken = (rule: string) => new ServiceError("MODEL_BROKEN", `Cannot load ${id}: ${rule}`);
   for (const field of ["slopes", "intercepts"] as const) {
     const values = loudness[field];
     if (!Array.isArray(values) || values.length !== melBins || !values.every(Number.isFinite)) {

@@ -18,7 +18,7 @@ const CONTRACT = {
  * the blank last. Full context only: no partials.
  *
  * @see salute-developers/GigaAM at 47b458f, `gigaam/model.py`, `GigaAMASR._to_onnx`; windows by version in `front-ends.ts`
- * @throws {SpeechError} `MODEL_BROKEN` naming the file and tensor
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadGigaamCtc(
   model: ModelPackage<ExternalRecognizerManifest>,

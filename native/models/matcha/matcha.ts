@@ -1,5 +1,5 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
@@ -55,7 +55,7 @@ export class Matcha implements PieceModel {
     this.#tokenOf = parts.tokenOf;
   }
 
-  /** @throws {SpeechError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
+  /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(model: ModelPackage<MatchaManifest>, options: GraphOptions): Promise<Matcha> {
     const { manifest } = model;
     const tokenOf = await readSymbols(model);
@@ -64,7 +64,7 @@ export class Matcha implements PieceModel {
     const name = fileNameOf(model, "acoustic");
     if (hasVocoder) requireDimension(acoustic, name, "mel", { axis: 1, expected: manifest.melBins });
     if (manifest.voices.length > 1 && !acoustic.inputNames.includes("spks")) {
-      throw new SpeechError(
+      throw new ServiceError(
         "MODEL_BROKEN",
         `Cannot load ${name}: inputs must contain spks for ${manifest.voices.length} voices`,
       );
@@ -100,7 +100,7 @@ export class Matcha implements PieceModel {
 
   #voiceFeeds(voice: string): Record<string, Tensor> {
     const index = this.manifest.voices.find(({ name }) => name === voice)?.index;
-    if (index === undefined) throw new SpeechError("UNKNOWN_VOICE", `voice ${voice} is not known`);
+    if (index === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${voice} is not known`);
     if (!this.#acoustic.inputNames.includes("spks")) return {};
     return { spks: new Tensor("int64", BigInt64Array.of(BigInt(index)), [1]) };
   }
@@ -123,7 +123,7 @@ async function readSymbols(model: ModelPackage<MatchaManifest>): Promise<Readonl
   const tokenOf = new Map(symbols.map((symbol, index) => [symbol, BigInt(index)]));
   const missing = [...KAZAKH_LETTERS, " "].filter((character) => !tokenOf.has(character));
   if (missing.length === 0) return tokenOf;
-  throw new SpeechError(
+  throw new ServiceError(
     "MODEL_BROKEN",
     `Cannot load ${fileNameOf(model, "symbols")}: symbols must contain ${missing.map((c) => `"${c}"`).join(", ")}`,
   );

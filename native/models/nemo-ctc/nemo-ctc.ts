@@ -27,7 +27,7 @@ const PREPROCESSOR = {
  *
  * @see k2-fsa/sherpa-onnx at 1c4fd97, `scripts/nemo/parakeet-tdt_ctc-0.6b-ja/export-onnx-ctc.py`; istupakov/onnx-asr at 0820e39,
  * `src/onnx_asr/models/nemo.py` (tensor names), and at 25d42e7, `preprocessors/nemo.py` (the preprocessor's graph)
- * @throws {SpeechError} `MODEL_BROKEN` naming the file and tensor
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadNemoCtc(
   model: ModelPackage<ExternalRecognizerManifest>,

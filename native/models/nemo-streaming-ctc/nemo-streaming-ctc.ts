@@ -25,7 +25,7 @@ const CONTRACT = {
  *
  * @see k2-fsa/sherpa-onnx at 6122a67, `scripts/nemo/fast-conformer-hybrid-transducer-ctc/export-onnx-ctc.py` (shapes, window_size,
  * chunk_shift) and at 001b311, `sherpa-onnx/csrc/online-nemo-ctc-model.cc`; names from NeMo's `ConformerEncoder.output_types`
- * @throws {SpeechError} `MODEL_BROKEN` naming the file and tensor
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadNemoStreamingCtc(
   model: ModelPackage<ExternalRecognizerManifest>,

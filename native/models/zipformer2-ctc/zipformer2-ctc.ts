@@ -1,7 +1,7 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
 import type { ExternalRecognizerManifest } from "../external-manifest.js";
 import type { CtcHead } from "../external-recognizer.js";
@@ -23,7 +23,7 @@ const CONTRACT = {
  * `T` and `decode_chunk_len` are `windowFrames` and `shiftFrames` of the manifest: T = decode_chunk_len + 13.
  *
  * @see k2-fsa/icefall at 102b5b7, `egs/librispeech/ASR/zipformer/export-onnx-streaming-ctc.py`
- * @throws {SpeechError} `MODEL_BROKEN` naming the file and tensor
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadZipformer2Ctc(
   model: ModelPackage<ExternalRecognizerManifest>,
@@ -66,14 +66,14 @@ function cachesOf(graph: InferenceSession, name: string): CacheTensor[] {
     .map((input) => {
       const output = `new_${input.name}`;
       if (!graph.outputNames.includes(output)) {
-        throw new SpeechError("MODEL_BROKEN", `Cannot load ${name}: outputs must contain ${output}`);
+        throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: outputs must contain ${output}`);
       }
       const shape = input.isTensor ? input.shape : [];
       const dims = shape.map((dim) => (typeof dim === "number" && dim > 0 ? dim : 1));
       const openCount = shape.filter((dim) => typeof dim !== "number" || dim < 1).length;
       const isKnown = input.isTensor && (input.type === "float32" || input.type === "int64");
       if (!isKnown || openCount > 1) {
-        throw new SpeechError(
+        throw new ServiceError(
           "MODEL_BROKEN",
           `Cannot load ${name}: ${input.name} must be float32 or int64 with every dimension but the batch fixed`,
         );

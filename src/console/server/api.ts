@@ -1,4 +1,4 @@
-import { asSpeechError, type ErrorCode } from "../../domain/errors.js";
+import { asServiceError, type ErrorCode } from "../../domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
 import { readJson } from "../../http/read-json.js";
 import type { Route } from "../../http/route.js";
@@ -98,7 +98,7 @@ async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {
     const retry = retryAfterSeconds === null ? {} : { "retry-after": String(retryAfterSeconds) };
     return exchange.json(CONSOLE_ERRORS[code], { code, detail: message }, { ...PRIVATE, ...retry });
   }
-  const error = asSpeechError(thrown);
+  const error = asServiceError(thrown);
   if (error.code !== "INTERNAL") {
     if (exchange.isOver || exchange.status !== null) return exchange.fail(thrown);
     const body = { code: "invalid_request", detail: error.message };

@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/route.js";
 
@@ -59,7 +59,7 @@ export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
     if (asset === undefined) {
       const reason =
         assets.size === 0 ? "the console was not built: run `npm run build`" : "nothing lives at this path";
-      throw new SpeechError("NOT_FOUND", reason);
+      throw new ServiceError("NOT_FOUND", reason);
     }
     await send(exchange, asset);
   };

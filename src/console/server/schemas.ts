@@ -71,7 +71,7 @@ export const USAGE_DAYS = z.object({
   days: z.coerce.number(code("invalid_request")).int().min(1).max(366).default(30),
 });
 
-/** @throws {ConsoleError} with the code of the first rule that is broken, {SpeechError} for a name that is not known */
+/** @throws {ConsoleError} with the code of the first rule that is broken, {ServiceError} for a name that is not known */
 export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   if (schema instanceof z.ZodObject && typeof value === "object" && value !== null) {
     requireKnownNames("field", Object.keys(value), Object.keys(schema.shape));

@@ -1,4 +1,4 @@
-import { SpeechError } from "../errors.js";
+import { ServiceError } from "../errors.js";
 
 /** Zero crossings of the sinc on each side of its peak, at the lower of the two rates. */
 const ZERO_CROSSINGS = 32;
@@ -36,7 +36,7 @@ export class Resampler {
   #position = 0;
   #phase = 0;
 
-  /** @throws {SpeechError} `AUDIO_UNREADABLE` for rates that are not whole or not within 4 to 384 kHz */
+  /** @throws {ServiceError} `AUDIO_UNREADABLE` for rates that are not whole or not within 4 to 384 kHz */
   constructor(options: ResampleOptions) {
     for (const rateHz of [options.fromHz, options.toHz]) checkRate(rateHz);
     const divisor = greatestCommonDivisor(options.fromHz, options.toHz);
@@ -243,7 +243,7 @@ function greatestCommonDivisor(a: number, b: number): number {
 
 function checkRate(rateHz: number): void {
   if (Number.isInteger(rateHz) && rateHz >= RATE_HZ.min && rateHz <= RATE_HZ.max) return;
-  throw new SpeechError(
+  throw new ServiceError(
     "AUDIO_UNREADABLE",
     `Cannot resample: sampleRateHz must be a whole number, ${RATE_HZ.min} to ${RATE_HZ.max}, received ${rateHz}`,
   );

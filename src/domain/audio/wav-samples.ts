@@ -32,7 +32,7 @@ export class WavSampleReader {
     return this.#sampleCount;
   }
 
-  /** @throws {SpeechError} `AUDIO_UNREADABLE` from the header */
+  /** @throws {ServiceError} `AUDIO_UNREADABLE` from the header */
   push(bytes: Uint8Array): Float32Array {
     if (this.#remainingBytes === 0) return NOTHING;
     const joined = this.#held.length === 0 ? bytes : concat(this.#held, bytes);
@@ -47,7 +47,7 @@ export class WavSampleReader {
     return this.#decode(header, joined.subarray(header.dataOffset));
   }
 
-  /** Says that no more bytes come. @throws {SpeechError} `AUDIO_UNREADABLE` when the samples never began */
+  /** Says that no more bytes come. @throws {ServiceError} `AUDIO_UNREADABLE` when the samples never began */
   end(): void {
     if (this.#header === null) parseWavHeader(this.#held, this.#held.length);
   }

@@ -1,4 +1,4 @@
-import { SpeechError } from "../errors.js";
+import { ServiceError } from "../errors.js";
 import { littleEndianBytes } from "./pcm.js";
 
 /** How one sample is stored; the bits are in `bitsPerSample`. */
@@ -46,7 +46,7 @@ type WavFields = Omit<WavHeader, "dataOffset" | "dataBytes">;
  * @param prefix the first bytes of the file, as many as there are
  * @param totalBytes length of the whole file, when known
  * @returns null while more bytes are needed
- * @throws {SpeechError} `AUDIO_UNREADABLE` when the file is something else, or ends before its samples begin
+ * @throws {ServiceError} `AUDIO_UNREADABLE` when the file is something else, or ends before its samples begin
  * @see Multimedia Programming Interface and Data Specifications 1.0, IBM and Microsoft, 1991
  */
 export function parseWavHeader(prefix: Uint8Array, totalBytes?: number): WavHeader | null {
@@ -225,6 +225,6 @@ function printable(text: string): string {
   return JSON.stringify(text.replace(/[^\x20-\x7e]/g, "?"));
 }
 
-function unreadable(rule: string): SpeechError {
-  return new SpeechError("AUDIO_UNREADABLE", `Cannot read WAVE: ${rule}`);
+function unreadable(rule: string): ServiceError {
+  return new ServiceError("AUDIO_UNREADABLE", `Cannot read WAVE: ${rule}`);
 }

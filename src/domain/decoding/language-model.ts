@@ -1,4 +1,4 @@
-import { SpeechError } from "../errors.js";
+import { ServiceError } from "../errors.js";
 import { Lexicon } from "./lexicon.js";
 
 const MAGIC = "DLM1";
@@ -72,7 +72,7 @@ export class LanguageModel implements TokenModel {
 
   /**
    * @param bytes the model file after gunzip
-   * @throws {SpeechError} `MODEL_BROKEN` when it is cut short, of another format or another version
+   * @throws {ServiceError} `MODEL_BROKEN` when it is cut short, of another format or another version
    */
   static parse(bytes: Uint8Array): LanguageModel {
     const { header, sections } = readLanguageModelHeader(bytes);
@@ -121,7 +121,7 @@ export class LanguageModel implements TokenModel {
 
 /**
  * The header of a model file and what comes after it.
- * @throws {SpeechError} `MODEL_BROKEN` for another format or another version
+ * @throws {ServiceError} `MODEL_BROKEN` for another format or another version
  */
 export function readLanguageModelHeader(bytes: Uint8Array): {
   header: LanguageModelHeader;
@@ -148,7 +148,7 @@ export function readLanguageModelHeader(bytes: Uint8Array): {
 
 /**
  * Outputs of the recogniser and of its language model must be the same.
- * @throws {SpeechError} `MODEL_BROKEN`
+ * @throws {ServiceError} `MODEL_BROKEN`
  */
 export function requireVocabulary(
   model: { readonly vocabulary: readonly string[] },
@@ -256,6 +256,6 @@ class SectionReader {
   }
 }
 
-export function brokenLanguageModel(reason: string, cause?: unknown): SpeechError {
-  return new SpeechError("MODEL_BROKEN", `Cannot read the language model: ${reason}`, { cause });
+export function brokenLanguageModel(reason: string, cause?: unknown): ServiceError {
+  return new ServiceError("MODEL_BROKEN", `Cannot read the language model: ${reason}`, { cause });
 }

@@ -1,4 +1,4 @@
-import { SpeechError } from "../errors.js";
+import { ServiceError } from "../errors.js";
 
 /**
  * Spoken characters of one request. Figures and signs grow when they are read out: 5,000 characters of prose stay 5,000, a
@@ -31,12 +31,12 @@ export function speechSeconds({ characters, pieces, pauseSeconds }: SpeechQuanti
 
 /**
  * Refuses what would be too long to be spoken, before any of it is.
- * @throws {SpeechError} `TEXT_TOO_LONG`
+ * @throws {ServiceError} `TEXT_TOO_LONG`
  */
 export function requireSpeakable(quantity: SpeechQuantity, speed: number): void {
   const { characters } = quantity;
   if (characters > LONGEST_SPOKEN_CHARACTERS) {
-    throw new SpeechError(
+    throw new ServiceError(
       "TEXT_TOO_LONG",
       `text must be at most ${LONGEST_SPOKEN_CHARACTERS} characters as it is spoken, where figures and signs become words, ` +
         `received ${characters}`,
@@ -47,8 +47,8 @@ export function requireSpeakable(quantity: SpeechQuantity, speed: number): void 
 }
 
 /** @param received what the text has */
-export function tooLong(received: string): SpeechError {
-  return new SpeechError(
+export function tooLong(received: string): ServiceError {
+  return new ServiceError(
     "TEXT_TOO_LONG",
     `text must be at most ${LONGEST_SPEECH_SECONDS} s of speech, received ${received}`,
   );

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { Departure, FrontResponse, Headers, ReaderPace } from "../../ports/front.js";
 import { PacedReader } from "../shared/paced-reader.js";
 
@@ -93,6 +93,6 @@ export class NodeAnswer implements FrontResponse {
   }
 }
 
-function gone(): SpeechError {
-  return new SpeechError("CANCELLED", "the client is gone");
+function gone(): ServiceError {
+  return new ServiceError("CANCELLED", "the client is gone");
 }

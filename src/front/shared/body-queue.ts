@@ -1,4 +1,4 @@
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import { TokenBucket } from "./token-bucket.js";
 
 /** How the source of a body is slowed down. */
@@ -46,7 +46,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
   #isComplete = false;
   #isRefused = false;
   /** Makes the error that says why there will be no more: only when somebody reads, since nobody reads most bodies. */
-  #failure: (() => SpeechError) | null = null;
+  #failure: (() => ServiceError) | null = null;
   #wake: (() => void) | null = null;
   #wakesSoon = false;
 
@@ -97,7 +97,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
 
   fail(reason: string): void {
     if (this.#isComplete) return;
-    this.#failWith(() => new SpeechError("CANCELLED", reason));
+    this.#failWith(() => new ServiceError("CANCELLED", reason));
   }
 
   /** Drops what is queued and whatever still comes: nobody will read it. */
@@ -151,7 +151,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#isPaused = true;
     this.#failWith(
       () =>
-        new SpeechError(
+        new ServiceError(
           "INVALID_REQUEST",
           `a body must not come in more than ${SMALL_CHUNKS.perSecond} chunks of less than ` +
             `${WHOLE_CHUNK_BYTES} bytes a second: send larger chunks`,
@@ -159,7 +159,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     );
   }
 
-  #failWith(failure: () => SpeechError): void {
+  #failWith(failure: () => ServiceError): void {
     if (this.#failure !== null) return;
     this.#failure = failure;
     this.#drop();

@@ -1,4 +1,4 @@
-import { asSpeechError } from "../../domain/errors.js";
+import { asServiceError } from "../../domain/errors.js";
 import type { FrontHandlers, FrontRequest, FrontResponse, UpgradeDecision } from "../../ports/front.js";
 import { newRequestId } from "./request-id.js";
 
@@ -14,7 +14,7 @@ export async function serveSafely(
     handlers.failed(new Error("A request handler must end or reset its response before it returns"));
   } catch (thrown) {
     // Writing to a client that has left throws this; there is nobody to tell.
-    if (response.isOver && asSpeechError(thrown).code === "CANCELLED") return;
+    if (response.isOver && asServiceError(thrown).code === "CANCELLED") return;
     handlers.failed(thrown);
   }
   await endAnyhow(response);

@@ -1,7 +1,7 @@
 import { Worker } from "node:worker_threads";
 import type { Child } from "../../../actors/kernel/supervisor.js";
 import { RecordRing } from "../../../native/ring/record-ring.js";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
 import {
@@ -75,7 +75,7 @@ export class FrontThreadHandle implements Child {
       });
       this.#worker.once("exit", (code) => {
         this.#lost();
-        const reason = this.#failure ?? new SpeechError("WORKER_LOST", `${name} ended (${code})`);
+        const reason = this.#failure ?? new ServiceError("WORKER_LOST", `${name} ended (${code})`);
         resolve(this.#isStopping ? null : reason);
       });
     });
@@ -89,7 +89,7 @@ export class FrontThreadHandle implements Child {
       await new Promise<void>((resolve, reject) => {
         timer = setTimeout(() => {
           reject(
-            new SpeechError("WORKER_LOST", `${options.name} was not ready within ${READY_WITHIN_MS} ms`),
+            new ServiceError("WORKER_LOST", `${options.name} was not ready within ${READY_WITHIN_MS} ms`),
           );
           void thread.stop();
         }, READY_WITHIN_MS);

@@ -1,4 +1,4 @@
-import { type ErrorCode, SpeechError } from "../../domain/errors.js";
+import { type ErrorCode, ServiceError } from "../../domain/errors.js";
 import type { FrontLimits, Headers } from "../../ports/front.js";
 
 /** Everything a front thread is started with. */
@@ -44,7 +44,7 @@ export interface RequestHead {
 
 /** A failure as it crosses threads. */
 export interface WireError {
-  /** Null for what is no `SpeechError`. */
+  /** Null for what is no `ServiceError`. */
   readonly code: ErrorCode | null;
   readonly message: string;
   readonly stack: string | undefined;
@@ -106,14 +106,14 @@ export type FromFrontThread =
   | { readonly type: "failed"; readonly error: WireError };
 
 export function toWireError(thrown: unknown): WireError {
-  if (thrown instanceof SpeechError)
+  if (thrown instanceof ServiceError)
     return { code: thrown.code, message: thrown.message, stack: thrown.stack };
   if (thrown instanceof Error) return { code: null, message: thrown.message, stack: thrown.stack };
   return { code: null, message: String(thrown), stack: undefined };
 }
 
 export function fromWireError({ code, message, stack }: WireError): Error {
-  const error = code === null ? new Error(message) : new SpeechError(code, message);
+  const error = code === null ? new Error(message) : new ServiceError(code, message);
   if (stack !== undefined) error.stack = stack;
   return error;
 }

@@ -1,4 +1,4 @@
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../../ports/front.js";
 import { type ExchangeNews, type ExchangeOrder, fromWireError, type RequestHead } from "./protocol.js";
 
@@ -102,7 +102,7 @@ export class RemoteExchange implements FrontResponse {
 
   async *#body(): AsyncGenerator<Uint8Array, void, undefined> {
     for (;;) {
-      if (this.#abort.signal.aborted) throw new SpeechError("CANCELLED", "the client is gone");
+      if (this.#abort.signal.aborted) throw new ServiceError("CANCELLED", "the client is gone");
       const chunk = await new Promise<Uint8Array | null>((resolve, reject) => {
         this.#reader = { resolve, reject };
         this.#post({ type: "pull", id: this.#id });
@@ -126,13 +126,13 @@ export class RemoteExchange implements FrontResponse {
   }
 
   #live(): void {
-    if (this.#isOver) throw new SpeechError("CANCELLED", "the client is gone");
+    if (this.#isOver) throw new ServiceError("CANCELLED", "the client is gone");
   }
 }
 
 /** Why work ends whose client was cut off by the end of a front thread. */
-export function connectionLost(): SpeechError {
-  return new SpeechError("WORKER_LOST", "the connection was lost with its front thread");
+export function connectionLost(): ServiceError {
+  return new ServiceError("WORKER_LOST", "the connection was lost with its front thread");
 }
 
 /** A request as it was in its thread. */

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { Departure, FrontResponse, Headers, ReaderPace } from "../../ports/front.js";
 import { PacedReader } from "../shared/paced-reader.js";
 import type { UwsResponse } from "./uws-binding.js";
@@ -310,7 +310,7 @@ export class UwsAnswer implements FrontResponse {
   }
 
   #live(): UwsResponse {
-    if (this.#res === null) throw new SpeechError("CANCELLED", "the client is gone");
+    if (this.#res === null) throw new ServiceError("CANCELLED", "the client is gone");
     return this.#res;
   }
 

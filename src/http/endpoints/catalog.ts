@@ -1,4 +1,4 @@
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { CatalogModel } from "../../ports/conversations.js";
 import { type Model, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
 import { errorHeaders } from "../../protocol/error-status.js";
@@ -52,7 +52,7 @@ function voicesOf(models: readonly CatalogModel[], query: URLSearchParams): Voic
   const model = models.find((candidate) => candidate.name === name);
   if (model === undefined) {
     const known = models.map((candidate) => candidate.name).join(", ");
-    throw new SpeechError("UNKNOWN_MODEL", `model must be one of ${known}, received ${shown(name)}`);
+    throw new ServiceError("UNKNOWN_MODEL", `model must be one of ${known}, received ${shown(name)}`);
   }
   const voices = model.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }));
   return { model: model.name, voices };

@@ -1,5 +1,5 @@
 import { littleEndianBytes } from "../../domain/audio/pcm.js";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { CatalogModel } from "../../ports/conversations.js";
 import { parseSpeechRequest } from "../../protocol/speech-request.js";
 import { countCodePoints, type SynthesisRequest } from "../../protocol/synthesis-request.js";
@@ -47,9 +47,9 @@ function checkNames(request: SynthesisRequest, models: readonly CatalogModel[]):
   throw wrongName("voice", request.voice, model.voices);
 }
 
-function wrongName(field: string, value: string, known: readonly { readonly name: string }[]): SpeechError {
+function wrongName(field: string, value: string, known: readonly { readonly name: string }[]): ServiceError {
   const names = known.map(({ name }) => name).join(", ");
-  return new SpeechError(
+  return new ServiceError(
     "INVALID_REQUEST",
     `${field} must be one of ${names}, received ${JSON.stringify(value.slice(0, 60))}`,
   );

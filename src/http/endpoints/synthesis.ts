@@ -1,5 +1,5 @@
 import { wavInParts } from "../../domain/audio/wav.js";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../domain/synthesis/word-times.js";
 import { textNotes } from "../../domain/text/notes.js";
@@ -94,7 +94,7 @@ async function speak(
 
 /**
  * Sets memory aside for speech before any is made or paid, until `work` is done.
- * @throws {SpeechError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
+ * @throws {ServiceError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
  */
 export async function withMemory(
   { speechBudget }: RouteDeps,
@@ -121,11 +121,11 @@ export function noteText(
   if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }
 
-/** @throws {SpeechError} `INVALID_REQUEST` */
+/** @throws {ServiceError} `INVALID_REQUEST` */
 function requireWordTimes(name: string, models: readonly CatalogModel[]): void {
   const model = models.find((candidate) => candidate.task === "synthesis" && candidate.name === name);
   if (model === undefined || model.tells_word_times) return;
-  throw new SpeechError(
+  throw new ServiceError(
     "INVALID_REQUEST",
     `timestamps must be false: ${name} does not tell when it says its words`,
   );

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { HotWord } from "../../domain/decoding/hot-words.js";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { Caller } from "../../ports/conversations.js";
 import type { Departure, FrontRequest } from "../../ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../ports/spool-room.js";
@@ -61,7 +61,7 @@ async function uploadOf(
 ): Promise<Upload> {
   if (url !== undefined) {
     if (others.length > 0 || (await hasBytes(request))) {
-      throw new SpeechError("INVALID_REQUEST", "supply exactly one of url, a file part and a raw body");
+      throw new ServiceError("INVALID_REQUEST", "supply exactly one of url, a file part and a raw body");
     }
     return {
       bytes: urls.fetch(url, request.signal),

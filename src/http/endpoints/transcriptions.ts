@@ -1,4 +1,4 @@
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import { majorityLanguage } from "../../domain/text/script.js";
 import { formatSrt, formatVtt, toCues } from "../../domain/text/subtitles.js";
 import { parseTranscriptionForm, type TranscriptFormat } from "../../protocol/transcription-form.js";
@@ -27,7 +27,7 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   checkLength(request.contentLength);
   await deps.room?.check(request.contentLength ?? 0);
   if (!isMultipart(request)) {
-    throw new SpeechError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
+    throw new ServiceError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
   }
   const form = await FormUpload.open(request);
   const models = deps.conversations.models.filter((model) => model.task === "transcription");

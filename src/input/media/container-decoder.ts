@@ -1,5 +1,5 @@
 import type { Container } from "../../domain/audio/container.js";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { ChildEnd, ChildLimits } from "./limited-child.js";
 
 /** One file to be decoded. */
@@ -16,7 +16,7 @@ export interface DecodeJob {
 
 /** A program that decodes containers in a process of its own. */
 export interface ContainerDecoder {
-  /** @throws {SpeechError} `AUDIO_UNREADABLE`, `BODY_TOO_LARGE`, `CANCELLED` */
+  /** @throws {ServiceError} `AUDIO_UNREADABLE`, `BODY_TOO_LARGE`, `CANCELLED` */
   decode(job: DecodeJob, signal: AbortSignal): Promise<void>;
 }
 
@@ -33,19 +33,19 @@ export const DECODE_LIMITS = {
 } as const satisfies ChildLimits;
 
 /** The refusal that an ending stands for, null when the decoder was content. */
-export function refusalOf(end: ChildEnd, container: Container): SpeechError | null {
+export function refusalOf(end: ChildEnd, container: Container): ServiceError | null {
   // A decoder that ran out of disk may be content all the same.
   const hasNoRoom = /no space left on device|disk quota exceeded|read-only file system/i.test(end.stderr);
   if (end.code === 0 && !hasNoRoom) return null;
   const cause = new Error(`decoder ended with ${end.signal ?? end.code}: ${end.stderr.trim()}`);
   if (end.signal === "SIGXFSZ") {
     const limit = `at most ${DECODE_LIMITS.fileBytes} bytes of PCM`;
-    return new SpeechError("BODY_TOO_LARGE", `Cannot decode the audio: it must decode to ${limit}`, {
+    return new ServiceError("BODY_TOO_LARGE", `Cannot decode the audio: it must decode to ${limit}`, {
       cause,
     });
   }
   if (hasNoRoom) {
-    return new SpeechError("STORAGE_FULL", "the service has no room for this file now: try again later", {
+    return new ServiceError("STORAGE_FULL", "the service has no room for this file now: try again later", {
       cause,
     });
   }
@@ -53,5 +53,5 @@ export function refusalOf(end: ChildEnd, container: Container): SpeechError | nu
     end.isTimedOut || end.signal === "SIGKILL" || end.signal === "SIGXCPU"
       ? "decoding it takes too long"
       : "it is damaged, or holds no audio stream of a known codec";
-  return new SpeechError("AUDIO_UNREADABLE", `Cannot decode the audio as ${container}: ${why}`, { cause });
+  return new ServiceError("AUDIO_UNREADABLE", `Cannot decode the audio as ${container}: ${why}`, { cause });
 }

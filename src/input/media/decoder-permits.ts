@@ -1,4 +1,4 @@
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 
 /** How many may wait; beyond it the newcomer is refused. */
 const LONGEST_QUEUE = 256;
@@ -12,7 +12,7 @@ export class Slots {
     this.#free = count;
   }
 
-  /** @throws {SpeechError} `CANCELLED` when `signal` is aborted while waiting, `ENGINE_BUSY` when too many wait */
+  /** @throws {ServiceError} `CANCELLED` when `signal` is aborted while waiting, `ENGINE_BUSY` when too many wait */
   async use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#take(signal);
     try {
@@ -31,7 +31,7 @@ export class Slots {
       return;
     }
     if (this.#waiting.length >= LONGEST_QUEUE) {
-      throw new SpeechError("ENGINE_BUSY", `at most ${LONGEST_QUEUE} files wait to be decoded, try again`);
+      throw new ServiceError("ENGINE_BUSY", `at most ${LONGEST_QUEUE} files wait to be decoded, try again`);
     }
     await new Promise<void>((resolve, reject) => {
       const onAbort = () => {
@@ -48,6 +48,6 @@ export class Slots {
   }
 }
 
-function cancelled(): SpeechError {
-  return new SpeechError("CANCELLED", "transcription was cancelled");
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "transcription was cancelled");
 }

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { FileTranscript } from "../../domain/decoding/transcript.js";
-import type { SpeechError } from "../../domain/errors.js";
+import type { ServiceError } from "../../domain/errors.js";
 import type { AudioDecoder } from "../../ports/audio-decoder.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../ports/spool-room.js";
 import type { Transcriber } from "../../ports/transcriber.js";
@@ -38,7 +38,7 @@ export class DecodingTranscriber implements Transcriber {
       const wavPath = await this.#decoder.decode(path, decodedPath, AbortSignal.any([signal, full.signal]));
       return await this.#transcriber.transcribe(wavPath, signal, ...rest);
     } catch (thrown) {
-      throw full.signal.aborted ? (full.signal.reason as SpeechError) : thrown;
+      throw full.signal.aborted ? (full.signal.reason as ServiceError) : thrown;
     } finally {
       await rm(decodedPath, { force: true });
       share.release();

@@ -2,7 +2,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { CONTAINER_HEAD_BYTES, detectContainer, id3Bytes } from "../../domain/audio/container.js";
 import { audioTooLong } from "../../domain/audio/too-long.js";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../domain/audio/wav.js";
-import { asSpeechError, SpeechError } from "../../domain/errors.js";
+import { asServiceError, ServiceError } from "../../domain/errors.js";
 import type { AudioDecoder } from "../../ports/audio-decoder.js";
 import type { ContainerDecoder } from "./container-decoder.js";
 import type { Slots } from "./decoder-permits.js";
@@ -58,7 +58,7 @@ async function headOf(path: string): Promise<Uint8Array> {
 /** The header of a WAV file that our own reader reads; null when it is one for a decoder. */
 async function plainWav(path: string): Promise<WavHeader | null> {
   return wavHeader(path).catch((thrown: unknown) => {
-    if (asSpeechError(thrown).code === "AUDIO_UNREADABLE") return null;
+    if (asServiceError(thrown).code === "AUDIO_UNREADABLE") return null;
     throw thrown;
   });
 }
@@ -88,8 +88,8 @@ async function readAt(file: FileHandle, offset: number, length: number): Promise
   return buffer.subarray(0, bytesRead);
 }
 
-function unknownContainer(): SpeechError {
-  return new SpeechError(
+function unknownContainer(): ServiceError {
+  return new ServiceError(
     "AUDIO_UNREADABLE",
     "Cannot decode the audio: it must be WAV, MP3, AAC, M4A, MP4, FLAC, Ogg, WebM, AIFF, CAF, AMR or AU, received something else",
   );

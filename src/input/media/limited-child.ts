@@ -1,5 +1,5 @@
 import { spawn, spawnSync } from "node:child_process";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 
 /** What a decoder process may use. */
 export interface ChildLimits {
@@ -53,7 +53,7 @@ export class LimitedChildren {
 
   /**
    * Settles once the process is gone, whatever ended it.
-   * @throws {SpeechError} `CANCELLED` when `signal` is aborted, `INTERNAL` when it cannot be started
+   * @throws {ServiceError} `CANCELLED` when `signal` is aborted, `INTERNAL` when it cannot be started
    */
   async run(command: readonly string[], limits: ChildLimits, signal: AbortSignal): Promise<ChildEnd> {
     if (signal.aborted) throw cancelled();
@@ -103,6 +103,6 @@ function limitArguments({ cpuSeconds, memoryBytes, fileBytes }: ChildLimits): st
   return [String(cpuSeconds), memory, String(Math.floor(fileBytes / FILE_BLOCK_BYTES))];
 }
 
-function cancelled(): SpeechError {
-  return new SpeechError("CANCELLED", "transcription was cancelled");
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "transcription was cancelled");
 }

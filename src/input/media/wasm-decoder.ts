@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { type Container, isOggOpus } from "../../domain/audio/container.js";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import {
   type ContainerDecoder,
   DECODE_LIMITS,
@@ -40,8 +40,8 @@ function wasmCodec({ container, head }: DecodeJob): WasmCodec | null {
   return container === "ogg" && isOggOpus(head) ? "opus" : null;
 }
 
-function needsFfmpeg(container: Container): SpeechError {
-  return new SpeechError(
+function needsFfmpeg(container: Container): ServiceError {
+  return new ServiceError(
     "AUDIO_UNREADABLE",
     `Cannot decode this ${container}: the server has no ffmpeg; send PCM WAV, MP3, FLAC or Ogg Opus, or install ffmpeg there`,
   );

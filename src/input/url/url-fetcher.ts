@@ -2,7 +2,7 @@ import { lookup } from "node:dns/promises";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { UrlSource } from "../../ports/url-source.js";
 import type { AddressPolicy } from "./address-policy.js";
 import { hostOf, parseAudioUrl, refused } from "./url-rules.js";
@@ -158,13 +158,13 @@ async function systemResolve(host: string): Promise<readonly ResolvedAddress[]> 
   return lookup(host, { all: true, order: "verbatim" });
 }
 
-function failureOf(thrown: unknown, isCancelled: boolean, isEnded: boolean): SpeechError {
-  if (thrown instanceof SpeechError) return thrown;
-  if (isCancelled) return new SpeechError("CANCELLED", "the client is gone");
+function failureOf(thrown: unknown, isCancelled: boolean, isEnded: boolean): ServiceError {
+  if (thrown instanceof ServiceError) return thrown;
+  if (isCancelled) return new ServiceError("CANCELLED", "the client is gone");
   if (isEnded) return refused("the server did not send it in time");
   return refused("the server could not be reached, or did not send all of it", thrown);
 }
 
-function tooLarge(maxBytes: number): SpeechError {
-  return new SpeechError("BODY_TOO_LARGE", `the audio behind the url must be at most ${maxBytes} bytes`);
+function tooLarge(maxBytes: number): ServiceError {
+  return new ServiceError("BODY_TOO_LARGE", `the audio behind the url must be at most ${maxBytes} bytes`);
 }

@@ -1,4 +1,4 @@
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 
 const LONGEST_URL = 4_096;
 /** Ports below this belong to system services; of those only the web's own are asked. */
@@ -12,7 +12,7 @@ const WEB_PORTS = [80, 443];
  * out of it as the address they stand for.
  *
  * @param base what a redirect is relative to
- * @throws {SpeechError} `URL_FETCH_FAILED`
+ * @throws {ServiceError} `URL_FETCH_FAILED`
  */
 export function parseAudioUrl(text: string, base?: URL): URL {
   if (text.length > LONGEST_URL) throw refused(`it must be at most ${LONGEST_URL} characters long`);
@@ -35,6 +35,6 @@ export function hostOf(url: URL): string {
 }
 
 /** @param why never holds anything that a server answered */
-export function refused(why: string, cause?: unknown): SpeechError {
-  return new SpeechError("URL_FETCH_FAILED", `Cannot fetch the url: ${why}`, { cause });
+export function refused(why: string, cause?: unknown): ServiceError {
+  return new ServiceError("URL_FETCH_FAILED", `Cannot fetch the url: ${why}`, { cause });
 }

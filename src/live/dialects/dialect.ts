@@ -16,7 +16,7 @@ export interface LiveDialect {
   refusal(query: URLSearchParams, error: ErrorMessage): WireMessage;
   /**
    * @param alphabet characters that transcripts are written in
-   * @throws {SpeechError} `INVALID_REQUEST`
+   * @throws {ServiceError} `INVALID_REQUEST`
    */
   begin(query: URLSearchParams, requestId: string, alphabet: ReadonlySet<string>): LiveTranslation;
 }

@@ -1,4 +1,4 @@
-import type { SpeechError } from "../../domain/errors.js";
+import type { ServiceError } from "../../domain/errors.js";
 import { creditsFor, type Tariff } from "../../domain/usage/tariff.js";
 import type { Log } from "../../observe/log.js";
 import type { LiveFunds, LiveMeter } from "../../ports/usage-meter.js";
@@ -210,7 +210,7 @@ export class LiveHold implements LiveMeter {
     this.#tell(this.#coveredSamples, outOfCredits(needed, Math.min(available, needed - 1)));
   }
 
-  #tell(limitSamples: number, beyond: SpeechError): void {
+  #tell(limitSamples: number, beyond: ServiceError): void {
     if (!this.#isSettled) this.#onFunds({ limitSamples, beyond });
   }
 

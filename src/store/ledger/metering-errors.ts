@@ -1,10 +1,10 @@
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 
-export function outOfCredits(needed: number, left: number): SpeechError {
-  return new SpeechError("OUT_OF_CREDITS", `out of credits: needs ${needed} credits, ${left} left`);
+export function outOfCredits(needed: number, left: number): ServiceError {
+  return new ServiceError("OUT_OF_CREDITS", `out of credits: needs ${needed} credits, ${left} left`);
 }
 
 /** The database cannot be asked: new work must wait. */
-export function meteringUnavailable(cause?: unknown): SpeechError {
-  return new SpeechError("AUTH_UNAVAILABLE", "metering is not available at the moment", { cause });
+export function meteringUnavailable(cause?: unknown): ServiceError {
+  return new ServiceError("AUTH_UNAVAILABLE", "metering is not available at the moment", { cause });
 }

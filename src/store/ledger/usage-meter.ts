@@ -235,7 +235,7 @@ export class PostgresUsageMeter implements UsageMeter {
     await this.#parts.idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
   }
 
-  /** @throws {SpeechError} `AUTH_UNAVAILABLE` when the database does not answer in time */
+  /** @throws {ServiceError} `AUTH_UNAVAILABLE` when the database does not answer in time */
   async #ask<T>(question: Promise<T>): Promise<T> {
     try {
       return await within(this.#rules.answerMs, question);

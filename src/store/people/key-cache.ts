@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { SpeechError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { Log } from "../../observe/log.js";
 import type { Clock } from "../../ports/clock.js";
 import type { KeyIdentity, KeyStore } from "../../ports/key-store.js";
@@ -128,6 +128,6 @@ export class KeyCache implements KeyStore {
   }
 }
 
-function unavailable(reason: string, cause?: unknown): SpeechError {
-  return new SpeechError("AUTH_UNAVAILABLE", `Cannot check the API key: ${reason}`, { cause });
+function unavailable(reason: string, cause?: unknown): ServiceError {
+  return new ServiceError("AUTH_UNAVAILABLE", `Cannot check the API key: ${reason}`, { cause });
 }

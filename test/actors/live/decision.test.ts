@@ -6,7 +6,7 @@ import {
   type LiveMessage,
   type LiveState,
 } from "../../../actors/live/decision.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 import * as fc from "../../support/properties.js";
 
@@ -40,7 +40,7 @@ const anyMessage: fc.Arbitrary<LiveMessage> = fc.oneof(
       { type: "going-away", deadlineSeconds: 30 },
       { type: "bad-message", detail: "not JSON", isOneTooMany: false },
       { type: "settled", credits: 17 },
-      { type: "unfunded", error: new SpeechError("OUT_OF_CREDITS", "out of credits") },
+      { type: "unfunded", error: new ServiceError("OUT_OF_CREDITS", "out of credits") },
     ),
   },
   {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { LiveSession } from "../../../actors/live/session.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { StreamOptions, StreamServerMessage } from "../../../src/protocol/stream-messages.js";
 import { FakeLiveDecoder, RecordingSink } from "../../support/fake-live.js";
 import { FreeMeter } from "../../support/free-meter.js";
@@ -268,7 +268,7 @@ for (const [code, closeCode] of [
   test(`a model that does not come ends the session with ${closeCode}, and its audio costs nothing`, (t) => {
     const all = openedCold(t);
     all.session.audio(bytesOf([1, 2, 3]));
-    all.decoder.emit({ type: "unavailable", error: new SpeechError(code, "no model") });
+    all.decoder.emit({ type: "unavailable", error: new ServiceError(code, "no model") });
     const name = code.toLowerCase();
     assert.deepEqual(all.sink.messages, [{ type: "error", code: name, detail: "no model", retryable: true }]);
     assert.deepEqual(all.sink.closes, [{ code: closeCode, reason: name }]);
@@ -326,7 +326,7 @@ test("whatever happens, nothing is sent after the close and everything is freed 
 
 test("audio that nothing pays for ends the session with 4429 after the finals of what was paid", (t) => {
   const all = opened(t);
-  const beyond = new SpeechError("OUT_OF_CREDITS", "out of credits: needs 6 credits, 0 left");
+  const beyond = new ServiceError("OUT_OF_CREDITS", "out of credits: needs 6 credits, 0 left");
   all.meter.onFunds({ limitSamples: 3, beyond });
   all.session.audio(bytesOf([1, 2]));
   all.session.audio(bytesOf([3, 4, 5]));
@@ -348,7 +348,7 @@ test("audio that comes before the meter has spoken waits for it, and close waits
   all.session.finalize();
   all.session.close();
   assert.deepEqual([all.decoder.samples, all.decoder.calls], [[], []]);
-  all.meter.onFunds({ limitSamples: 10, beyond: new SpeechError("OUT_OF_CREDITS", "out of credits") });
+  all.meter.onFunds({ limitSamples: 10, beyond: new ServiceError("OUT_OF_CREDITS", "out of credits") });
   assert.deepEqual(
     [all.decoder.samples, all.decoder.calls],
     [
@@ -363,7 +363,7 @@ test("audio that comes before the meter has spoken waits for it, and close waits
 
 test("a session that is not paid for is told so at once, and early audio is bounded", (t) => {
   const poor = opened(t, OPTIONS, new RecordingSink(), new FreeMeter({ isPatient: true }));
-  poor.meter.onFunds({ limitSamples: 0, beyond: new SpeechError("AUTH_UNAVAILABLE", "metering is away") });
+  poor.meter.onFunds({ limitSamples: 0, beyond: new ServiceError("AUTH_UNAVAILABLE", "metering is away") });
   assert.deepEqual(typesOf(poor.sink.messages), ["error auth_unavailable"]);
   poor.decoder.emit({ type: "finished" });
   assert.deepEqual(poor.sink.closes, [{ code: 4503, reason: "auth_unavailable" }]);

@@ -6,10 +6,10 @@ import {
   type ResidencyMessage,
   type ResidencyState,
 } from "../../../actors/residency/model-residency.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import * as fc from "../../support/properties.js";
 
-const FAILURE = new SpeechError("ENGINE_BUSY", "no model");
+const FAILURE = new ServiceError("ENGINE_BUSY", "no model");
 
 /** What the world around the machine knows: who has what, and which work of the machine is on. */
 class World {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Lease, MODEL_WAIT_MS, ResidentModel } from "../../../actors/residency/resident-model.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { systemClock } from "../../../src/ports/clock.js";
 import { settled } from "../../support/deferred.js";
 import { type FakeEngine, FakeEngines } from "../../support/fake-engine.js";
@@ -23,10 +23,10 @@ function resident(engines: FakeEngines, idleMs = IDLE_MS): ResidentModel<FakeEng
   });
 }
 
-function refusalOf(lease: Lease<FakeEngine>): Promise<SpeechError> {
+function refusalOf(lease: Lease<FakeEngine>): Promise<ServiceError> {
   return lease.granted.then(
     () => assert.fail("the lease was granted"),
-    (error: SpeechError) => error,
+    (error: ServiceError) => error,
   );
 }
 
@@ -157,7 +157,7 @@ test("a preload throws what the engine threw, and waits as long as it takes", as
   const model = resident(engines);
   const loading = model.preload();
   timers.advance(10 * MODEL_WAIT_MS);
-  const cause = new SpeechError("MODEL_BROKEN", "step.onnx has another hash");
+  const cause = new ServiceError("MODEL_BROKEN", "step.onnx has another hash");
   engines.starting?.hasFailed(cause);
   await assert.rejects(loading, cause);
 });

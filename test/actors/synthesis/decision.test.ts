@@ -6,7 +6,7 @@ import {
   type SynthesisMessage,
   type SynthesisState,
 } from "../../../actors/synthesis/decision.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import * as fc from "../../support/properties.js";
 
 const SENTENCES_AHEAD = 2;
@@ -128,7 +128,7 @@ test("a reader gets what is made of a sentence while the rest is being made", ()
 });
 
 test("an ended synthesis does nothing more", () => {
-  const error = new SpeechError("WORKER_LOST", "gone");
+  const error = new ServiceError("WORKER_LOST", "gone");
   const messages: readonly SynthesisMessage[] = [
     { type: "pull" },
     { type: "made", endsSentence: true },

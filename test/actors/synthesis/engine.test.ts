@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { SpeakOptions, SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 
@@ -36,7 +36,7 @@ function speak(job: SynthesisJob, signal = new AbortController().signal): Promis
 }
 
 function hasCode(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof SpeechError && error.code === code;
+  return (error) => error instanceof ServiceError && error.code === code;
 }
 
 /** Long enough for a job to be on the worker, short against all of a long job's steps. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { countCodePoints, planSynthesis } from "../../../actors/synthesis/plan.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { CatalogModel } from "../../../src/ports/conversations.js";
 import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
 
@@ -105,7 +105,7 @@ test("a text that becomes too long when it is spoken is refused, and both length
     const spoken = await spokenLength(filled(part).slice(0, 500)).then((length) => length * 10);
     if (spoken < 41_000) continue;
     await assert.rejects(planOf(filled(part)), (error) => {
-      assert.ok(error instanceof SpeechError && error.code === "TEXT_TOO_LONG");
+      assert.ok(error instanceof ServiceError && error.code === "TEXT_TOO_LONG");
       assert.match(
         error.message,
         /^text must be at most 40000 characters as it is spoken, .* received \d{5}$/,
@@ -122,7 +122,7 @@ test("an answer of more than an hour is refused, slow speech and pauses counted"
   const figures = filled("9876543210");
   assert.ok((await slowly(figures, 1)).sentences.length > 0);
   await assert.rejects(slowly(figures, 0.5), (error) => {
-    assert.ok(error instanceof SpeechError && error.code === "TEXT_TOO_LONG");
+    assert.ok(error instanceof ServiceError && error.code === "TEXT_TOO_LONG");
     assert.match(
       error.message,
       /^text must be at most 3600 s of speech, received about \d{4} s at speed 0.5$/,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
 import { CachingSynthesizer, SentenceCache } from "../../../actors/synthesis/sentence-cache.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob, SynthesizedPiece, Synthesizer } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 
@@ -102,7 +102,7 @@ test("what failed or was cancelled is not kept, and a cancelled job gets nothing
   let isBroken = true;
   const synthesizer: Synthesizer = {
     speak: async () => {
-      if (isBroken) throw new SpeechError("WORKER_LOST", "synthesis failed, try again");
+      if (isBroken) throw new ServiceError("WORKER_LOST", "synthesis failed, try again");
       return pieceOf(4);
     },
   };
@@ -115,6 +115,6 @@ test("what failed or was cancelled is not kept, and a cancelled job gets nothing
   assert.equal((await caching.speak(JOB, NEVER)).pcm.length, 4);
   await assert.rejects(
     caching.speak(JOB, AbortSignal.abort()),
-    (error) => error instanceof SpeechError && error.code === "CANCELLED",
+    (error) => error instanceof ServiceError && error.code === "CANCELLED",
   );
 });

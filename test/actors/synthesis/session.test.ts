@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type SynthesisPlan, SynthesisSession } from "../../../actors/synthesis/session.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { Urgency } from "../../../src/domain/synthesis/urgency.js";
 import type { Delivery, SpeechChunk } from "../../../src/ports/conversations.js";
 import type {
@@ -46,7 +46,7 @@ class FakeSynthesizer implements Synthesizer {
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
     const piece = deferred<SynthesizedPiece>();
     this.spoken.push({ job, signal, options, piece });
-    signal.addEventListener("abort", () => piece.reject(new SpeechError("CANCELLED", "cancelled")));
+    signal.addEventListener("abort", () => piece.reject(new ServiceError("CANCELLED", "cancelled")));
     if (!this.#isPatient) this.answer();
     return piece.promise;
   }
@@ -107,7 +107,7 @@ function sessionOf(plan: SynthesisPlan, synthesizer: Synthesizer, delivery: Deli
 }
 
 function hasCode(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof SpeechError && error.code === code;
+  return (error) => error instanceof ServiceError && error.code === code;
 }
 
 test("sentences come in order with pauses between them and none after the last", async () => {
@@ -142,7 +142,7 @@ test("silence before the first sentence comes with its speech, not before it", a
   const failing = sessionOf({ ...plan, sentences }, synthesizer);
   const first = failing.chunks()[Symbol.asyncIterator]().next();
   await settled();
-  synthesizer.spoken.at(-1)!.piece.reject(new SpeechError("WORKER_LOST", "lost"));
+  synthesizer.spoken.at(-1)!.piece.reject(new ServiceError("WORKER_LOST", "lost"));
   await assert.rejects(first, /lost/);
 });
 
@@ -216,7 +216,7 @@ test("a failure reaches the reader that waits, and every later read", async () =
   synthesizer.answer();
   await first;
   const second = iterator.next();
-  synthesizer.spoken[1]!.piece.reject(new SpeechError("WORKER_LOST", "gone"));
+  synthesizer.spoken[1]!.piece.reject(new ServiceError("WORKER_LOST", "gone"));
   await assert.rejects(second, hasCode("WORKER_LOST"));
   await assert.rejects(iterator.next(), hasCode("WORKER_LOST"));
 });
@@ -276,7 +276,7 @@ test("a failing sentence ends the pieces after it", async () => {
   const synthesizer = new FakeSynthesizer({ isPatient: true });
   const session = sessionOf(planOf("a|b|c"), synthesizer);
   const reading = readAll(session);
-  synthesizer.spoken[0]!.piece.reject(new SpeechError("ENGINE_BUSY", "full"));
+  synthesizer.spoken[0]!.piece.reject(new ServiceError("ENGINE_BUSY", "full"));
   await assert.rejects(reading, hasCode("ENGINE_BUSY"));
   assert.deepEqual(synthesizer.texts, ["a"]);
 });

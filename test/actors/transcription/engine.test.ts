@@ -3,7 +3,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { FilePool, TranscriptionEngine } from "../../../actors/transcription/engine.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { joined, silence, speech, tone, wavOf } from "../../support/audio.js";
 import { filePool, transcriptionEngine } from "../../support/engines.js";
 import { temporaryFolder } from "../../support/folders.js";
@@ -44,7 +44,7 @@ async function assertNothingSpooled(): Promise<void> {
 
 function refused(code: string, pattern = /./): (error: unknown) => boolean {
   return (error) => {
-    assert.ok(error instanceof SpeechError);
+    assert.ok(error instanceof ServiceError);
     assert.equal(error.code, code, error.message);
     assert.match(error.message, pattern);
     return true;

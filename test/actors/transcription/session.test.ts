@@ -7,7 +7,7 @@ import {
   type TranscriptionState,
 } from "../../../actors/transcription/session.js";
 import type { FileTranscript } from "../../../src/domain/decoding/transcript.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { deferred, settled } from "../../support/deferred.js";
 import * as fc from "../../support/properties.js";
 
@@ -34,13 +34,13 @@ function transcribing() {
 }
 
 function hasCode(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof SpeechError && error.code === code;
+  return (error) => error instanceof ServiceError && error.code === code;
 }
 
 test("the first ending counts, whatever comes after it", () => {
   const anyMessage = fc.constantFrom<TranscriptionMessage>(
     { type: "transcribed", transcript: TRANSCRIPT },
-    { type: "failed", error: new SpeechError("AUDIO_UNREADABLE", "no") },
+    { type: "failed", error: new ServiceError("AUDIO_UNREADABLE", "no") },
     { type: "stop", reason: "client-left" },
     { type: "stop", reason: "service-stops" },
   );
@@ -70,7 +70,7 @@ test("a transcript comes with the time it took", async () => {
 
 test("a failure of the transcriber is the session's", async () => {
   const { session, work } = transcribing();
-  work.reject(new SpeechError("AUDIO_UNREADABLE", "no WAVE"));
+  work.reject(new ServiceError("AUDIO_UNREADABLE", "no WAVE"));
   await assert.rejects(session.transcript, hasCode("AUDIO_UNREADABLE"));
 });
 

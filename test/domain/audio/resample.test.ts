@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Resampler, resample } from "../../../src/domain/audio/resample.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import * as fc from "../../support/properties.js";
 
 const PAIRS: readonly (readonly [number, number])[] = [
@@ -118,7 +118,7 @@ test("rates outside the bounds are refused by name", () => {
   for (const fromHz of [0, 3_999, 384_001, 16_000.5, Number.NaN]) {
     assert.throws(
       () => new Resampler({ fromHz, toHz: 16_000 }),
-      (error) => error instanceof SpeechError && error.message.includes(`received ${fromHz}`),
+      (error) => error instanceof ServiceError && error.message.includes(`received ${fromHz}`),
     );
   }
 });

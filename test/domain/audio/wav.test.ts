@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, writeWav } from "../../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import * as fc from "../../support/properties.js";
 
 interface WavParts {
@@ -80,7 +80,7 @@ function refusal(file: Uint8Array): string {
   try {
     parseWavHeader(file, file.length);
   } catch (error) {
-    assert.ok(error instanceof SpeechError);
+    assert.ok(error instanceof ServiceError);
     assert.equal(error.code, "AUDIO_UNREADABLE");
     return error.message;
   }
@@ -214,7 +214,7 @@ test("hostile bytes are refused or read, never a crash", () => {
       try {
         samplesOf(file);
       } catch (error) {
-        assert.ok(error instanceof SpeechError, String(error));
+        assert.ok(error instanceof ServiceError, String(error));
       }
     }),
   );

@@ -4,7 +4,7 @@ import test from "node:test";
 import { gunzipSync } from "node:zlib";
 import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../../src/domain/decoding/lexicon.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 
 const FILE = new URL("../../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);
 const bytes = gunzipSync(readFileSync(FILE));
@@ -54,7 +54,7 @@ test("loaded tables stay under 65 MB", () => {
 });
 
 test("a file cut short, of another format or version is refused", () => {
-  const isBroken = (error: unknown) => error instanceof SpeechError && error.code === "MODEL_BROKEN";
+  const isBroken = (error: unknown) => error instanceof ServiceError && error.code === "MODEL_BROKEN";
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, bytes.length - 1)), isBroken);
   assert.throws(() => LanguageModel.parse(bytes.subarray(0, 100)), isBroken);
   assert.throws(() => LanguageModel.parse(new Uint8Array(64)), isBroken);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { BodyQueue } from "../../../src/front/shared/body-queue.js";
 import { TokenBucket } from "../../../src/front/shared/token-bucket.js";
 
@@ -131,7 +131,7 @@ test("a body of too many small chunks is refused with the rule, and dropped", as
   assert.deepEqual([queue.queuedBytes, queue.blockCount], [0, 0]);
   assert.equal(source.told.at(-1), "pause");
   await assert.rejects(read(queue), (thrown: unknown) => {
-    assert.ok(thrown instanceof SpeechError);
+    assert.ok(thrown instanceof ServiceError);
     assert.equal(thrown.code, "INVALID_REQUEST");
     assert.match(thrown.message, /more than 5000 chunks of less than 256 bytes a second/);
     return true;

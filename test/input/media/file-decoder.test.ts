@@ -7,7 +7,7 @@ import { before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
-import { type ErrorCode, SpeechError } from "../../../src/domain/errors.js";
+import { type ErrorCode, ServiceError } from "../../../src/domain/errors.js";
 import { Slots } from "../../../src/input/media/decoder-permits.js";
 import { FfmpegDecoder } from "../../../src/input/media/ffmpeg-decoder.js";
 import { FileDecoder } from "../../../src/input/media/file-decoder.js";
@@ -95,7 +95,7 @@ test("without ffmpeg, damaged files are decoded or refused as well", async (t) =
       await decoderOf("")
         .decode(source, newTarget(), NEVER)
         .catch((error: unknown) =>
-          assert.match((error as SpeechError).code, /^AUDIO_(UNREADABLE|TOO_LONG)$/),
+          assert.match((error as ServiceError).code, /^AUDIO_(UNREADABLE|TOO_LONG)$/),
         );
     }
   }
@@ -184,7 +184,7 @@ describe("files that point elsewhere", () => {
     await writeFile(source, Buffer.concat([whole, Buffer.from(other)]));
     const decoding = decoderOf(process.env["PATH"] ?? "").decode(source, newTarget(), NEVER);
     // Either the samples in the file itself, or a refusal; the other file would be lossless and longer.
-    await decoding.catch((error: unknown) => assert.equal((error as SpeechError).code, "AUDIO_UNREADABLE"));
+    await decoding.catch((error: unknown) => assert.equal((error as ServiceError).code, "AUDIO_UNREADABLE"));
   });
 });
 
@@ -300,12 +300,12 @@ async function heard(path: string): Promise<{ readonly seconds: number; readonly
   return { seconds, loudness: Math.sqrt(energy / samples.length) };
 }
 
-async function refusal(decoding: Promise<string>, code?: ErrorCode): Promise<SpeechError> {
+async function refusal(decoding: Promise<string>, code?: ErrorCode): Promise<ServiceError> {
   const thrown: unknown = await decoding.then(
     (path) => assert.fail(`decoded to ${path}`),
     (error: unknown) => error,
   );
-  assert.ok(thrown instanceof SpeechError, String(thrown));
+  assert.ok(thrown instanceof ServiceError, String(thrown));
   if (code !== undefined) assert.equal(thrown.code, code, thrown.message);
   return thrown;
 }

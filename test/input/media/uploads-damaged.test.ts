@@ -4,7 +4,7 @@ import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
-import { asSpeechError } from "../../../src/domain/errors.js";
+import { asServiceError } from "../../../src/domain/errors.js";
 import { DECODE_LIMITS, OVERTIME_SECONDS } from "../../../src/input/media/container-decoder.js";
 import { LimitedChildren } from "../../../src/input/media/limited-child.js";
 import { openDecoder } from "../../../src/input/media/open-decoder.js";
@@ -129,7 +129,7 @@ async function outcomeOf({ bytes }: Mutant, where: string): Promise<string> {
     await readThrough(path);
     return path === source ? "200 as it is" : "200";
   } catch (thrown) {
-    const { code, message } = asSpeechError(thrown);
+    const { code, message } = asServiceError(thrown);
     const status = HTTP_STATUS[code];
     assert.ok(status === 400 || status === 413, `${code} ${message} ${String(thrown)} from ${where}`);
     assert.ok(!message.includes(folder) && !message.includes("canary"), `${message} from ${where}`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { AddressPolicy } from "../../../src/input/url/address-policy.js";
 import { type FetchLimits, UrlFetcher } from "../../../src/input/url/url-fetcher.js";
 import { type CountingServer, startCounting } from "./listeners.js";
@@ -320,12 +320,12 @@ async function read(urls: UrlFetcher, url: string, signal = NEVER): Promise<stri
   return Buffer.concat(chunks).toString();
 }
 
-async function refusal(urls: UrlFetcher, url: string, signal = NEVER): Promise<SpeechError> {
+async function refusal(urls: UrlFetcher, url: string, signal = NEVER): Promise<ServiceError> {
   const thrown: unknown = await read(urls, url, signal).then(
     (body) => assert.fail(`fetched ${body.length} bytes`),
     (error: unknown) => error,
   );
-  assert.ok(thrown instanceof SpeechError, String(thrown));
+  assert.ok(thrown instanceof ServiceError, String(thrown));
   if (thrown.code !== "CANCELLED" && thrown.code !== "BODY_TOO_LARGE") {
     assert.equal(thrown.code, "URL_FETCH_FAILED");
   }

@@ -7,7 +7,7 @@ import { HotWords } from "../../../src/domain/decoding/hot-words.js";
 import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "../../../src/domain/decoding/lexicon.js";
 import { type BeamSearchOptions, PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { modelFile } from "../../domain/decoding/model-file.js";
 import { logProbsOf } from "../../domain/decoding/reference.js";
 import * as fc from "../../support/properties.js";
@@ -146,7 +146,7 @@ test("a model file that is damaged is refused or still harmless", { skip }, asyn
         try {
           model = await sharedModel(binding!, `damaged-${nextKey++}`, VOCABULARY, async () => damaged);
         } catch (error) {
-          assert.ok(error instanceof SpeechError && error.code === "MODEL_BROKEN");
+          assert.ok(error instanceof ServiceError && error.code === "MODEL_BROKEN");
           return;
         }
         const native = new NativeBeamSearch(binding!, VOCABULARY, model, {

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { type RecognizerManifest, readPackage } from "../../../native/models/package.js";
 import { copyState, type RecognizerModel } from "../../../native/models/recognizer.js";
 import { loadRecognizerModel } from "../../../native/models/recognizer-families.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
 
 const FOLDER = "test/fixtures/adapters/";
@@ -55,7 +55,7 @@ function assertLogProbs(row: Float32Array): void {
 
 function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   return (error) => {
-    assert.ok(error instanceof SpeechError, String(error));
+    assert.ok(error instanceof ServiceError, String(error));
     assert.equal(error.code, "MODEL_BROKEN");
     assert.match(error.message, pattern);
     return true;

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { F5 } from "../../../native/models/f5/f5.js";
 import type { F5Manifest } from "../../../native/models/f5/manifest.js";
 import { readPackage } from "../../../native/models/package.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
 
@@ -31,7 +31,7 @@ async function load(folder = FOLDER): Promise<F5> {
 
 function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   return (error) => {
-    assert.ok(error instanceof SpeechError, String(error));
+    assert.ok(error instanceof ServiceError, String(error));
     assert.equal(error.code, "MODEL_BROKEN");
     assert.match(error.message, pattern);
     return true;
@@ -83,7 +83,7 @@ test("a piece that nobody wants any more ends before the next run", async () => 
   const model = await load();
   let checks = 0;
   const cancel = async () => {
-    if (++checks === 2) throw new SpeechError("CANCELLED", "synthesis was cancelled");
+    if (++checks === 2) throw new ServiceError("CANCELLED", "synthesis was cancelled");
   };
   await assert.rejects(model.speak(JOB, cancel), /synthesis was cancelled/);
   assert.equal(checks, 2);

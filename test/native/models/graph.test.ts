@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
 import { loadGraph } from "../../../native/models/graph.js";
 import { type ModelPackage, type RecognizerManifest, readManifest } from "../../../native/models/package.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
 const OPTIONS = { intraOpThreads: 1 };
@@ -36,7 +36,7 @@ function shipped(folder: string, file: string): Promise<Uint8Array> {
 
 function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   return (error) => {
-    assert.ok(error instanceof SpeechError);
+    assert.ok(error instanceof ServiceError);
     assert.equal(error.code, "MODEL_BROKEN");
     assert.match(error.message, pattern);
     return true;

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import type { MatchaManifest } from "../../../native/models/matcha/manifest.js";
 import { Matcha } from "../../../native/models/matcha/matcha.js";
 import { readPackage } from "../../../native/models/package.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
 
@@ -30,7 +30,7 @@ async function spoken(model: Matcha, change: Partial<SynthesisJob> = {}): Promis
 
 function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   return (error) => {
-    assert.ok(error instanceof SpeechError, String(error));
+    assert.ok(error instanceof ServiceError, String(error));
     assert.equal(error.code, "MODEL_BROKEN");
     assert.match(error.message, pattern);
     return true;

@@ -12,7 +12,7 @@ import {
   readPackageFile,
 } from "../../../native/models/package.js";
 import { outputBias } from "../../../src/domain/decoding/output-bias.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { type Json, RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
 const SHA256 = "0".repeat(64);
@@ -56,7 +56,7 @@ async function folderWith(manifest: Json | string): Promise<string> {
 
 function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   return (error) => {
-    assert.ok(error instanceof SpeechError);
+    assert.ok(error instanceof ServiceError);
     assert.equal(error.code, "MODEL_BROKEN");
     assert.match(error.message, pattern);
     return true;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
 import { startSynthesisWorker } from "../../../native/threads/start-workers.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 
@@ -62,7 +62,7 @@ for (const { id, voice, sampleRateHz } of PACKAGES) {
       const waiting = engine.speak(long, leaving.signal);
       const next = engine.speak(job, NEVER);
       leaving.abort();
-      const isCancelled = (error: unknown) => error instanceof SpeechError && error.code === "CANCELLED";
+      const isCancelled = (error: unknown) => error instanceof ServiceError && error.code === "CANCELLED";
       // At once for both: either may be the first to be given up.
       await Promise.all([first, waiting].map((piece) => assert.rejects(piece, isCancelled)));
       assert.ok((await next).pcm.length > 0);

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Checkpoint, PieceModel } from "../../../native/models/synthesizer.js";
 import { PieceQueue } from "../../../native/synthesis/piece-queue.js";
 import { SYNTHESIS_CELL } from "../../../native/threads/protocol.js";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { deferred } from "../../support/deferred.js";
 
@@ -17,7 +17,7 @@ function gatedModel(samples = 20_000): { model: PieceModel; texts: string[]; run
     manifest: {} as PieceModel["manifest"],
     async speak({ spokenText }: SynthesisJob, checkpoint: Checkpoint) {
       texts.push(spokenText);
-      if (spokenText === "broken") throw new SpeechError("MODEL_BROKEN", "Cannot run it");
+      if (spokenText === "broken") throw new ServiceError("MODEL_BROKEN", "Cannot run it");
       await gate.promise;
       gate = deferred();
       await checkpoint();
@@ -41,7 +41,7 @@ function queueOf(model: PieceModel): { queue: PieceQueue; told: string[]; cells:
       return Promise.resolve();
     },
     spoken: (jobId: number) => told.push(`${jobId} spoken`),
-    gaveUp: (jobId: number, error: SpeechError) => told.push(`${jobId} ${error.code}`),
+    gaveUp: (jobId: number, error: ServiceError) => told.push(`${jobId} ${error.code}`),
   };
   return { queue: new PieceQueue(model, { cells, sink }), told, cells };
 }

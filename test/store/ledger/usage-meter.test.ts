@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import { DEFAULT_TARIFFS } from "../../../src/domain/usage/tariff.js";
 import type { LiveFunds } from "../../../src/ports/usage-meter.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
@@ -60,7 +60,7 @@ async function balanceOf(organizationId: string): Promise<{ balance: number; hel
 }
 
 function hasCode(code: string): (error: unknown) => boolean {
-  return (error) => error instanceof SpeechError && error.code === code;
+  return (error) => error instanceof ServiceError && error.code === code;
 }
 
 test("100 requests at once for the last credits: those that fit are held, the others refused", async (t) => {
@@ -74,10 +74,10 @@ test("100 requests at once for the last credits: those that fit are held, the ot
           units: 1_000,
           unitsPerSecond: 1,
         })
-        .catch((error: SpeechError) => error),
+        .catch((error: ServiceError) => error),
     ),
   );
-  const refused = answers.filter((answer) => answer instanceof SpeechError);
+  const refused = answers.filter((answer) => answer instanceof ServiceError);
   assert.equal(refused.length, 38);
   for (const error of refused) assert.match(error.message, /needs 400 credits, 200 left/);
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS, held: 24_800 });
@@ -94,7 +94,7 @@ test("100 requests at once for the last credits: those that fit are held, the ot
     hasCode("OUT_OF_CREDITS"),
   );
   await assert.rejects(meter.requireCredit(organizationId, "file"), hasCode("OUT_OF_CREDITS"));
-  for (const answer of answers) if (!(answer instanceof SpeechError)) await answer.charge();
+  for (const answer of answers) if (!(answer instanceof ServiceError)) await answer.charge();
   await rest.release();
   assert.deepEqual(await balanceOf(organizationId), { balance: 200, held: 0 });
   assert.deepEqual(await brokenRules(ledger.sql), []);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SpeechError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../src/domain/errors.js";
 import type { KeyIdentity } from "../../../src/ports/key-store.js";
 import { KeyCache, type KeyCacheRules } from "../../../src/store/people/key-cache.js";
 import { hashKey, newRawKey } from "../../../src/store/people/key-secret.js";
@@ -168,7 +168,7 @@ test("the last use is written at most once a minute, and its failure hurts nobod
 });
 
 function isUnavailable(error: unknown): boolean {
-  return error instanceof SpeechError && error.code === "AUTH_UNAVAILABLE";
+  return error instanceof ServiceError && error.code === "AUTH_UNAVAILABLE";
 }
 
 // Issue 12: keys are found by a hash under the server's secret, so what is alike in two keys is nothing alike in time.
