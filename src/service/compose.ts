@@ -1,22 +1,11 @@
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
-import { LiveSession } from "../../actors/live/session.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
-import {
-  ResidentLiveDecoder,
-  ResidentSynthesizer,
-  ResidentTranscriber,
-} from "../../actors/residency/resident-ports.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
-import { planSynthesis } from "../../actors/synthesis/plan.js";
-import { CachingSynthesizer, SentenceCache } from "../../actors/synthesis/sentence-cache.js";
-import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
-import { TranscriptionSession } from "../../actors/transcription/session.js";
 import { loadBinding } from "../../native/beam/binding.js";
 import {
   findPackages,
@@ -40,24 +29,18 @@ import { KeyEndings } from "../http/key-endings.js";
 import { startOperatorServer } from "../http/operator-server.js";
 import { SpeechBudget } from "../http/speech-budget.js";
 import { DiskSpace, SpoolBudget } from "../http/spool-budget.js";
-import { DecodingTranscriber } from "../input/media/decoding-transcriber.js";
 import { openDecoder } from "../input/media/open-decoder.js";
 import { AddressPolicy } from "../input/url/address-policy.js";
 import { UrlFetcher } from "../input/url/url-fetcher.js";
-import { BilledSynthesis } from "../money/billed-synthesis.js";
-import { BilledTranscription } from "../money/billed-transcription.js";
-import { PrepaidMeter } from "../money/prepaid-meter.js";
 import type { Log } from "../observe/log.js";
 import { Metrics } from "../observe/metrics.js";
-import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
-import type { Caller, CatalogModel, Conversations } from "../ports/conversations.js";
 import { DEFAULT_FRONT_LIMITS, type FrontHandlers } from "../ports/front.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
-import type { UsageMeter, UsageOrigin, UsageReference } from "../ports/usage-meter.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
 import { openStore, type Store } from "../store/store.js";
+import { type ConversationEngines, makeConversations } from "./conversations.js";
 import { createTransport, type Transport } from "./transport.js";
 
 /** The longest file, in decoded audio. */
@@ -257,7 +240,7 @@ interface Serving {
   readonly transport: Transport;
   /** Null while the main thread is the front. */
   readonly threads: ThreadedFront | null;
-  readonly engines: Engines;
+  readonly engines: ConversationEngines;
   readonly metrics: Metrics;
   readonly isFirstStart: boolean;
   readonly stopOwned: () => Promise<void>;
@@ -307,18 +290,8 @@ async function serve({
   };
 }
 
-interface Engines {
-  readonly live: ResidentModel<LiveEngine>;
-  readonly transcription: ResidentModel<TranscriptionEngine>;
-  /** Stands before the transcription engine, so that it takes files of any container. */
-  readonly decoder: AudioDecoder;
-  readonly synthesis: ResidentModel<SynthesisEngine>;
-  readonly recognizer: ModelPackage<RecognizerManifest>;
-  readonly synthesizer: SynthesizerManifest;
-}
-
 /** An engine that has lost all its workers refuses whatever comes. */
-function isGivenUp({ live, synthesis }: Engines): boolean {
+function isGivenUp({ live, synthesis }: ConversationEngines): boolean {
   return live.warmEngine?.isGivenUp === true || synthesis.warmEngine?.isGivenUp === true;
 }
 
@@ -330,7 +303,7 @@ function makeEngines(options: {
   room: SpoolRoom;
   packages: readonly ModelPackage[];
   metrics: Metrics;
-}): Engines {
+}): ConversationEngines {
   const { config, log, allowFaults, spoolFolder, room, packages, metrics } = options;
   const recognizer = packageFor<RecognizerManifest>(packages, "transcription", config.modelsDir);
   const synthesizer = packageFor<SynthesizerManifest>(packages, "synthesis", config.modelsDir);
@@ -402,81 +375,6 @@ function liveObserver(metrics: Metrics): LiveObserver {
   };
 }
 
-function makeConversations(parts: {
-  engines: Engines;
-  meter: UsageMeter;
-  config: Config;
-  packages: readonly ModelPackage[];
-  alphabet: ReadonlySet<string>;
-  spoolFolder: string;
-  room: SpoolRoom;
-  metrics: Metrics;
-  log: Log;
-}): Conversations {
-  const { engines, meter, config, packages, alphabet, spoolFolder, room, metrics, log } = parts;
-  const { tariffs } = config;
-  const models = packages.map(({ manifest }) => toCatalogModel(manifest));
-  const { transcription, decoder, synthesis } = engines;
-  const recognizer = engines.recognizer.manifest;
-  const live = new ResidentLiveDecoder(engines.live);
-  const cache = sentenceCacheFor(engines.synthesizer, config, metrics);
-  const meterOf = ({ paid }: Caller) => (paid === undefined ? meter : new PrepaidMeter(meter, tariffs, paid));
-  return {
-    models,
-    alphabet,
-    requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
-    synthesis: async (caller, request, delivery) => {
-      const model = new ResidentSynthesizer(synthesis, systemClock, caller.onModelWait);
-      // How soon an answer comes would tell what others have had spoken: each organization hears its own.
-      const synthesizer =
-        cache === null ? model : new CachingSynthesizer(model, cache, caller.identity.organizationId);
-      const plan = await planSynthesis(request, models);
-      const { droppedCharacters } = plan;
-      if (droppedCharacters > 0) {
-        metrics.textDroppedCharacters.inc(droppedCharacters);
-        log.debug({ requestId: caller.requestId, droppedCharacters }, "characters without a reading dropped");
-      }
-      const session = new SynthesisSession(plan, { synthesizer, delivery, clock: systemClock });
-      return new BilledSynthesis(meterOf(caller), usageReference(caller), session);
-    },
-    transcription: (caller, path, hotWords) =>
-      new BilledTranscription(meterOf(caller), usageReference(caller), (onLength) => {
-        const transcriber = new ResidentTranscriber(transcription, systemClock, caller.onModelWait);
-        const files = new DecodingTranscriber(decoder, transcriber, spoolFolder, room);
-        return new TranscriptionSession(path, files, systemClock, onLength, hotWords);
-      }),
-    live: (caller, options, sink) =>
-      new LiveSession({
-        sessionId: `ses_${randomBytes(12).toString("hex")}`,
-        requestId: caller.requestId,
-        modelId: recognizer.id,
-        sampleRateHz: recognizer.sampleRateHz,
-        options,
-        decoder: live,
-        meter,
-        organizationId: caller.identity.organizationId,
-        origin: usageOrigin(caller),
-        sink,
-        log: log.child({ requestId: caller.requestId }),
-        onEnded: () => {},
-      }),
-  };
-}
-
-/** The manifest names every file of the weights by its hash. */
-function sentenceCacheFor(
-  manifest: SynthesizerManifest,
-  { sentenceCacheBytes }: Config,
-  metrics: Metrics,
-): SentenceCache | null {
-  if (sentenceCacheBytes === 0) return null;
-  return new SentenceCache({
-    weights: JSON.stringify(manifest),
-    capacityBytes: sentenceCacheBytes,
-    observer: metrics.observeSentenceCache,
-  });
-}
-
 /** Says once which search finals come from; the workers choose in the same way. */
 function hasNativeSearch(log: Log): boolean {
   const { missing } = loadBinding();
@@ -484,32 +382,6 @@ function hasNativeSearch(log: Log): boolean {
   else
     log.warn({ search: "typescript", reason: missing }, "beam search: no native addon, finals cost more CPU");
   return missing === null;
-}
-
-/** One request, one charge. */
-function usageReference(caller: Caller): UsageReference {
-  const { requestId, identity } = caller;
-  return { id: requestId, organizationId: identity.organizationId, origin: usageOrigin(caller) };
-}
-
-function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
-  return { keyId: identity.keyId, endpoint };
-}
-
-function toCatalogModel(manifest: ModelManifest): CatalogModel {
-  const isSynthesis = manifest.task === "synthesis";
-  return {
-    name: manifest.id,
-    task: manifest.task,
-    lang: manifest.languages.join("-"),
-    sample_rate: manifest.sampleRateHz,
-    voices: isSynthesis
-      ? manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }))
-      : [],
-    default_voice: isSynthesis ? manifest.defaultVoice : "",
-    // Public families give sound alone: their graphs keep the durations to themselves.
-    tells_word_times: isSynthesis && manifest.family === "flow-matching",
-  };
 }
 
 function packageFor<M extends ModelManifest>(

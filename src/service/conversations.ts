@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import type { LiveEngine } from "../../actors/live/engine.js";
+import { LiveSession } from "../../actors/live/session.js";
+import type { ResidentModel } from "../../actors/residency/resident-model.js";
+import {
+  ResidentLiveDecoder,
+  ResidentSynthesizer,
+  ResidentTranscriber,
+} from "../../actors/residency/resident-ports.js";
+import type { SynthesisEngine } from "../../actors/synthesis/engine.js";
+import { planSynthesis } from "../../actors/synthesis/plan.js";
+import { CachingSynthesizer, SentenceCache } from "../../actors/synthesis/sentence-cache.js";
+import { SynthesisSession } from "../../actors/synthesis/session.js";
+import type { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import { TranscriptionSession } from "../../actors/transcription/session.js";
+import type {
+  ModelManifest,
+  ModelPackage,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "../../native/models/package.js";
+import { DecodingTranscriber } from "../input/media/decoding-transcriber.js";
+import { BilledSynthesis } from "../money/billed-synthesis.js";
+import { BilledTranscription } from "../money/billed-transcription.js";
+import { PrepaidMeter } from "../money/prepaid-meter.js";
+import type { Log } from "../observe/log.js";
+import type { Metrics } from "../observe/metrics.js";
+import type { AudioDecoder } from "../ports/audio-decoder.js";
+import { systemClock } from "../ports/clock.js";
+import type { Caller, CatalogModel, Conversations } from "../ports/conversations.js";
+import type { SpoolRoom } from "../ports/spool-room.js";
+import type { UsageMeter, UsageOrigin, UsageReference } from "../ports/usage-meter.js";
+import type { Config } from "../settings/settings.js";
+
+/** The engines behind the conversations, and what stands before them. */
+export interface ConversationEngines {
+  readonly live: ResidentModel<LiveEngine>;
+  readonly transcription: ResidentModel<TranscriptionEngine>;
+  /** Stands before the transcription engine, so that it takes files of any container. */
+  readonly decoder: AudioDecoder;
+  readonly synthesis: ResidentModel<SynthesisEngine>;
+  readonly recognizer: ModelPackage<RecognizerManifest>;
+  readonly synthesizer: SynthesizerManifest;
+}
+
+export interface ConversationParts {
+  readonly engines: ConversationEngines;
+  readonly meter: UsageMeter;
+  readonly config: Config;
+  readonly packages: readonly ModelPackage[];
+  /** Characters that transcripts are written in. */
+  readonly alphabet: ReadonlySet<string>;
+  readonly spoolFolder: string;
+  readonly room: SpoolRoom;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/**
+ * Everything that clients may start. The stack of each of the three paths is put together in one function below, read
+ * from the outside in.
+ */
+export function makeConversations(parts: ConversationParts): Conversations {
+  const { meter, packages, alphabet } = parts;
+  const models = packages.map(({ manifest }) => toCatalogModel(manifest));
+  return {
+    models,
+    alphabet,
+    requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
+    synthesis: speak(parts, models),
+    transcription: transcribe(parts),
+    live: listen(parts),
+  };
+}
+
+function speak(parts: ConversationParts, models: readonly CatalogModel[]): Conversations["synthesis"] {
+  const { engines, config, metrics, log } = parts;
+  const cache = sentenceCacheFor(engines.synthesizer, config, metrics);
+  return async (caller, request, delivery) => {
+    const model = new ResidentSynthesizer(engines.synthesis, systemClock, caller.onModelWait);
+    // How soon an answer comes would tell what others have had spoken: each organization hears its own.
+    const synthesizer =
+      cache === null ? model : new CachingSynthesizer(model, cache, caller.identity.organizationId);
+    const plan = await planSynthesis(request, models);
+    const { droppedCharacters } = plan;
+    if (droppedCharacters > 0) {
+      metrics.textDroppedCharacters.inc(droppedCharacters);
+      log.debug({ requestId: caller.requestId, droppedCharacters }, "characters without a reading dropped");
+    }
+    const session = new SynthesisSession(plan, { synthesizer, delivery, clock: systemClock });
+    return new BilledSynthesis(meterOf(parts, caller), usageReference(caller), session);
+  };
+}
+
+function transcribe(parts: ConversationParts): Conversations["transcription"] {
+  const { engines, spoolFolder, room } = parts;
+  return (caller, path, hotWords) =>
+    new BilledTranscription(meterOf(parts, caller), usageReference(caller), (onLength) => {
+      const transcriber = new ResidentTranscriber(engines.transcription, systemClock, caller.onModelWait);
+      const files = new DecodingTranscriber(engines.decoder, transcriber, spoolFolder, room);
+      return new TranscriptionSession(path, files, systemClock, onLength, hotWords);
+    });
+}
+
+function listen({ engines, meter, log }: ConversationParts): Conversations["live"] {
+  const { id, sampleRateHz } = engines.recognizer.manifest;
+  const decoder = new ResidentLiveDecoder(engines.live);
+  return (caller, options, sink) =>
+    new LiveSession({
+      sessionId: `ses_${randomBytes(12).toString("hex")}`,
+      requestId: caller.requestId,
+      modelId: id,
+      sampleRateHz,
+      options,
+      decoder,
+      meter,
+      organizationId: caller.identity.organizationId,
+      origin: usageOrigin(caller),
+      sink,
+      log: log.child({ requestId: caller.requestId }),
+      onEnded: () => {},
+    });
+}
+
+/** What was paid for under an idempotency key is not paid for again. */
+function meterOf({ meter, config }: ConversationParts, { paid }: Caller): UsageMeter {
+  return paid === undefined ? meter : new PrepaidMeter(meter, config.tariffs, paid);
+}
+
+/** The manifest names every file of the weights by its hash. */
+function sentenceCacheFor(
+  manifest: SynthesizerManifest,
+  { sentenceCacheBytes }: Config,
+  metrics: Metrics,
+): SentenceCache | null {
+  if (sentenceCacheBytes === 0) return null;
+  return new SentenceCache({
+    weights: JSON.stringify(manifest),
+    capacityBytes: sentenceCacheBytes,
+    observer: metrics.observeSentenceCache,
+  });
+}
+
+/** One request, one charge. */
+function usageReference(caller: Caller): UsageReference {
+  const { requestId, identity } = caller;
+  return { id: requestId, organizationId: identity.organizationId, origin: usageOrigin(caller) };
+}
+
+function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
+  return { keyId: identity.keyId, endpoint };
+}
+
+function toCatalogModel(manifest: ModelManifest): CatalogModel {
+  const isSynthesis = manifest.task === "synthesis";
+  return {
+    name: manifest.id,
+    task: manifest.task,
+    lang: manifest.languages.join("-"),
+    sample_rate: manifest.sampleRateHz,
+    voices: isSynthesis
+      ? manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }))
+      : [],
+    default_voice: isSynthesis ? manifest.defaultVoice : "",
+    // Public families give sound alone: their graphs keep the durations to themselves.
+    tells_word_times: isSynthesis && manifest.family === "flow-matching",
+  };
+}
