@@ -102,7 +102,7 @@ const SPECIFIED: readonly Specified[] = [
 ];
 
 const SOCKET_PATHS = ["/v1/stream", "/v1/listen"];
-const REFERENCE_PATHS = /^\/(openapi\.json|docs(\/.+)?)$/;
+const REFERENCE_PATHS = /^\/(|openapi\.json|docs(\/.+)?)$/;
 
 let running: RunningTransport;
 
@@ -208,6 +208,19 @@ test("answers have the members, content types and headers that the reference nam
   });
   const transcription = strictly("Transcription").parse(await timed.json()) as { words?: unknown[] };
   assert.equal(transcription.words?.length, 3);
+});
+
+test("the bare address leads a browser to the console, and anything else to the reference", async () => {
+  const opened = async (method: string, headers: Record<string, string>) => {
+    const answer = await fetch(running.base, { method, headers, redirect: "manual" });
+    return [answer.status, answer.headers.get("location"), answer.headers.get("vary"), await answer.text()];
+  };
+  const browser = { accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+  for (const method of ["GET", "HEAD"]) {
+    assert.deepEqual(await opened(method, browser), [302, "/console", "accept", ""]);
+    assert.deepEqual(await opened(method, { accept: "*/*" }), [302, "/docs", "accept", ""]);
+    assert.deepEqual(await opened(method, { accept: "application/json" }), [302, "/docs", "accept", ""]);
+  }
 });
 
 test("the reference page loads from this service only", async () => {

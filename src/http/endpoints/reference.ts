@@ -45,12 +45,17 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-/** The machine-readable reference and a page that shows it; everything comes from this service. */
+/** Where a person is led who opens the bare address, and where a program is. */
+const CONSOLE_PATH = "/console";
+const REFERENCE_PATH = "/docs";
+
+/** The machine-readable reference and a page that shows it, and the bare address; everything comes from this service. */
 export function referenceRoutes(): readonly Route[] {
   const document = Buffer.from(JSON.stringify(openApiDocument()));
   return [
+    get("/", leadOn),
     get("/openapi.json", (exchange) => send(exchange, "application/json", document)),
-    get("/docs", (exchange) =>
+    get(REFERENCE_PATH, (exchange) =>
       send(exchange, "text/html; charset=utf-8", Buffer.from(PAGE), { "content-security-policy": POLICY }),
     ),
     get("/docs/start.js", (exchange) => send(exchange, "text/javascript; charset=utf-8", Buffer.from(START))),
@@ -66,6 +71,17 @@ export function referenceRoutes(): readonly Route[] {
 
 function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {
   return { method: "GET", path, handle };
+}
+
+/** Browsers ask for HTML by name; curl and the like take anything. */
+async function leadOn(exchange: Exchange): Promise<void> {
+  const isBrowser = /\btext\/html\b/i.test(exchange.request.header("accept") ?? "");
+  exchange.start(302, {
+    location: isBrowser ? CONSOLE_PATH : REFERENCE_PATH,
+    vary: "accept",
+    "cache-control": "no-cache",
+  });
+  await exchange.end();
 }
 
 async function send(
