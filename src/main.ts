@@ -1,8 +1,10 @@
+import { join } from "node:path";
 import { createLog } from "./observe/log.js";
 import { type Service, startService } from "./service/compose.js";
 import { reachableUrl } from "./settings/address.js";
-import { readConfig } from "./settings/settings.js";
+import { type Config, readConfig } from "./settings/settings.js";
 import { guardAgainstDriver } from "./store/postgres/driver-faults.js";
+import { DEVELOPMENT_KEY_FILE } from "./store/store.js";
 
 const CRASH_WITHIN_MS = 5_000;
 
@@ -59,8 +61,7 @@ async function main(): Promise<void> {
   });
   const startMs = Math.round(performance.now() - startedAtMs);
   log.info({ host: config.host, port: service.port, startMs }, "ready");
-  if (!isTold && service.isFirstStart && log.isLevelEnabled("info"))
-    process.stdout.write(banner(config.host, service));
+  if (!isTold && log.isLevelEnabled("info")) process.stdout.write(banner(config, service));
 }
 
 /**
@@ -73,14 +74,21 @@ async function endOfCrash(service: Service | null): Promise<void> {
   process.kill(process.pid, "SIGKILL");
 }
 
-function banner(host: string, { port, developmentKey }: Service): string {
-  const address = reachableUrl(host, port);
-  const key = `Authorization: Bearer ${developmentKey}`;
+/** What a person needs who has started the service: everything at the first start, the addresses at every one. */
+function banner({ host, dataDir, devApiKey }: Config, service: Service): string {
+  const address = reachableUrl(host, service.port);
+  const keyFile = devApiKey === null ? join(dataDir, DEVELOPMENT_KEY_FILE) : "DEV_API_KEY";
   return `
 Dauys listens on ${address}
-Development key: ${developmentKey}
+Development key: ${service.isFirstStart ? service.developmentKey : `in ${keyFile}`}
 Console: ${address}/console
+${service.isFirstStart ? firstCommands(address, service.developmentKey) : ""}
+`;
+}
 
+function firstCommands(address: string, developmentKey: string): string {
+  const key = `Authorization: Bearer ${developmentKey}`;
+  return `
 Speak:
   curl -s ${address}/v1/tts -H "${key}" -H "Content-Type: application/json" \\
     -d '{"text":"Сәлеметсіз бе! Бұл Дауыс қызметі."}' -o salem.wav
@@ -89,7 +97,6 @@ Transcribe:
     -H "Content-Type: application/octet-stream" --data-binary @salem.wav
 Listen:
   npx dauys listen salem.wav --url ${address}
-
 `;
 }
 

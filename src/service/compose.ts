@@ -21,6 +21,7 @@ import { pageRoutes } from "../console/server/pages-routes.js";
 import { TemporaryKeys } from "../console/server/temporary-keys.js";
 import { ServiceError } from "../domain/errors.js";
 import { warmUpReading } from "../domain/text/warm-up.js";
+import { checkPort } from "../front/shared/check-port.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
 import { AnswerFiles } from "../http/answer-files.js";
@@ -84,6 +85,7 @@ export async function startService({ config, log, allowFaults = false }: Service
     }
   };
   try {
+    await checkPorts(config);
     const spoolFolder = join(config.dataDir, "spool");
     const store = await openStore(config, log);
     owned.push({ name: "store", stop: () => store.close() });
@@ -394,6 +396,12 @@ function packageFor<M extends ModelManifest>(
     throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${modelsDir}`);
   }
   return found as ModelPackage<M>;
+}
+
+async function checkPorts({ host, port, operatorHost, operatorPort }: Config): Promise<void> {
+  await checkPort({ host, port, settings: { host: "HOST", port: "PORT" } });
+  const settings = { host: "OPERATOR_HOST", port: "OPERATOR_PORT" };
+  await checkPort({ host: operatorHost, port: operatorPort, settings });
 }
 
 /** What an earlier run left there belongs to nobody any more. Returns whether there was no earlier run. */

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { TEST_KEY } from "../../bench/support/service-process.js";
+import { startServiceProcess, TEST_KEY } from "../../bench/support/service-process.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -38,30 +41,51 @@ test("npm start prints a banner with key and commands, speaks, and ends with exi
     const second = npmStart({
       DATA_DIR: dataDir,
       PORT: String(port),
-      DEV_API_KEY: TEST_KEY,
-      LOG_LEVEL: "silent",
     });
     await firstSpeech(port, second);
     second.child.kill("SIGTERM");
     assert.equal(await second.exited, 0);
-    assert.equal(second.output(), "", "a silent service writes nothing");
+    const address = `http://127.0.0.1:${port}`;
+    for (const line of [`listens on ${address}`, `Console: ${address}/console`])
+      assert.ok(second.output().includes(line), line);
+    assert.ok(!second.output().includes(TEST_KEY), "the key is shown once");
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }
 });
 
-test("a port that is taken is one clear line and exit code 1", async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
-  const port = await freeLoopbackPort();
+test("a port that is taken is one clear line and exit code 1, before anything is made or loaded", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-start-"));
+  const taken = createServer().listen(0, "127.0.0.1");
+  await once(taken, "listening");
+  const port = String((taken.address() as AddressInfo).port);
   try {
-    const first = npmStart({ DATA_DIR: join(dataDir, "a"), PORT: String(port), DEV_API_KEY: TEST_KEY });
-    await firstSpeech(port, first);
-    const second = npmStart({ DATA_DIR: join(dataDir, "b"), PORT: String(port), LOG_LEVEL: "fatal" });
-    assert.equal(await second.exited, 1);
-    assert.match(second.output(), /^dauys: cannot start: .*\n$/);
-    assert.match(second.output(), new RegExp(String(port)));
-    first.child.kill("SIGTERM");
-    assert.equal(await first.exited, 0);
+    const dataDir = join(folder, "data");
+    for (const settings of [{ PORT: port }, { PORT: "0", OPERATOR_PORT: port }]) {
+      const service = npmStart({ DATA_DIR: dataDir, LOG_LEVEL: "info", ...settings });
+      assert.equal(await service.exited, 1);
+      assert.match(service.output(), /^dauys: cannot start: Cannot listen on [^\n]*\n$/);
+      assert.match(service.output(), new RegExp(`127\\.0\\.0\\.1:${port}: another program listens there`));
+      assert.equal(existsSync(dataDir), false);
+    }
+  } finally {
+    taken.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+});
+
+test("a silent service writes nothing", async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
+  try {
+    const settings = {
+      DATA_DIR: dataDir,
+      DEV_API_KEY: TEST_KEY,
+      LOG_LEVEL: "silent",
+      MODEL_PRELOAD: "false",
+    };
+    const service = await startServiceProcess(settings);
+    assert.equal(await service.stop(), 0);
+    assert.equal(service.output(), "");
   } finally {
     await rm(dataDir, { recursive: true, force: true });
   }

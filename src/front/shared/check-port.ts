@@ -1,0 +1,36 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+
+/** Where a service is to listen, and the settings that say so. */
+export interface ListeningAddress {
+  readonly host: string;
+  /** 0 is any free port. */
+  readonly port: number;
+  readonly settings: { readonly host: string; readonly port: string };
+}
+
+/**
+ * Listens for a moment, so that a port that is taken is told before models are loaded rather than after. Another program
+ * can still take it meanwhile: then the front says so.
+ *
+ * @throws {Error} naming the address, the reason and the setting to change
+ */
+export async function checkPort({ host, port, settings }: ListeningAddress): Promise<void> {
+  if (port === 0) return;
+  const server = createServer();
+  server.listen(port, host);
+  try {
+    await once(server, "listening");
+  } catch (error) {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    const reasons: Readonly<Record<string, string>> = {
+      EADDRINUSE: `another program listens there; stop it, or set ${settings.port} to another port, such as ${port + 1}`,
+      EACCES: `this user may not; set ${settings.port} to a port from 1024 on`,
+      EADDRNOTAVAIL: `${settings.host} is not an address of this machine`,
+      ENOTFOUND: `${settings.host} has no address`,
+    };
+    throw new Error(`Cannot listen on ${host}:${port}: ${reasons[code] ?? message}`, { cause: error });
+  }
+  server.close();
+  await once(server, "close");
+}
