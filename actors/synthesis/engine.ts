@@ -1,4 +1,4 @@
-import { PcmRing } from "../../native/ring/pcm-ring.js";
+import { PcmQueue } from "../../native/ring/pcm-queue.js";
 import {
   type FromSynthesisWorker,
   SYNTHESIS_CELL,
@@ -47,8 +47,8 @@ export interface SynthesisObserver {
 const PIECES_PER_LANE = 32;
 /** Pieces that may wait; beyond it `ENGINE_BUSY`, so that a queue never grows past what a client waits for. */
 const QUEUE_CAPACITY = 256;
-/** A worker's PCM ring: 87 s at 24 kHz. The engine empties it at each message, so a piece never waits for room. */
-const RING_SAMPLES = 2 ** 21;
+/** A worker's way back: 87 s at 24 kHz. The engine empties it at each message, so a piece never waits for room. */
+const PCM_QUEUE_SAMPLES = 2 ** 21;
 const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 30_000;
 /** A piece whose workers died twice is taken to be the cause. */
@@ -74,7 +74,8 @@ interface PendingJob {
 interface Lane {
   readonly supervisor: Supervisor<SynthesisWorker>;
   readonly cells: Int32Array;
-  readonly ring: PcmRing;
+  /** Written by the running worker, read here. A worker that died in between leaves its own behind. */
+  pcm: PcmQueue;
   /** Pieces on the worker, by job id. */
   readonly running: Map<number, PendingJob>;
   /** How much of `SYNTHESIS_CELL` was told to the observer. */
@@ -175,7 +176,7 @@ export class SynthesisEngine implements Synthesizer {
     const lane: Lane = {
       cells: new Int32Array(cells),
       told: new Int32Array(SYNTHESIS_CELL.count),
-      ring: PcmRing.create(RING_SAMPLES),
+      pcm: PcmQueue.create(PCM_QUEUE_SAMPLES),
       running: new Map(),
       generation: 0,
       isLost: false,
@@ -183,10 +184,10 @@ export class SynthesisEngine implements Synthesizer {
         {
           id,
           start: () => {
-            // A worker that died between write and message leaves samples that belong to nobody.
-            lane.ring.release(lane.ring.written);
+            // A worker that died between write and message leaves samples that belong to no piece.
+            if (lane.generation > 0) lane.pcm = PcmQueue.create(PCM_QUEUE_SAMPLES);
             const generation = ++lane.generation;
-            return startWorker({ cells, pcm: lane.ring.buffer }, (answer) => {
+            return startWorker({ cells, pcm: lane.pcm.buffer }, (answer) => {
               if (generation === lane.generation) this.#onAnswer(lane, answer);
             });
           },
@@ -255,9 +256,7 @@ export class SynthesisEngine implements Synthesizer {
     const pending = lane.running.get(answer.jobId);
     this.#observeRuns(lane);
     if (answer.type === "pcm") {
-      const samples = new Int16Array(answer.sampleCount);
-      lane.ring.copyOut(lane.ring.released, samples);
-      lane.ring.release(lane.ring.released + answer.sampleCount);
+      const samples = lane.pcm.read(answer.sampleCount);
       if (pending !== undefined) this.#onPcm(pending, samples);
       return;
     }

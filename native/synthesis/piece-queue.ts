@@ -5,7 +5,7 @@ import type { PieceModel } from "../models/synthesizer.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";
 import type { SolverRequest, SolverSink } from "./shared-solver.js";
 
-/** Samples that go into the ring at once: a piece may be longer than the ring. */
+/** Samples that go into the PCM queue at once: a piece may be longer than the queue. */
 const PART_SAMPLES = 1 << 14;
 
 /** Speaks pieces of a model that shares nothing, one after another; whoever is due first comes first. */

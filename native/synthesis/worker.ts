@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { asServiceError } from "../../src/domain/errors.js";
 import { readPackage, type SynthesizerManifest } from "../models/package.js";
-import { PcmRing } from "../ring/pcm-ring.js";
+import { PcmQueue } from "../ring/pcm-queue.js";
 import {
   type FromSynthesisWorker,
   PROTOCOL_VERSION,
@@ -11,12 +11,12 @@ import {
 } from "../threads/protocol.js";
 import { loadSpeaker, type PieceSpeaker } from "./load-speaker.js";
 
-/** How often a worker whose ring is full looks again; the engine empties it at each message. */
+/** How often a worker whose queue is full looks again; the engine empties it at each message. */
 const ROOM_POLL_MS = 2;
 
 const port = parentPort!;
 const data = workerData as WorkerData;
-const ring = PcmRing.attach(data.pcm!);
+const queue = PcmQueue.attach(data.pcm!);
 
 /** Null while the model is loaded. */
 let speaker: PieceSpeaker | null = null;
@@ -42,8 +42,7 @@ async function start(): Promise<void> {
 }
 
 async function sendPcm(jobId: number, samples: Int16Array): Promise<void> {
-  while (ring.capacitySamples - ring.usedSamples < samples.length) await delay(ROOM_POLL_MS);
-  ring.write(samples);
+  while (!queue.write(samples)) await delay(ROOM_POLL_MS);
   post({ type: "pcm", jobId, sampleCount: samples.length });
 }
 

@@ -13,7 +13,7 @@ export interface WorkerData {
   readonly intraOpThreads: number;
   /** Cells shared with the engine; see `LiveCell` and `SynthesisCell`. */
   readonly cells: SharedArrayBuffer;
-  /** The worker's PCM output, for workers that speak. */
+  /** The worker's `PcmQueue`, for workers that speak. */
   readonly pcm: SharedArrayBuffer | null;
   /** Lets the engine's tests make the worker fail; never set by the service. */
   readonly allowFaults: boolean;
@@ -130,9 +130,9 @@ export type ToSynthesisWorker =
 
 export type FromSynthesisWorker =
   | WorkerStatus
-  /** The next `sampleCount` samples of the worker's ring are this job's. */
+  /** The next `sampleCount` samples of the worker's PCM queue are this job's. */
   | { readonly type: "pcm"; readonly jobId: number; readonly sampleCount: number }
-  /** All of it is in the ring; `characterBounds` as in `SynthesizedPiece`. */
+  /** All of it is in the queue; `characterBounds` as in `SynthesizedPiece`. */
   | { readonly type: "spoken"; readonly jobId: number; readonly characterBounds: Int32Array | null }
   | { readonly type: "gave-up"; readonly jobId: number; readonly code: ErrorCode; readonly message: string };
 

@@ -1,5 +1,6 @@
-import { isMainThread, workerData } from "node:worker_threads";
+import { workerData } from "node:worker_threads";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
+import { sampleAt } from "./pcm-signal.js";
 
 /** What the thread that fills a ring is born with. */
 export interface RingWriterData {
@@ -8,11 +9,6 @@ export interface RingWriterData {
 }
 
 const CHUNK_SAMPLES = 3_001;
-
-/** The sample at a position of the test signal: neighbours differ, and so do positions one ring apart. */
-export function sampleAt(position: number): number {
-  return (Math.imul(position, 0x9e3779b1) >> 13) % 32_768;
-}
 
 /** Writes the signal as the ring makes room, sleeping a little when it is full. */
 function fill({ ring: buffer, sampleCount }: RingWriterData): void {
@@ -26,4 +22,4 @@ function fill({ ring: buffer, sampleCount }: RingWriterData): void {
   }
 }
 
-if (!isMainThread) fill(workerData as RingWriterData);
+fill(workerData as RingWriterData);

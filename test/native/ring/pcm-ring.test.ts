@@ -4,8 +4,9 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
+import { sampleAt } from "../../support/pcm-signal.js";
 import * as fc from "../../support/properties.js";
-import { type RingWriterData, sampleAt } from "../../support/ring-writer.js";
+import type { RingWriterData } from "../../support/ring-writer.js";
 
 const HEADER_CELLS = 4;
 const MODULUS = 2 ** 32;

@@ -1,0 +1,4 @@
+/** The sample at a position of the test signal: neighbours differ, and so do positions one ring apart. */
+export function sampleAt(position: number): number {
+  return (Math.imul(position, 0x9e3779b1) >> 13) % 32_768;
+}

@@ -1,0 +1,35 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { PcmQueue } from "../../native/ring/pcm-queue.js";
+import { sampleAt } from "./pcm-signal.js";
+
+/** What the thread that fills a queue is born with. */
+export interface QueueWriterData {
+  readonly queue: SharedArrayBuffer;
+  readonly sampleCount: number;
+}
+
+const LONGEST_PART_SAMPLES = 3_001;
+
+/**
+ * Writes the signal as the queue makes room and says after each part how long it is; each message of the reader says that
+ * there may be room again.
+ */
+function fill({ queue: buffer, sampleCount }: QueueWriterData): void {
+  const port = parentPort!;
+  const queue = PcmQueue.attach(buffer);
+  let written = 0;
+  const goOn = () => {
+    while (written < sampleCount) {
+      const length = Math.min(1 + (written % LONGEST_PART_SAMPLES), sampleCount - written);
+      const start = written;
+      if (!queue.write(Int16Array.from({ length }, (_, index) => sampleAt(start + index)))) return;
+      written += length;
+      port.postMessage(length);
+    }
+    port.close();
+  };
+  port.on("message", goOn);
+  goOn();
+}
+
+fill(workerData as QueueWriterData);
