@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
-import { eventually } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 import { ConsoleClient } from "./support/console-client.js";
 import { LiveSocketClient } from "./support/live-socket.js";
 

@@ -14,8 +14,10 @@ import {
 import { connect } from "../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 import { SEED, uniform } from "../support/seed.js";
+import { SILENT } from "../support/silent-log.js";
 import { databaseOf, PayingClients } from "./support/paying-clients.js";
 
 /** How long the database hangs. */

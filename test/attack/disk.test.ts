@@ -9,7 +9,7 @@ import {
   startServiceProcess,
 } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
-import { eventually } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 import { databaseOf, PayingClients } from "./support/paying-clients.js";
 import { SmallDisk, whyNoMounts } from "./support/small-disk.js";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { creditsFor, LIVE_TARIFF } from "../../src/domain/usage/tariff.js";
-import { eventually, temporaryFolder } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js";
 import { samplesSpoken, startBystander } from "./support/bystander.js";
 import { chunk } from "./support/floods.js";

@@ -3,7 +3,7 @@ import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
-import { eventually } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 
 /** Of these the service keeps a quarter free, and has some 50 for itself. */
 const OPEN_FILES = 256;

@@ -17,8 +17,10 @@ import { connect } from "../../src/store/postgres/connect.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
-import { eventually, SILENT, temporaryFolder } from "../store/support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
+import { SILENT } from "../support/silent-log.js";
 import { RawConnection } from "./support/raw-connection.js";
 
 const LONGEST_TEXT = 5_000;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { writeWav } from "../../src/domain/audio/wav.js";
-import { temporaryFolder } from "../store/support.js";
+import { temporaryFolder } from "../support/folders.js";
 import { type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
 import { dauys } from "./support.js";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { runCommandLine } from "../../src/cli/main.js";
 import { startServiceProcess } from "../store/service-process.js";
-import { temporaryFolder } from "../store/support.js";
+import { temporaryFolder } from "../support/folders.js";
 import { dauys } from "./support.js";
 
 test("organizations and keys are made, listed and revoked", async (t) => {

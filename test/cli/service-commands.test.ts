@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
-import { temporaryFolder } from "../store/support.js";
+import { temporaryFolder } from "../support/folders.js";
 import { type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
 import { dauys } from "./support.js";
 

@@ -8,7 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { eventually } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 import { inspect } from "./browser-pages.js";
 import {
   collectTexts,

@@ -13,7 +13,8 @@ import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { SYNTHESIS_TARIFF } from "../../src/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
-import { privateStore, SILENT } from "../store/support.js";
+import { privateStore } from "../store/support.js";
+import { SILENT } from "../support/silent-log.js";
 import { inspect, isKept } from "./browser-pages.js";
 import {
   collectTexts,

@@ -6,7 +6,10 @@ import { TrustedProxies } from "../../src/http/client-address.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { startTransport } from "../http/running-transport.js";
-import { ManualClock, privateStore, SILENT, temporaryFolder } from "../store/support.js";
+import { privateStore } from "../store/support.js";
+import { temporaryFolder } from "../support/folders.js";
+import { ManualClock } from "../support/manual-clock.js";
+import { SILENT } from "../support/silent-log.js";
 
 export const PASSWORD = "correct horse battery";
 

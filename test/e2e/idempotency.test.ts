@@ -16,7 +16,9 @@ import type { PostgresConnection } from "../../src/store/postgres/embedded-postg
 import { dauys } from "../cli/support.js";
 import { FRONTS } from "../http/running-transport.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
-import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
+import { SILENT } from "../support/silent-log.js";
 
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.";
 const CREDITS = synthesisCredits([...TEXT].length);

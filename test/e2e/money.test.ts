@@ -6,7 +6,7 @@ import { runLive } from "../../bench/support/live-client.js";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { dauys } from "../cli/support.js";
-import { temporaryFolder } from "../store/support.js";
+import { temporaryFolder } from "../support/folders.js";
 
 /** At this price five characters cost a whole free grant. */
 const TARIFF_SYNTHESIS = "5000/1";

@@ -10,8 +10,10 @@ import { FREE_GRANT_CREDITS, synthesisCredits } from "../../src/domain/usage/tar
 import { newRawKey } from "../../src/store/people/key-secret.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
-import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 import { SEED, uniform } from "../support/seed.js";
+import { SILENT } from "../support/silent-log.js";
 
 const ORGANIZATION = "org_development";
 const OUTAGES = 3;

@@ -10,8 +10,10 @@ import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js"
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
-import { eventually, SILENT, temporaryFolder } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 import { SEED, uniform } from "../support/seed.js";
+import { SILENT } from "../support/silent-log.js";
 
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 2);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы.";

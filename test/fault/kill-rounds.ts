@@ -17,8 +17,9 @@ import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
-import { eventually, SILENT } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 import { SEED, uniform } from "../support/seed.js";
+import { SILENT } from "../support/silent-log.js";
 
 const SENTENCES = ["Сәлем, әлем. ", "Бүгін ауа райы жақсы. ", "Ертең жаңбыр жауады."];
 const TEXT = SENTENCES.join("");

@@ -5,8 +5,8 @@ import { WebSocket } from "ws";
 import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { eventually } from "../store/support.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
+import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";
 import { SEED, uniform } from "../support/seed.js";
 

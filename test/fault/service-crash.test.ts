@@ -7,7 +7,8 @@ import { fileURLToPath } from "node:url";
 import { TEST_KEY } from "../../bench/support/service-process.js";
 import { isAlive } from "../../src/store/postgres/folder-lock.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { eventually, temporaryFolder } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 
 const SELF = fileURLToPath(import.meta.url);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. ".repeat(20);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { temporaryFolder } from "../store/support.js";
+import { temporaryFolder } from "../support/folders.js";
 import { killRounds } from "./kill-rounds.js";
 
 /** `node scripts/kill-rounds.mjs 100` looks longer. */

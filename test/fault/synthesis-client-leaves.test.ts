@@ -9,9 +9,9 @@ import { systemClock } from "../../src/ports/clock.js";
 import type { Delivery } from "../../src/ports/conversations.js";
 import { FakeConversations, GOOD_KEY, MODELS, NOBODY } from "../http/fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
-import { eventually } from "../store/support.js";
 import { deferred } from "../support/deferred.js";
 import { synthesisEngine } from "../support/engines.js";
+import { eventually } from "../support/eventually.js";
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. ";
 /** Three sentences and far more steps than anybody waits for. */

@@ -16,7 +16,7 @@ import {
   type FrontRequest,
   type FrontResponse,
 } from "../../src/ports/front.js";
-import { eventually } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 
 /** Longer than the native library's own timer ever waits. */
 const LATE_MS = 14_000;

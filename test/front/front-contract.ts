@@ -16,7 +16,7 @@ import type {
   FrontSocket,
   UpgradeDecision,
 } from "../../src/ports/front.js";
-import { eventually } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 
 const LIMITS: FrontLimits = {
   messageBytes: 64 * 1024,

@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import { AnswerCopy } from "../../src/http/answer-copy.js";
 import { AnswerFiles } from "../../src/http/answer-files.js";
 import type { Attempt } from "../../src/ports/idempotency.js";
-import { SILENT } from "../store/support.js";
+import { SILENT } from "../support/silent-log.js";
 
 const LONG = Buffer.alloc(100_000, 7);
 

@@ -8,7 +8,7 @@ import { LiveAuthorization } from "../../src/live/authorization.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { SessionPlace } from "../../src/ports/console-store.js";
 import type { KeyIdentity } from "../../src/ports/key-store.js";
-import { ManualClock } from "../store/support.js";
+import { ManualClock } from "../support/manual-clock.js";
 
 const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1", tier: "paid" };
 const ORGANIZATION = { organizationId: "org_1", tier: "paid" } as const;

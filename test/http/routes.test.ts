@@ -6,8 +6,8 @@ import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { startCounting } from "../input/url/listeners.js";
-import { eventually } from "../store/support.js";
 import { deferred } from "../support/deferred.js";
+import { eventually } from "../support/eventually.js";
 import { DOWN_KEY, GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
 

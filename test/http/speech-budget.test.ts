@@ -5,7 +5,7 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { ServiceError } from "../../src/domain/errors.js";
 import { SpeechBudget } from "../../src/http/speech-budget.js";
-import { eventually } from "../store/support.js";
+import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";

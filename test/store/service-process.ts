@@ -6,7 +6,8 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openStore } from "../../src/store/store.js";
-import { privateStore, SILENT } from "./support.js";
+import { SILENT } from "../support/silent-log.js";
+import { privateStore } from "./support.js";
 
 export interface ServiceProcess {
   readonly child: ChildProcess;

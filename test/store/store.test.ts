@@ -12,7 +12,11 @@ import { connect } from "../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
 import { migrate } from "../../src/store/postgres/migrate.js";
 import { openStore, type Store } from "../../src/store/store.js";
-import { eventually, ManualClock, privateStore, SILENT, temporaryFolder } from "./support.js";
+import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
+import { ManualClock } from "../support/manual-clock.js";
+import { SILENT } from "../support/silent-log.js";
+import { privateStore } from "./support.js";
 
 const PEPPER = "a pepper for all tests";
 let server: EmbeddedPostgres;

@@ -1,5 +1,5 @@
 import { existsSync, rmSync } from "node:fs";
-import { cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
+import { chmod, cp, mkdtemp, readFile, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -12,9 +12,11 @@ process.on("exit", () => {
   for (const folder of temporaryFolders) rmSync(folder, { recursive: true, force: true });
 });
 
-/** A new folder that goes away with the test's process. */
+/** A new folder that goes away with the test's process: by then everything in it has been closed. */
 export async function temporaryFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-test-"));
+  // Reachable for a private server that runs as another OS user.
+  await chmod(folder, 0o711);
   temporaryFolders.push(folder);
   return folder;
 }

@@ -7,7 +7,8 @@ import { connect } from "../../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../../src/store/postgres/embedded-postgres.js";
 import { dauys } from "../../cli/support.js";
 import { brokenRules } from "../../store/ledger/ledger-support.js";
-import { eventually, SILENT } from "../../store/support.js";
+import { eventually } from "../../support/eventually.js";
+import { SILENT } from "../../support/silent-log.js";
 
 /** A front that the service can be attacked through, and the settings that select it. */
 export interface AttackedFront {

@@ -11,7 +11,8 @@ import { synthesisCredits } from "../../../src/domain/usage/tariff.js";
 import { newRawKey } from "../../../src/store/people/key-secret.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { brokenRules } from "../../store/ledger/ledger-support.js";
-import { eventually, SILENT } from "../../store/support.js";
+import { eventually } from "../../support/eventually.js";
+import { SILENT } from "../../support/silent-log.js";
 
 const SETTLED_WITHIN_MS = 60_000;
 /** A request that has neither an answer nor an error by then is one that the service forgot. */

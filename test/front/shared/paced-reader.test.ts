@@ -16,7 +16,7 @@ import {
   type FrontHandlers,
   type FrontLimits,
 } from "../../../src/ports/front.js";
-import { eventually } from "../../store/support.js";
+import { eventually } from "../../support/eventually.js";
 
 const GRACE_MS = 500;
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, readerPace: { leastBytesPerS: 4_000_000, graceMs: GRACE_MS } };

@@ -8,7 +8,7 @@ import {
   openDescriptors,
 } from "../../../src/front/shared/descriptors.js";
 import { UwsGate } from "../../../src/front/uws/uws-gate.js";
-import { eventually } from "../../store/support.js";
+import { eventually } from "../../support/eventually.js";
 
 const skip = openDescriptors() === null && "descriptors are not counted here";
 const MAX_CONNECTIONS = 100;

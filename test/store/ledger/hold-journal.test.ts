@@ -3,8 +3,9 @@ import { stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
+import { temporaryFolder } from "../../support/folders.js";
 import * as fc from "../../support/properties.js";
-import { SILENT, temporaryFolder } from "../support.js";
+import { SILENT } from "../../support/silent-log.js";
 
 async function newPath(): Promise<string> {
   return join(await temporaryFolder(), "usage-journal");

@@ -7,7 +7,9 @@ import type { NewHold } from "../../../src/store/ledger/holds.js";
 import { PostgresIdempotency } from "../../../src/store/ledger/idempotency.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
-import { eventually, SILENT, temporaryFolder } from "../support.js";
+import { eventually } from "../../support/eventually.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { SILENT } from "../../support/silent-log.js";
 import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
 
 const KEY = "a key, with \"quotes\" and 'more'";

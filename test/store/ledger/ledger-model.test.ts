@@ -8,8 +8,9 @@ import {
 } from "../../../src/domain/usage/tariff.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
+import { temporaryFolder } from "../../support/folders.js";
 import * as fc from "../../support/properties.js";
-import { SILENT, temporaryFolder } from "../support.js";
+import { SILENT } from "../../support/silent-log.js";
 import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
 
 /** Histories that run at the same time, as many as the store has connections. */

@@ -10,7 +10,7 @@ import { Organizations } from "../../../src/store/people/organizations.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import type { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { migrate } from "../../../src/store/postgres/migrate.js";
-import { SILENT } from "../support.js";
+import { SILENT } from "../../support/silent-log.js";
 
 /** The ledger's tables on a database of their own. */
 export interface LedgerTables {

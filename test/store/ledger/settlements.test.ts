@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Settlements } from "../../../src/store/ledger/settlements.js";
-import { SILENT } from "../support.js";
+import { SILENT } from "../../support/silent-log.js";
 
 /** What a driver does with a query that it has lost. */
 const NEVER = new Promise<never>(() => {});

@@ -16,7 +16,10 @@ import { connect } from "../../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { migrate } from "../../../src/store/postgres/migrate.js";
 import { openStore } from "../../../src/store/store.js";
-import { eventually, privateStore, SILENT, temporaryFolder } from "../support.js";
+import { eventually } from "../../support/eventually.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { SILENT } from "../../support/silent-log.js";
+import { privateStore } from "../support.js";
 import { brokenRules, type LedgerTables, liveHold, newLedger } from "./ledger-support.js";
 
 const RATE_HZ = 16_000;

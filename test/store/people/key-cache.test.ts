@@ -4,7 +4,8 @@ import { ServiceError } from "../../../src/domain/errors.js";
 import type { KeyIdentity } from "../../../src/ports/key-store.js";
 import { KeyCache, type KeyCacheRules } from "../../../src/store/people/key-cache.js";
 import { hashKey, newRawKey } from "../../../src/store/people/key-secret.js";
-import { ManualClock, SILENT } from "../support.js";
+import { ManualClock } from "../../support/manual-clock.js";
+import { SILENT } from "../../support/silent-log.js";
 
 const PEPPER = "a pepper for tests";
 const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1", tier: "paid" };

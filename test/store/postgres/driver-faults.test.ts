@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { guardAgainstDriver } from "../../../src/store/postgres/driver-faults.js";
 import { freeLoopbackPort } from "../../../src/store/postgres/loopback-port.js";
-import { SILENT } from "../support.js";
+import { SILENT } from "../../support/silent-log.js";
 
 const SELF = fileURLToPath(import.meta.url);
 

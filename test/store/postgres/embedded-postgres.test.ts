@@ -13,8 +13,11 @@ import { findPostgresBinaries } from "../../../src/store/postgres/postgres-binar
 import { chooseLauncher } from "../../../src/store/postgres/postgres-launcher.js";
 import { PostgresProcess } from "../../../src/store/postgres/postgres-process.js";
 import { openStore } from "../../../src/store/store.js";
+import { eventually } from "../../support/eventually.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { SILENT } from "../../support/silent-log.js";
 import { startServiceProcess } from "../service-process.js";
-import { eventually, privateStore, SILENT, temporaryFolder } from "../support.js";
+import { privateStore } from "../support.js";
 
 const IS_ROOT = process.getuid?.() === 0;
 

@@ -5,7 +5,8 @@ import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { FolderInUse, lockFolder } from "../../../src/store/postgres/folder-lock.js";
-import { eventually, temporaryFolder } from "../support.js";
+import { eventually } from "../../support/eventually.js";
+import { temporaryFolder } from "../../support/folders.js";
 
 test("a locked folder is refused by name, holder and way out", async () => {
   const folder = await temporaryFolder();

@@ -6,7 +6,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
-import { eventually, SILENT, temporaryFolder } from "../support.js";
+import { eventually } from "../../support/eventually.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { SILENT } from "../../support/silent-log.js";
 
 // Without scripts/patch-postgres.mjs the driver ends the process here, which no `catch` hinders.
 

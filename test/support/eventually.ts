@@ -1,0 +1,16 @@
+import { setTimeout as sleep } from "node:timers/promises";
+
+const POLL_MS = 20;
+
+/** Looks again and again until `isTrue`; fails loudly rather than for ever. */
+export async function eventually(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  limitMs = 30_000,
+): Promise<void> {
+  const deadlineMs = performance.now() + limitMs;
+  while (!(await isTrue())) {
+    if (performance.now() > deadlineMs) throw new Error(`not within ${limitMs} ms: ${what}`);
+    await sleep(POLL_MS);
+  }
+}
