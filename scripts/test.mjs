@@ -15,37 +15,8 @@ import { oneAfterAnother } from "./test-runs.mjs";
 const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium"];
 /** Debian packages that only evaluations use. */
 const OPTIONAL_PACKAGES = ["espeak-ng"];
-/** Settings of a service on this machine, which tests must not pick up. */
-const SERVICE_SETTINGS = [
-  ...[
-    "HOST",
-    "PORT",
-    "DATA_DIR",
-    "DATABASE_URL",
-    "DEV_API_KEY",
-    "LOG_LEVEL",
-    "FRONT",
-    "FRONT_THREADS",
-    "MODELS_DIR",
-    "DRAIN_S",
-  ],
-  ...[
-    "FILE_WORKERS",
-    "LIVE_WORKERS",
-    "SYNTHESIS_WORKERS",
-    "SYNTHESIS_ROWS",
-    "ORT_THREADS",
-    "KEY_PEPPER",
-    "URL_FETCH_ALLOW",
-    "TRUSTED_PROXIES",
-  ],
-  ...["SYNTHESIS_PER_ORG", "FILES_PER_ORG", "LIVE_PER_ORG", "OPERATOR_HOST", "OPERATOR_PORT"],
-  ...["FREE_SYNTHESIS_PER_ORG", "FREE_FILES_PER_ORG", "FREE_LIVE_PER_ORG"],
-  ...["MODEL_PRELOAD", "MODEL_IDLE_S", "MAX_CONNECTIONS"],
-  ...["TARIFF_SYNTHESIS", "TARIFF_FILE", "TARIFF_LIVE"],
-  ...["KEPT_ANSWERS_MB", "SPOOL_MB", "DISK_FLOOR_MB", "SENTENCE_CACHE_MB", "SPEECH_MEMORY_MB"],
-  ...["DAUYS_URL", "DAUYS_API_KEY"],
-];
+/** What this machine may tell commands about a service of its own; tests must not pick it up. */
+const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 /** Asked for more than the gate's share, these tests take as long as they need, within limits of their own. */
 const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
@@ -85,7 +56,10 @@ async function runTests(args) {
     console.error(`no test file's path has one of: ${words.join(", ") || "(any)"}`);
     return 2;
   }
-  for (const name of SERVICE_SETTINGS) delete process.env[name];
+  // After the build, which has made this list.
+  const { SETTINGS } = await import("../dist/src/settings/settings.js");
+  for (const name of [...COMMAND_SETTINGS, ...SETTINGS.map((setting) => setting.name)])
+    delete process.env[name];
   process.chdir(root);
   const isAlone = (file) => ALONE.some((room) => file.startsWith(join("dist/test", room)));
   const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);

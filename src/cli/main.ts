@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { ConfigError } from "../settings/settings.js";
+import { ConfigError } from "../settings/config-error.js";
 import {
   type Command,
   type CommandInput,

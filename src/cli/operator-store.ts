@@ -1,5 +1,4 @@
 import { stat } from "node:fs/promises";
-import { readConfig } from "../settings/settings.js";
 import type { Store } from "../store/store.js";
 import { CommandError, type CommandInput } from "./command.js";
 
@@ -12,9 +11,9 @@ export const OPERATOR_HELP =
  * one started for the moment.
  */
 export async function withStore(input: CommandInput, work: (store: Store) => Promise<void>): Promise<void> {
+  const { createLog, openStore, readConfig } = await loadStore();
   const config = readConfig(input.environment);
   await refuseStrayFolder(config.databaseUrl, config.dataDir);
-  const { createLog, openStore } = await loadStore();
   const level = input.environment["LOG_LEVEL"] ? config.logLevel : "error";
   const log = createLog({ level, destination: process.stderr });
   const store = await openStore(config, log, { purpose: "command" });
@@ -29,14 +28,15 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   }
 }
 
-/** Only when it is needed: the packed library holds the commands that speak to a service, and no store. */
+/** Only when it is needed: the packed library holds the commands that speak to a service, and neither store nor settings. */
 async function loadStore() {
   try {
-    const [{ createLog }, { openStore }] = await Promise.all([
+    const [{ createLog }, { openStore }, { readConfig }] = await Promise.all([
       import("../observe/log.js"),
       import("../store/store.js"),
+      import("../settings/settings.js"),
     ]);
-    return { createLog, openStore };
+    return { createLog, openStore, readConfig };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
     const advice = "operators' commands are not in the client package: run them in the service's own folder";

@@ -1,9 +1,7 @@
 import { resolve } from "node:path";
 import { reachableUrl, readAddress } from "../settings/address.js";
+import { DEFAULT_DATA_DIR, DEFAULT_HOST, DEFAULT_PORT } from "../settings/defaults.js";
 import { type CommandInput, UsageError } from "./command.js";
-
-const DEFAULT_PORT = 8080;
-const DEFAULT_HOST = "127.0.0.1";
 
 export const URL_HELP =
   "--url URL  address of the service (DAUYS_URL; else by PORT and HOST, where the service of DATA_DIR listens, " +
@@ -33,6 +31,6 @@ export async function serviceUrl({ options, environment }: CommandInput): Promis
   const host = environment["HOST"]?.trim() || DEFAULT_HOST;
   // Port 0 is any free one: only the service itself knows which.
   if (/^[1-9]\d{0,4}$/.test(port)) return { url: reachableUrl(host, Number(port)), isGiven: false };
-  const left = await readAddress(resolve(environment["DATA_DIR"]?.trim() || "data"));
+  const left = await readAddress(resolve(environment["DATA_DIR"]?.trim() || DEFAULT_DATA_DIR));
   return { url: left ?? reachableUrl(host, DEFAULT_PORT), isGiven: false };
 }

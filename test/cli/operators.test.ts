@@ -133,7 +133,7 @@ test("a folder that is not there is not silently made", async () => {
 test("a wrong setting is named and ends with 2", async () => {
   const { code, stderr } = await dauys(["orgs", "list"], { env: { DATABASE_URL: "nonsense" } });
   assert.equal(code, 2);
-  assert.match(stderr, /DATABASE_URL must look like/);
+  assert.match(stderr, /DATABASE_URL must be an address like postgres:.*, received 8 characters/);
 });
 
 const WRONG: readonly [args: string[], message: RegExp][] = [

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
-import { ConfigError, readConfig } from "../../src/settings/settings.js";
+import { ConfigError } from "../../src/settings/config-error.js";
+import { readConfig, SETTINGS } from "../../src/settings/settings.js";
 
 test("an empty environment gives the defaults", () => {
   const config = readConfig({ PORT: "", HOST: " " });
@@ -107,6 +108,25 @@ for (const [name, value, rule] of BROKEN) {
     );
   });
 }
+
+test("every setting has one name, a meaning, a rule, and a default that keeps it", () => {
+  const names = SETTINGS.map(({ name }) => name);
+  assert.deepEqual([...new Set(names)], names);
+  assert.ok(names.length > 30);
+  for (const { name, otherwise, means, rule } of SETTINGS) {
+    assert.ok(otherwise !== "" && means !== "" && rule !== "", name);
+    // A default that is no text of the rule is a phrase: it has a space, or is "none".
+    if (/ |^none$/.test(otherwise)) continue;
+    assert.deepEqual(readConfig({ [name]: otherwise }), readConfig({}), name);
+  }
+});
+
+test("a network among others is refused by itself", () => {
+  assert.throws(
+    () => readConfig({ URL_FETCH_ALLOW: "10.0.0.0/8, 10.0.0.1" }),
+    /URL_FETCH_ALLOW must be a comma-separated list of networks such as 10.0.0.0\/8, received "10.0.0.1"$/,
+  );
+});
 
 const SECRET: readonly [name: string, value: string][] = [
   ["DEV_API_KEY", "sk-svc-SECRET"],

@@ -1,0 +1,106 @@
+import { isIP } from "node:net";
+import { resolve } from "node:path";
+import { z } from "zod";
+import type { Tariff } from "../domain/usage/tariff.js";
+import type { Rule } from "./setting.js";
+
+const MEGABYTE = 2 ** 20;
+
+/** `times` turns the unit of the variable into that of the value. */
+export function wholeNumber(lowest: number, highest: number, times = 1): Rule<number> {
+  const digits = z.string().regex(/^\d{1,9}$/);
+  const schema = digits.transform(Number).pipe(z.number().min(lowest).max(highest));
+  return {
+    rule: `a whole number from ${lowest} to ${highest}`,
+    schema: schema.transform((value) => value * times),
+  };
+}
+
+/** Seconds in the variable, milliseconds in the value. */
+export function seconds(lowest: number, highest: number): Rule<number> {
+  return wholeNumber(lowest, highest, 1_000);
+}
+
+/** Megabytes of 2^20 bytes in the variable, bytes in the value. */
+export function megabytes(lowest: number, highest: number): Rule<number> {
+  return wholeNumber(lowest, highest, MEGABYTE);
+}
+
+export function oneOf<const T extends string>(...names: readonly [T, ...T[]]): Rule<T> {
+  return { rule: `one of ${names.join(", ")}`, schema: z.enum(names) as unknown as z.ZodType<T, string> };
+}
+
+export const FLAG: Rule<boolean> = {
+  rule: "one of true, false",
+  schema: z.enum(["true", "false"]).transform((value) => value === "true") as unknown as z.ZodType<
+    boolean,
+    string
+  >,
+};
+
+export const HOST_NAME: Rule<string> = {
+  rule: "an IP address or a host name without scheme and port",
+  schema: z
+    .string()
+    .refine((value) => isIP(value) !== 0 || /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value)),
+};
+
+/** The value is absolute; a relative path starts at the working directory. */
+export const FOLDER: Rule<string> = {
+  rule: "a path",
+  schema: z.string().transform((value) => resolve(value)),
+};
+
+export const POSTGRES_URL: Rule<string> = {
+  rule: "an address like postgres://user:password@host:5432/database",
+  schema: z.string().refine((value) => {
+    const protocol = URL.canParse(value) ? new URL(value).protocol : "";
+    return protocol === "postgres:" || protocol === "postgresql:";
+  }),
+  isSecret: true,
+};
+
+export const API_KEY: Rule<string> = {
+  rule: '"sk-svc-" and 48 lowercase hex digits',
+  schema: z.string().regex(/^sk-svc-[0-9a-f]{48}$/),
+  isSecret: true,
+};
+
+export const PEPPER: Rule<string> = {
+  rule: "at least 16 characters long",
+  schema: z.string().min(16),
+  isSecret: true,
+};
+
+/** Credits per character or second of audio: "2/5" is 2 credits for 5 characters. */
+export const TARIFF: Rule<Tariff> = {
+  rule: "a fraction of whole numbers such as 5/2, up to 999999 each",
+  schema: z
+    .string()
+    .regex(/^[1-9]\d{0,5}\/[1-9]\d{0,5}$/)
+    .transform((value) => {
+      const [credits, perUnits] = value.split("/");
+      return { credits: Number(credits), perUnits: Number(perUnits) };
+    }),
+};
+
+/** CIDR notation. */
+export const NETWORKS: Rule<readonly string[]> = {
+  rule: "a comma-separated list of networks such as 10.0.0.0/8",
+  schema: z
+    .string()
+    .transform((value) =>
+      value
+        .split(",")
+        .map((entry) => entry.trim())
+        .filter((entry) => entry !== ""),
+    )
+    .pipe(z.array(z.string().refine(isNetwork))),
+};
+
+function isNetwork(entry: string): boolean {
+  const [address = "", bits = ""] = entry.split("/");
+  const version = isIP(address);
+  const widest = version === 4 ? 32 : 128;
+  return version !== 0 && entry === `${address}/${bits}` && /^\d{1,3}$/.test(bits) && Number(bits) <= widest;
+}

@@ -1,0 +1,90 @@
+import { z } from "zod";
+import { ConfigError } from "./config-error.js";
+
+/** What a setting's text may be, and what becomes of it. */
+export interface Rule<T> {
+  /** Completes "NAME must be …". */
+  readonly rule: string;
+  /** From the text of the variable to the value. */
+  readonly schema: z.ZodType<T, string>;
+  /** The text may hold a password or a key: messages give its length and not the text. */
+  readonly isSecret?: boolean;
+}
+
+/** One variable of the environment. */
+export interface Setting<T> extends Rule<T> {
+  readonly name: string;
+  /** The default, as documents show it. */
+  readonly otherwise: string;
+  /** What it is for, as documents say it. */
+  readonly means: string;
+  /** The value of a variable that is not set. */
+  readonly absent: T;
+}
+
+interface Described {
+  readonly otherwise: string;
+  readonly means: string;
+}
+
+/** A setting whose default is a text like any other, under the same rule. */
+export function setting<T>(name: string, rule: Rule<T>, described: Described): Setting<T> {
+  return { name, ...rule, ...described, absent: rule.schema.parse(described.otherwise) };
+}
+
+/** A setting whose default cannot be written as its text: nothing, or what the service finds out by itself. */
+export function optional<T, A>(
+  name: string,
+  rule: Rule<T>,
+  { absent, ...described }: Described & { readonly absent: A },
+): Setting<T | A> {
+  return { name, ...rule, ...described, absent };
+}
+
+/**
+ * The value of one setting. An empty variable counts as not set.
+ *
+ * @throws {ConfigError} naming the variable, the rule and the value, or the length of a secret one
+ */
+export function read<T>(
+  { name, rule, schema, isSecret = false, absent }: Setting<T>,
+  text: string | undefined,
+): T {
+  const value = text?.trim() ?? "";
+  if (value === "") return absent;
+  const result = schema.safeParse(value, { reportInput: true });
+  if (result.success) return result.data;
+  // Of a list only the entry that breaks the rule is shown.
+  const shown = isSecret ? `${value.length} characters` : `"${result.error.issues[0]?.input ?? value}"`;
+  throw new ConfigError(`${name} must be ${rule}, received ${shown}`);
+}
+
+/** Settings in groups; `Values` is the same tree with the value of each. */
+export interface SettingTree {
+  readonly [member: string]: Setting<unknown> | SettingTree;
+}
+
+export type Values<Tree> = {
+  readonly [Member in keyof Tree]: Tree[Member] extends Setting<infer T> ? T : Values<Tree[Member]>;
+};
+
+/** Reads every setting of a tree. The result is frozen to its leaves. @throws {ConfigError} at the first broken rule */
+export function readTree<Tree extends SettingTree>(
+  tree: Tree,
+  environment: Readonly<Record<string, string | undefined>>,
+): Values<Tree> {
+  const members = Object.entries(tree).map(([member, node]) => {
+    const value = isSetting(node) ? read(node, environment[node.name]) : readTree(node, environment);
+    return [member, Object.isFrozen(value) ? value : Object.freeze(value)];
+  });
+  return Object.freeze(Object.fromEntries(members)) as Values<Tree>;
+}
+
+/** The settings of a tree, in its order. */
+export function settingsOf(tree: SettingTree): readonly Setting<unknown>[] {
+  return Object.values(tree).flatMap((node) => (isSetting(node) ? [node] : settingsOf(node)));
+}
+
+function isSetting(node: Setting<unknown> | SettingTree): node is Setting<unknown> {
+  return node["schema"] instanceof z.ZodType;
+}
