@@ -7,12 +7,13 @@ import type { ErrorCode, ServiceError } from "../../src/domain/errors.js";
 import type { LiveEvent } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { Decision } from "../kernel/actor.js";
-
-/** The longest session: 4 hours of audio. */
-const MAX_SESSION_SECONDS = 4 * 3_600;
-
-/** So many messages that cannot be understood, within a minute, end a session. */
-export const MOST_BAD_MESSAGES = 10;
+import {
+  BACKLOG_SECONDS,
+  BAD_MESSAGES_WITHIN_MS,
+  IDLE_SECONDS,
+  MAX_SESSION_SECONDS,
+  MOST_BAD_MESSAGES,
+} from "./limits.js";
 
 /** Close codes of the public protocol. */
 export const CLOSE = {
@@ -43,16 +44,37 @@ type ShownEvent =
   | Extract<LiveEvent, { type: "ready" | "final" }>
   | (Extract<LiveEvent, { type: "partial" }> & StablePartial);
 
+/** Messages that could not be understood, since the first of them. */
+interface BadMessages {
+  readonly count: number;
+  readonly sinceMs: number;
+}
+
+/** What an open session knows, whatever its phase. */
+interface OpenSession {
+  readonly acceptedSamples: number;
+  /** The decoder has begun: from here on accepted audio is charged. */
+  readonly isReady: boolean;
+  /** Audio came after the last wish to end an utterance. */
+  readonly hasUnfinalized: boolean;
+  readonly shown: ShownPartial | null;
+  readonly bad: BadMessages;
+}
+
 /** `listening` takes audio; `draining` decodes what it has; `settling` waits for its charge; `stopped` is over. */
 export type LiveState =
-  | { readonly phase: "listening"; readonly acceptedSamples: number; readonly shown: ShownPartial | null }
-  | {
-      readonly phase: "draining" | "settling";
-      readonly acceptedSamples: number;
-      readonly closeCode: number;
-      readonly shown: ShownPartial | null;
-    }
-  | { readonly phase: "stopped"; readonly acceptedSamples: number };
+  | ({ readonly phase: "listening" } & OpenSession)
+  | ({ readonly phase: "draining" | "settling"; readonly closeCode: number } & OpenSession)
+  | { readonly phase: "stopped"; readonly acceptedSamples: number; readonly isReady: boolean };
+
+export const NEW_SESSION: LiveState = {
+  phase: "listening",
+  acceptedSamples: 0,
+  isReady: false,
+  hasUnfinalized: false,
+  shown: null,
+  bad: { count: 0, sinceMs: Number.NEGATIVE_INFINITY },
+};
 
 type OpenState = Exclude<LiveState, { phase: "stopped" }>;
 
@@ -66,7 +88,10 @@ export type LiveMessage =
   | { readonly type: "finalize" }
   | { readonly type: "close" }
   | { readonly type: "going-away"; readonly deadlineSeconds: number }
-  | { readonly type: "bad-message"; readonly detail: string; readonly isOneTooMany: boolean }
+  /** At a time of the monotonic clock. */
+  | { readonly type: "bad-message"; readonly detail: string; readonly atMs: number }
+  /** Instead of the decoder's `ready`: the models could not be loaded in time. */
+  | { readonly type: "unavailable"; readonly error: ServiceError }
   | { readonly type: "unauthorized"; readonly detail: string }
   | { readonly type: "idle" }
   | { readonly type: "disconnected" };
@@ -99,7 +124,7 @@ export function decideLive(
     case "settled":
       return onSettled(state, message.credits, sampleRateHz);
     case "finalize":
-      return { state, effects: state.phase === "listening" ? [{ type: "finalize" }] : [] };
+      return onFinalize(state);
     case "close":
       return drain(state, CLOSE.done, []);
     case "going-away": {
@@ -113,13 +138,20 @@ export function decideLive(
       if (state.phase === "settling") return { state, effects: NO_EFFECTS };
       return stopWith(state, CLOSE.unauthorized, "unauthorized", message.detail);
     case "idle":
-      return stopWith(state, CLOSE.idle, "idle", "no audio and no keepalive for 60 s");
+      return stopWith(state, CLOSE.idle, "idle", `no audio and no keepalive for ${IDLE_SECONDS} s`);
+    case "unavailable": {
+      const { code, message: detail } = message.error;
+      const closeCode = code === "SHUTTING_DOWN" ? CLOSE.goingAway : CLOSE.noCapacity;
+      return stopWith(state, closeCode, errorName(code), detail);
+    }
     case "disconnected":
-      return {
-        state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
-        effects: [{ type: "release" }],
-      };
+      return { state: stopped(state), effects: [{ type: "release" }] };
   }
+}
+
+/** Audio that waited for a model which never came, or not while the client was there, is not charged. */
+export function billedSamples({ isReady, acceptedSamples }: LiveState): number {
+  return isReady ? acceptedSamples : 0;
 }
 
 function onAudio(
@@ -131,9 +163,18 @@ function onAudio(
   if (state.phase !== "listening") return { state, effects: NO_EFFECTS };
   const acceptedSamples = state.acceptedSamples + message.sampleCount;
   // Members one by one here and for partials, most of all messages: a spread costs many times as much.
-  const next: LiveState = { phase: "listening", acceptedSamples, shown: state.shown };
+  const { isReady, shown, bad } = state;
+  const next: OpenState = {
+    phase: "listening",
+    acceptedSamples,
+    isReady,
+    hasUnfinalized: true,
+    shown,
+    bad,
+  };
   if (message.isRefused) {
-    return stopWith(next, CLOSE.badRequest, "too_fast", "more than 60 s of audio wait to be processed");
+    const rule = `more than ${BACKLOG_SECONDS} s of audio wait to be processed`;
+    return stopWith(next, CLOSE.badRequest, "too_fast", rule);
   }
   if (acceptedSamples > MAX_SESSION_SECONDS * sampleRateHz) {
     return stopWith(next, CLOSE.tooLong, "session_too_long", "a session holds at most 4 hours of audio");
@@ -141,32 +182,38 @@ function onAudio(
   return { state: next, effects: NO_EFFECTS };
 }
 
-/** Nobody's program sends so many by mistake and goes on. */
+/** Without more audio there is nothing more to end: clients cannot pile up marks faster than audio. */
+function onFinalize(state: OpenState): Decision<LiveState, LiveEffect> {
+  if (state.phase !== "listening" || !state.hasUnfinalized) return { state, effects: NO_EFFECTS };
+  return { state: { ...state, hasUnfinalized: false }, effects: [{ type: "finalize" }] };
+}
+
+/** No program sends so many by mistake and goes on. */
 function onBadMessage(
   state: OpenState,
-  { detail, isOneTooMany }: Extract<LiveMessage, { type: "bad-message" }>,
+  { detail, atMs }: Extract<LiveMessage, { type: "bad-message" }>,
 ): Decision<LiveState, LiveEffect> {
+  const isOfOld = atMs - state.bad.sinceMs <= BAD_MESSAGES_WITHIN_MS;
+  const bad = isOfOld ? { ...state.bad, count: state.bad.count + 1 } : { count: 1, sinceMs: atMs };
   const answer = errorMessage("bad_message", detail, false);
-  if (!isOneTooMany) return { state, effects: [answer] };
+  if (bad.count < MOST_BAD_MESSAGES) return { state: { ...state, bad }, effects: [answer] };
   const rule = `${MOST_BAD_MESSAGES} messages within a minute could not be understood`;
-  const stopped = stopWith(state, CLOSE.badRequest, "too_many_messages", rule);
-  return { state: stopped.state, effects: [answer, ...stopped.effects] };
+  const ending = stopWith(state, CLOSE.badRequest, "too_many_messages", rule);
+  return { state: ending.state, effects: [answer, ...ending.effects] };
 }
 
 function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEffect> {
   switch (event.type) {
     case "ready":
     case "final":
-      return { state, effects: [{ type: "send-event", event }] };
+      return {
+        state: state.isReady ? state : { ...state, isReady: true },
+        effects: [{ type: "send-event", event }],
+      };
     case "partial":
       return onPartial(state, event);
     case "failed":
       return stopWith(state, CLOSE.internal, "internal", event.message);
-    case "unavailable": {
-      const { code, message } = event.error;
-      const closeCode = code === "SHUTTING_DOWN" ? CLOSE.goingAway : CLOSE.noCapacity;
-      return stopWith(state, closeCode, errorName(code), message);
-    }
     case "finished": {
       if (state.phase === "settling") return { state, effects: [] };
       const closeCode = state.phase === "draining" ? state.closeCode : CLOSE.done;
@@ -189,11 +236,10 @@ function onPartial(
   const { startSample, endSample } = event;
   const shown = { utterance, text };
   const shownEvent = { type: "partial", utterance, text, stable, startSample, endSample } as const;
-  const { acceptedSamples } = state;
-  return {
-    state: state.phase === "listening" ? { phase: "listening", acceptedSamples, shown } : { ...state, shown },
-    effects: [{ type: "send-event", event: shownEvent }],
-  };
+  const effects: readonly LiveEffect[] = [{ type: "send-event", event: shownEvent }];
+  if (state.phase !== "listening") return { state: { ...state, isReady: true, shown }, effects };
+  const { phase, acceptedSamples, hasUnfinalized, bad } = state;
+  return { state: { phase, acceptedSamples, isReady: true, hasUnfinalized, shown, bad }, effects };
 }
 
 function onUnfunded(state: OpenState, error: ServiceError): Decision<LiveState, LiveEffect> {
@@ -212,7 +258,7 @@ function onSettled(state: LiveState, credits: number, sampleRateHz: number): Dec
     credits_charged: credits,
   } as const;
   return {
-    state: { phase: "stopped", acceptedSamples },
+    state: stopped(state),
     effects: [
       { type: "send", message: done },
       { type: "close-socket", code: closeCode, reason: CLOSE_REASON[closeCode] ?? "done" },
@@ -240,13 +286,17 @@ function stopWith(
   detail: string,
 ): Decision<LiveState, LiveEffect> {
   return {
-    state: { phase: "stopped", acceptedSamples: state.acceptedSamples },
+    state: stopped(state),
     effects: [
       errorMessage(code, detail, OUR_FAULT.has(closeCode)),
       { type: "close-socket", code: closeCode, reason: code },
       { type: "release" },
     ],
   };
+}
+
+function stopped({ acceptedSamples, isReady }: LiveState): LiveState {
+  return { phase: "stopped", acceptedSamples, isReady };
 }
 
 function errorName(code: ErrorCode): string {

@@ -7,9 +7,10 @@ import {
 import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
-import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
 import { type Child, Supervisor } from "../kernel/supervisor.js";
-import { LiveAttachment, type LiveSeat, type LiveWorkerPort } from "./attachment.js";
+import { BACKLOG_SECONDS } from "./limits.js";
+import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
 
 /** What the engine needs of a live worker. */
 export interface LiveWorker extends Child, LiveWorkerPort {}
@@ -38,7 +39,6 @@ export interface LiveEngineOptions {
   readonly observer?: LiveObserver;
 }
 
-const BACKLOG_SECONDS = 60;
 const MAX_RESTARTS = 5;
 const RESTART_WINDOW_MS = 30_000;
 /** A worker that has served this long did not die of what it was started with. */
@@ -46,9 +46,9 @@ const PROVEN_AFTER_MS = 500;
 const NOT_AVAILABLE = "live transcription is not available";
 
 /** One worker with the sessions that are on it. */
-interface Lane extends LiveSeat {
+interface Lane extends LiveLane {
   readonly supervisor: Supervisor<LiveWorker>;
-  readonly attachments: Set<LiveAttachment>;
+  readonly feeds: Set<RingFeed>;
   readonly isLost: boolean;
 }
 
@@ -56,7 +56,7 @@ interface Lane extends LiveSeat {
 export class LiveEngine implements LiveDecoder {
   readonly #options: LiveEngineOptions;
   readonly #lanes: Lane[] = [];
-  readonly #attachments = new Map<number, LiveAttachment>();
+  readonly #feeds = new Map<number, RingFeed>();
   #nextSession = 0;
   #faultCount = 0;
   #isStopping = false;
@@ -67,12 +67,12 @@ export class LiveEngine implements LiveDecoder {
   }
 
   get sessionCount(): number {
-    return this.#attachments.size;
+    return this.#feeds.size;
   }
 
   /** Sessions on each worker that have sent audio. */
   get laneLoads(): readonly number[] {
-    return this.#lanes.map((lane) => lane.attachments.size);
+    return this.#lanes.map((lane) => lane.feeds.size);
   }
 
   async start(): Promise<void> {
@@ -85,31 +85,31 @@ export class LiveEngine implements LiveDecoder {
   }
 
   /** @throws {ServiceError} `ENGINE_BUSY` when no worker is left to serve, `SHUTTING_DOWN` after `stop` */
-  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
+  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed {
     if (this.#isStopping) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
     if (this.#leastLoaded() === null) throw new ServiceError("ENGINE_BUSY", NOT_AVAILABLE);
     let lane: Lane | null = null;
-    const attachment = new LiveAttachment({
+    const feed = new RingFeed({
       session: this.#nextSession++,
       options,
       onEvent,
       contextSamples: this.#options.contextSamples,
       backlogSamples: BACKLOG_SECONDS * this.#options.sampleRateHz,
-      takeSeat: () => {
+      takeLane: () => {
         lane = this.#leastLoaded();
-        lane?.attachments.add(attachment);
+        lane?.feeds.add(feed);
         return lane;
       },
       onRingFull: () => this.#options.observer?.ringFull(),
       onRelease: () => {
-        lane?.attachments.delete(attachment);
-        this.#attachments.delete(attachment.session);
+        lane?.feeds.delete(feed);
+        this.#feeds.delete(feed.session);
       },
     });
-    this.#attachments.set(attachment.session, attachment);
-    // The caller must have its stream in hand before the first event comes.
-    if (this.#lanes.some(({ worker }) => worker !== null)) queueMicrotask(() => attachment.ready());
-    return attachment;
+    this.#feeds.set(feed.session, feed);
+    // The caller must have its feed in hand before the first event comes.
+    if (this.#lanes.some(({ worker }) => worker !== null)) queueMicrotask(() => feed.ready());
+    return feed;
   }
 
   /** Makes the workers fail, by turns after a step and in the middle of one. They obey only when started to: for tests. */
@@ -121,7 +121,7 @@ export class LiveEngine implements LiveDecoder {
   #leastLoaded(): Lane | null {
     let least: Lane | null = null;
     for (const lane of this.#lanes) {
-      if (!lane.isLost && (least === null || lane.attachments.size < least.attachments.size)) least = lane;
+      if (!lane.isLost && (least === null || lane.feeds.size < least.feeds.size)) least = lane;
     }
     return least;
   }
@@ -135,7 +135,7 @@ export class LiveEngine implements LiveDecoder {
     const { startWorker, clock, log } = this.#options;
     const cells = new SharedArrayBuffer(LIVE_CELL.count * Int32Array.BYTES_PER_ELEMENT);
     const bell = new Int32Array(cells);
-    const attachments = new Set<LiveAttachment>();
+    const feeds = new Set<RingFeed>();
     const id = `live-worker-${index}`;
     let isLost = false;
     let isRinging = false;
@@ -152,23 +152,22 @@ export class LiveEngine implements LiveDecoder {
         windowMs: RESTART_WINDOW_MS,
         provenAfterMs: PROVEN_AFTER_MS,
         onUp: () => {
-          for (const attachment of attachments) attachment.attach();
+          for (const feed of feeds) feed.attach();
           // Sessions without audio wait for any worker.
-          for (const attachment of this.#attachments.values()) attachment.ready();
+          for (const feed of this.#feeds.values()) feed.ready();
         },
-        onDown: (error) =>
-          log.error({ worker: id, sessions: attachments.size, err: error }, "live worker ended"),
+        onDown: (error) => log.error({ worker: id, sessions: feeds.size, err: error }, "live worker ended"),
         onGiveUp: (error) => {
           log.fatal({ worker: id, err: error }, "live worker does not come back");
           isLost = true;
-          this.#failLost(attachments);
+          this.#failLost(feeds);
         },
       },
       clock.nowMs,
     );
     return {
       supervisor,
-      attachments,
+      feeds,
       get worker() {
         return supervisor.child;
       },
@@ -185,12 +184,12 @@ export class LiveEngine implements LiveDecoder {
 
   #onMessage(message: LiveWorkerMessage): void {
     if (message.type === "pace") this.#options.observer?.paced(message);
-    else for (const answer of message.answers) this.#attachments.get(answer.session)?.onAnswer(answer);
+    else for (const answer of message.answers) this.#feeds.get(answer.session)?.onAnswer(answer);
   }
 
   /** Fails the sessions of a lane that is given up; with the last lane all sessions. */
-  #failLost(attachments: ReadonlySet<LiveAttachment>): void {
-    const lost = this.#leastLoaded() === null ? this.#attachments.values() : attachments;
-    for (const attachment of [...lost]) attachment.fail(NOT_AVAILABLE);
+  #failLost(feeds: ReadonlySet<RingFeed>): void {
+    const lost = this.#leastLoaded() === null ? this.#feeds.values() : feeds;
+    for (const feed of [...lost]) feed.fail(NOT_AVAILABLE);
   }
 }

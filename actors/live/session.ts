@@ -1,24 +1,30 @@
-import { asServiceError } from "../../src/domain/errors.js";
+import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../src/ports/conversations.js";
-import type { LiveDecoder, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveDecoder, LiveFeed } from "../../src/ports/live-decoder.js";
 import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../src/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { Actor } from "../kernel/actor.js";
 import {
+  billedSamples,
   CLOSE,
   decideLive,
   type LiveEffect,
   type LiveMessage,
   type LiveState,
-  MOST_BAD_MESSAGES,
+  NEW_SESSION,
 } from "./decision.js";
+import { BACKLOG_SECONDS, IDLE_SECONDS } from "./limits.js";
 
-/** A client that sends neither audio nor keepalive for this long is taken to be gone. */
-const IDLE_MS = 60_000;
-/** Audio that waits for the first word about money, which takes milliseconds. */
-const MAX_EARLY_SECONDS = 60;
-const BAD_MESSAGES_WITHIN_MS = 60_000;
+/** Told what sessions hear and say, for metrics. */
+export interface LiveSessionObserver {
+  opened(): void;
+  /** Samples that the client has sent, taken or not. */
+  received(sampleCount: number): void;
+  sent(message: StreamServerMessage): void;
+  /** The session's socket is gone. */
+  disconnected(): void;
+}
 
 export interface LiveSessionParts {
   readonly sessionId: string;
@@ -34,41 +40,44 @@ export interface LiveSessionParts {
   readonly log: Log;
   /** Told once, when the session is over and holds nothing any more. */
   readonly onEnded: () => void;
+  readonly observer?: LiveSessionObserver;
 }
 
-/** One client's live conversation: PCM goes straight into the ring, everything else through the mailbox. */
+/** What the client did before the meter knew of funds: a copy of its audio, or one of its words. */
+type Early = Uint8Array | "finalize" | "close";
+
+/**
+ * One client's live conversation: PCM goes straight into the ring, everything else through the mailbox.
+ *
+ * All that decisions depend on is in the actor's state. What stands beside it are audio on its way to the ring, which
+ * takes no detour through messages, and handles of the world outside.
+ */
 export class LiveSession implements LiveConversation {
   readonly #parts: LiveSessionParts;
-  readonly #stream: LiveStream;
   readonly #actor: Actor<LiveState, LiveMessage, LiveEffect>;
+  readonly #feed: LiveFeed;
+  readonly #meter: LiveMeter;
+  readonly #idleTimer: NodeJS.Timeout;
   /** First half of a sample whose second half has not come yet. */
   #oddByte: number | null = null;
-  #idleTimer: NodeJS.Timeout;
-  #hasEnded = false;
-  readonly #meter: LiveMeter;
-  /** What may be accepted and why not more; null until the meter knows. */
+  /** How much may go into the ring, and why not more; null until the meter knows. */
   #funds: LiveFunds | null = null;
-  /** What the client did before that, in order. */
-  readonly #early: (() => void)[] = [];
+  /** What waits for that, in order. */
+  #early: Early[] = [];
   #earlyBytes = 0;
-  /** Audio came after the last wish to end an utterance. */
-  #hasUnfinalized = false;
-  /** Within the minute that began with the first of them. */
-  #badMessages = 0;
-  #badSinceMs = 0;
-  /** The decoder has begun: from here on accepted audio is charged. */
-  #isReady = false;
+  /** What the session holds is given back once, also when the actor has crashed and its state says nothing. */
+  #hasEnded = false;
 
   /** @throws {ServiceError} `ENGINE_BUSY` when no worker can take the session */
   constructor(parts: LiveSessionParts) {
     this.#parts = parts;
     this.#actor = new Actor<LiveState, LiveMessage, LiveEffect>({
-      initial: { phase: "listening", acceptedSamples: 0, shown: null },
+      initial: NEW_SESSION,
       decide: (state, message) => decideLive(state, message, parts.sampleRateHz),
       perform: (effect) => this.#perform(effect),
       onCrash: (error) => this.#crash(error),
     });
-    this.#stream = parts.decoder.open(
+    this.#feed = parts.decoder.open(
       {
         modelId: parts.modelId,
         endOfUtteranceMs: parts.options.endOfUtteranceMs,
@@ -87,22 +96,23 @@ export class LiveSession implements LiveConversation {
       parts.sampleRateHz,
       (funds) => this.#onFunds(funds),
     );
-    this.#idleTimer = setTimeout(() => this.#actor.tell({ type: "idle" }), IDLE_MS);
+    this.#idleTimer = setTimeout(() => this.#actor.tell({ type: "idle" }), IDLE_SECONDS * 1_000);
+    parts.observer?.opened();
   }
 
   audio(bytes: Uint8Array): void {
+    this.#parts.observer?.received(bytes.length / 2);
     if (this.#actor.state.phase !== "listening") return;
     this.#idleTimer.refresh();
-    this.#hasUnfinalized = true;
     if (this.#funds !== null) {
       this.#accept(bytes, this.#funds);
       return;
     }
     this.#earlyBytes += bytes.length;
-    const isRefused = this.#earlyBytes > MAX_EARLY_SECONDS * this.#parts.sampleRateHz * 2;
+    // The first word about money takes milliseconds.
+    const isRefused = this.#earlyBytes > BACKLOG_SECONDS * this.#parts.sampleRateHz * 2;
     if (isRefused) this.#actor.tell({ type: "audio", sampleCount: 0, isRefused });
-    const copy = bytes.slice();
-    this.#early.push(() => this.#accept(copy, this.#funds!));
+    this.#early.push(bytes.slice());
   }
 
   #accept(bytes: Uint8Array, { limitSamples, beyond }: LiveFunds): void {
@@ -110,7 +120,7 @@ export class LiveSession implements LiveConversation {
     const samples = this.#toSamples(bytes);
     const fundedCount = Math.max(0, limitSamples - this.#actor.state.acceptedSamples);
     const funded = samples.length > fundedCount ? samples.subarray(0, fundedCount) : samples;
-    const taken = this.#stream.write(funded);
+    const taken = this.#feed.write(funded);
     this.#actor.tell({ type: "audio", sampleCount: taken, isRefused: taken < funded.length });
     this.#meter.accepted(this.#actor.state.acceptedSamples);
     if (funded.length < samples.length) this.#actor.tell({ type: "unfunded", error: beyond });
@@ -118,14 +128,11 @@ export class LiveSession implements LiveConversation {
 
   finalize(): void {
     this.keepalive();
-    // Without more audio there is nothing more to end, and each would be a message to the worker.
-    if (!this.#hasUnfinalized) return;
-    this.#hasUnfinalized = false;
-    this.#inTurn(() => this.#actor.tell({ type: "finalize" }));
+    this.#inTurn("finalize");
   }
 
   close(): void {
-    this.#inTurn(() => this.#actor.tell({ type: "close" }));
+    this.#inTurn("close");
   }
 
   keepalive(): void {
@@ -133,16 +140,11 @@ export class LiveSession implements LiveConversation {
   }
 
   badMessage(detail: string): void {
-    const nowMs = performance.now();
-    if (nowMs - this.#badSinceMs > BAD_MESSAGES_WITHIN_MS) {
-      this.#badSinceMs = nowMs;
-      this.#badMessages = 0;
-    }
-    const isOneTooMany = ++this.#badMessages >= MOST_BAD_MESSAGES;
-    this.#actor.tell({ type: "bad-message", detail, isOneTooMany });
+    this.#actor.tell({ type: "bad-message", detail, atMs: performance.now() });
   }
 
   disconnected(): void {
+    this.#parts.observer?.disconnected();
     this.#actor.tell({ type: "disconnected" });
   }
 
@@ -154,16 +156,26 @@ export class LiveSession implements LiveConversation {
     this.#actor.tell({ type: "unauthorized", detail });
   }
 
+  /** The models that the session waits for could not be loaded in time. */
+  unavailable(error: ServiceError): void {
+    this.#actor.tell({ type: "unavailable", error });
+  }
+
   #onFunds(funds: LiveFunds): void {
     this.#funds = funds;
-    for (const act of this.#early.splice(0)) act();
+    const early = this.#early;
+    this.#early = [];
+    for (const what of early) {
+      if (typeof what === "string") this.#actor.tell({ type: what });
+      else this.#accept(what, this.#funds);
+    }
     if (funds.limitSamples === 0) this.#actor.tell({ type: "unfunded", error: funds.beyond });
   }
 
-  /** Nothing overtakes audio that waits. */
-  #inTurn(act: () => void): void {
-    if (this.#funds === null) this.#early.push(act);
-    else act();
+  /** Nothing overtakes audio that waits, and a word said twice waits once. */
+  #inTurn(word: "finalize" | "close"): void {
+    if (this.#funds !== null) this.#actor.tell({ type: word });
+    else if (this.#early.at(-1) !== word) this.#early.push(word);
   }
 
   /**
@@ -189,22 +201,21 @@ export class LiveSession implements LiveConversation {
   #perform(effect: LiveEffect): void {
     switch (effect.type) {
       case "send":
-        this.#parts.sink.send(effect.message);
+        this.#send(effect.message);
         return;
       case "send-event":
-        this.#isReady = true;
-        this.#parts.sink.send(this.#toMessage(effect.event));
+        this.#send(this.#toMessage(effect.event));
         return;
       case "finalize":
-        this.#stream.finalize();
+        this.#feed.finalize();
         return;
       case "finish":
-        // Whoever has said that no more audio comes cannot be late with it.
+        // A client that has said that no more audio comes cannot be late with it.
         clearTimeout(this.#idleTimer);
-        this.#stream.finish();
+        this.#feed.finish();
         return;
       case "settle":
-        this.#meter.settle(this.#billedSamples(), (credits) =>
+        this.#meter.settle(billedSamples(this.#actor.state), (credits) =>
           this.#actor.tell({ type: "settled", credits }),
         );
         return;
@@ -215,6 +226,11 @@ export class LiveSession implements LiveConversation {
         this.#end();
         return;
     }
+  }
+
+  #send(message: StreamServerMessage): void {
+    this.#parts.observer?.sent(message);
+    this.#parts.sink.send(message);
   }
 
   #toMessage(event: Extract<LiveEffect, { type: "send-event" }>["event"]): StreamServerMessage {
@@ -245,17 +261,12 @@ export class LiveSession implements LiveConversation {
     this.#parts.sink.close(CLOSE.internal, "internal");
   }
 
-  /** Audio that waited for a model which never came, or not while the client was there, was heard by nobody. */
-  #billedSamples(): number {
-    return this.#isReady ? this.#actor.state.acceptedSamples : 0;
-  }
-
   #end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     clearTimeout(this.#idleTimer);
-    this.#stream.release();
-    this.#meter.settle(this.#billedSamples(), () => {});
+    this.#feed.release();
+    this.#meter.settle(billedSamples(this.#actor.state), () => {});
     this.#parts.onEnded();
   }
 }

@@ -1,51 +1,11 @@
 import type { FileTranscript } from "../../src/domain/decoding/transcript.js";
-import type { ServiceError } from "../../src/domain/errors.js";
 import type { Clock } from "../../src/ports/clock.js";
-import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
 import type { SynthesizedPiece, Synthesizer } from "../../src/ports/synthesizer.js";
 import type { Transcriber } from "../../src/ports/transcriber.js";
 import type { Engine, Lease, ResidentModel } from "./resident-model.js";
 
 /** Told how long a request has waited for its model, in milliseconds; 0 when it was there. */
 export type OnModelWait = (waitedMs: number) => void;
-
-/**
- * A live decoder that may be cold. The session opens at once on an engine that is not started yet: its audio waits in
- * its own ring, and `ready` comes with the worker, as it does after a worker was lost.
- */
-export class ResidentLiveDecoder implements LiveDecoder {
-  readonly #model: ResidentModel<Engine & LiveDecoder>;
-
-  constructor(model: ResidentModel<Engine & LiveDecoder>) {
-    this.#model = model;
-  }
-
-  /** @throws {ServiceError} `ENGINE_BUSY`, `SHUTTING_DOWN` */
-  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
-    const lease = this.#model.take();
-    let isReleased = false;
-    lease.granted.catch((error: ServiceError) => {
-      if (!isReleased) onEvent({ type: "unavailable", error });
-    });
-    try {
-      const stream = lease.engine.open(options, onEvent);
-      return {
-        write: (samples) => stream.write(samples),
-        finalize: () => stream.finalize(),
-        finish: () => stream.finish(),
-        release: () => {
-          isReleased = true;
-          stream.release();
-          lease.release();
-        },
-      };
-    } catch (error) {
-      isReleased = true;
-      lease.release();
-      throw error;
-    }
-  }
-}
 
 /** A synthesizer that may be cold, for one request. A piece holds the model while it waits in the queue and is spoken. */
 export class ResidentSynthesizer implements Synthesizer {

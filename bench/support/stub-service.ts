@@ -1,11 +1,9 @@
 // The service's front, live sessions, rings, the usage journal and a live worker without a recogniser, in a process of its own:
 // `node stub-service.js uws|node KEY [FRONT_THREADS]`. No store: everybody may do everything. Prints its port; ends with SIGTERM.
-import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LiveEngine } from "../../actors/live/engine.js";
-import { LiveSession } from "../../actors/live/session.js";
 import { PROTOCOL_VERSION } from "../../native/threads/protocol.js";
 import { WorkerHandle } from "../../native/threads/worker-handle.js";
 import { ServiceError } from "../../src/domain/errors.js";
@@ -16,10 +14,12 @@ import { SpeechBudget } from "../../src/http/speech-budget.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
+import { Metrics } from "../../src/observe/metrics.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { Conversations } from "../../src/ports/conversations.js";
 import type { FrontHandlers } from "../../src/ports/front.js";
 import type { UsageMeter } from "../../src/ports/usage-meter.js";
+import { listen } from "../../src/service/conversations.js";
 import { createTransport } from "../../src/service/transport.js";
 import { HoldJournal } from "../../src/store/ledger/hold-journal.js";
 
@@ -82,26 +82,20 @@ const meter: UsageMeter = {
 const refuse = () => {
   throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
 };
+const metrics = new Metrics({ withProcess: false });
 const conversations: Conversations = {
   models: [],
   alphabet: new Set(),
   requireCredit: async () => {},
   synthesis: refuse,
   transcription: refuse,
-  live: (caller, options, sink) =>
-    new LiveSession({
-      sessionId: `ses_${randomBytes(12).toString("hex")}`,
-      requestId: caller.requestId,
-      modelId: "stub",
-      sampleRateHz: 16_000,
-      options,
-      decoder: engine,
-      meter,
-      organizationId: caller.identity.organizationId,
-      sink,
-      log: log.child({ requestId: caller.requestId }),
-      onEnded: () => {},
-    }),
+  live: listen({
+    model: { take: () => ({ engine, granted: Promise.resolve(), release: () => {} }) },
+    recognizer: { id: "stub", sampleRateHz: 16_000 },
+    meter,
+    metrics,
+    log,
+  }),
 };
 
 await engine.start();
@@ -113,6 +107,7 @@ const transport = createTransport({
     makeFront: (handlers: FrontHandlers) => new ThreadedFront({ threadCount, handlers, log }),
   }),
   conversations,
+  metrics,
   keys: { find: async (raw) => (raw === key ? { keyId: "key", organizationId: "org", tier: "paid" } : null) },
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },

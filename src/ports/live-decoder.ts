@@ -1,6 +1,5 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ScoredWord } from "../domain/decoding/words.js";
-import type { ServiceError } from "../domain/errors.js";
 
 /** What the decoder says about a live session. Times are samples of accepted audio since the session began. */
 export type LiveEvent =
@@ -22,19 +21,17 @@ export type LiveEvent =
     }
   /** All audio accepted before `finish()` has been decoded and its finals were delivered. */
   | { readonly type: "finished" }
-  | { readonly type: "failed"; readonly message: string }
-  /** Instead of `ready`: the models could not be loaded in time. */
-  | { readonly type: "unavailable"; readonly error: ServiceError };
+  | { readonly type: "failed"; readonly message: string };
 
-/** One session's hold on the decoder. */
-export interface LiveStream {
+/** What a session feeds its audio to. */
+export interface LiveFeed {
   /** Appends samples; returns how many fitted (fewer means the backlog is full). Copies, never waits. */
   write(samples: Int16Array): number;
   /** Ends the current utterance now. */
   finalize(): void;
   /** No more audio will come: decode what is there, then say `finished`. */
   finish(): void;
-  /** Frees the slot and ring at once; no event comes after it. */
+  /** Frees the track and the ring at once; no event comes after it. */
   release(): void;
 }
 
@@ -47,5 +44,5 @@ export interface LiveOptions {
 
 export interface LiveDecoder {
   /** Opens a session; events come on the calling thread, in order. Audio may be written before `ready`. */
-  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream;
+  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed;
 }

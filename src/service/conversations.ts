@@ -1,12 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { LiveEngine } from "../../actors/live/engine.js";
-import { LiveSession } from "../../actors/live/session.js";
-import type { ResidentModel } from "../../actors/residency/resident-model.js";
-import {
-  ResidentLiveDecoder,
-  ResidentSynthesizer,
-  ResidentTranscriber,
-} from "../../actors/residency/resident-ports.js";
+import { LiveSession, type LiveSessionObserver } from "../../actors/live/session.js";
+import type { Engine, Lease, ResidentModel } from "../../actors/residency/resident-model.js";
+import { ResidentSynthesizer, ResidentTranscriber } from "../../actors/residency/resident-ports.js";
 import type { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { CachingSynthesizer, SentenceCache } from "../../actors/synthesis/sentence-cache.js";
@@ -19,6 +15,7 @@ import type {
   RecognizerManifest,
   SynthesizerManifest,
 } from "../../native/models/package.js";
+import type { ServiceError } from "../domain/errors.js";
 import { DecodingTranscriber } from "../input/media/decoding-transcriber.js";
 import { BilledSynthesis } from "../money/billed-synthesis.js";
 import { BilledTranscription } from "../money/billed-transcription.js";
@@ -28,6 +25,7 @@ import type { Metrics } from "../observe/metrics.js";
 import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
 import type { Caller, CatalogModel, Conversations } from "../ports/conversations.js";
+import type { LiveDecoder } from "../ports/live-decoder.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../ports/usage-meter.js";
 import type { Config } from "../settings/settings.js";
@@ -61,7 +59,7 @@ export interface ConversationParts {
  * from the outside in.
  */
 export function makeConversations(parts: ConversationParts): Conversations {
-  const { meter, packages, alphabet } = parts;
+  const { engines, meter, packages, alphabet } = parts;
   const models = packages.map(({ manifest }) => toCatalogModel(manifest));
   return {
     models,
@@ -69,7 +67,7 @@ export function makeConversations(parts: ConversationParts): Conversations {
     requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
     synthesis: speak(parts, models),
     transcription: transcribe(parts),
-    live: listen(parts),
+    live: listen({ ...parts, model: engines.live, recognizer: engines.recognizer.manifest }),
   };
 }
 
@@ -102,24 +100,58 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
     });
 }
 
-function listen({ engines, meter, log }: ConversationParts): Conversations["live"] {
-  const { id, sampleRateHz } = engines.recognizer.manifest;
-  const decoder = new ResidentLiveDecoder(engines.live);
-  return (caller, options, sink) =>
-    new LiveSession({
-      sessionId: `ses_${randomBytes(12).toString("hex")}`,
-      requestId: caller.requestId,
-      modelId: id,
-      sampleRateHz,
-      options,
-      decoder,
-      meter,
-      organizationId: caller.identity.organizationId,
-      origin: usageOrigin(caller),
-      sink,
-      log: log.child({ requestId: caller.requestId }),
-      onEnded: () => {},
-    });
+export interface ListenParts {
+  /** Models of live transcription, which may be cold. */
+  readonly model: { take(): Lease<Engine & LiveDecoder> };
+  readonly recognizer: Pick<RecognizerManifest, "id" | "sampleRateHz">;
+  readonly meter: UsageMeter;
+  readonly metrics: Metrics;
+  readonly log: Log;
+}
+
+/**
+ * A live session on the engine that its lease names. While the models are loaded its audio waits in its own ring, and
+ * `ready` comes with the worker, as it does after a worker was lost.
+ */
+export function listen({ model, recognizer, meter, metrics, log }: ListenParts): Conversations["live"] {
+  const observer = countLive(metrics);
+  return (caller, options, sink) => {
+    const lease = model.take();
+    try {
+      const session = new LiveSession({
+        sessionId: `ses_${randomBytes(12).toString("hex")}`,
+        requestId: caller.requestId,
+        modelId: recognizer.id,
+        sampleRateHz: recognizer.sampleRateHz,
+        options,
+        decoder: lease.engine,
+        meter,
+        organizationId: caller.identity.organizationId,
+        origin: usageOrigin(caller),
+        sink,
+        log: log.child({ requestId: caller.requestId }),
+        observer,
+        onEnded: () => lease.release(),
+      });
+      lease.granted.catch((error: ServiceError) => session.unavailable(error));
+      return session;
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+  };
+}
+
+function countLive(metrics: Metrics): LiveSessionObserver {
+  return {
+    opened: () => metrics.liveSessions.inc(),
+    received: (sampleCount) => metrics.liveReceived(sampleCount),
+    sent(message) {
+      metrics.liveSent(message.type);
+      if (message.type === "error") metrics.errors.inc({ code: message.code });
+    },
+    disconnected: () => metrics.liveSessions.dec(),
+  };
 }
 
 /** What was paid for under an idempotency key is not paid for again. */

@@ -2,8 +2,6 @@ import type { Metrics } from "../observe/metrics.js";
 import type { Clock } from "../ports/clock.js";
 import type {
   Conversations,
-  LiveConversation,
-  LiveSink,
   SpeechChunk,
   SynthesisConversation,
   TranscriptionConversation,
@@ -21,8 +19,8 @@ export function measureConversations(
     synthesis: async (caller, request, delivery) =>
       measureSynthesis(await conversations.synthesis(caller, request, delivery), metrics, clock),
     transcription: (...work) => measureTranscription(conversations.transcription(...work), metrics),
-    live: (caller, options, sink) =>
-      measureLive(conversations.live(caller, options, measureSink(sink, metrics)), metrics),
+    // Counted where the session is made.
+    live: (...session) => conversations.live(...session),
     requireCredit: (caller, kind) => conversations.requireCredit(caller, kind),
   };
 }
@@ -82,38 +80,5 @@ function measureTranscription(
     answer: conversation.answer,
     complete: () => conversation.complete(),
     stop: (reason) => conversation.stop(reason),
-  };
-}
-
-function measureSink(sink: LiveSink, metrics: Metrics): LiveSink {
-  return {
-    send(message) {
-      metrics.liveSent(message.type);
-      if (message.type === "error") metrics.errors.inc({ code: message.code });
-      sink.send(message);
-    },
-    close: (code, reason) => sink.close(code, reason),
-  };
-}
-
-function measureLive(conversation: LiveConversation, metrics: Metrics): LiveConversation {
-  let isOpen = true;
-  metrics.liveSessions.inc();
-  return {
-    audio(bytes) {
-      metrics.liveReceived(bytes.length / 2);
-      conversation.audio(bytes);
-    },
-    finalize: () => conversation.finalize(),
-    close: () => conversation.close(),
-    keepalive: () => conversation.keepalive(),
-    badMessage: (detail) => conversation.badMessage(detail),
-    disconnected() {
-      if (isOpen) metrics.liveSessions.dec();
-      isOpen = false;
-      conversation.disconnected();
-    },
-    goingAway: (deadlineSeconds) => conversation.goingAway(deadlineSeconds),
-    unauthorized: (detail) => conversation.unauthorized(detail),
   };
 }

@@ -45,8 +45,8 @@ test("a live worker that dies in the middle of an utterance costs no word", asyn
   const pieces = cut(DIALOGUE, [1_600]);
   const isHalfOfSecond = (piece: number) => piece === Math.floor((KAZAKH.length + 2.5 * RATE_HZ) / 1_600);
   for (const [index, piece] of pieces.entries()) {
-    listener.stream.write(piece);
-    bystander.stream.write(piece);
+    listener.feed.write(piece);
+    bystander.feed.write(piece);
     if (isHalfOfSecond(index)) {
       await listener.seen((event) => event.type === "partial" && event.startSample > KAZAKH.length);
       engine.injectFault();
@@ -62,7 +62,7 @@ test("a live worker that dies in the middle of an utterance costs no word", asyn
 
 /** Ends an utterance in the middle of speech, and says when it is over. */
 const CUTS: readonly (readonly [string, Int16Array, (listener: LiveListener) => void])[] = [
-  ["by finalize", KAZAKH, ({ stream }) => stream.finalize()],
+  ["by finalize", KAZAKH, ({ feed }) => feed.finalize()],
   ["for its length", joined(...Array<Int16Array>(8).fill(KAZAKH)), () => undefined],
 ];
 for (const [how, pcm, end] of CUTS) {
@@ -100,7 +100,7 @@ test("a live worker that does not come back fails its sessions and refuses new o
       type: "failed",
       message: "live transcription is not available",
     });
-    listener.stream.release();
+    listener.feed.release();
   }
   // One because the worker had served, then five in half a minute, of which the tests before may have used some.
   assert.ok(refusedStarts >= 1 && refusedStarts <= 6, `${refusedStarts} more starts`);

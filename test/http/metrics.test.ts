@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { WebSocket } from "ws";
 import { type OperatorServer, startOperatorServer } from "../../src/http/operator-server.js";
 import { createLog } from "../../src/observe/log.js";
 import { Metrics } from "../../src/observe/metrics.js";
@@ -53,22 +51,6 @@ test("requests, errors, speech and files are counted with their units", async ()
   ]) {
     assert.ok(text.split("\n").includes(line), `${line} in ${text}`);
   }
-});
-
-test("live sessions are counted while they are open", async () => {
-  const socket = new WebSocket(`ws://127.0.0.1:${running.port}/v1/stream`, { headers: HEADERS });
-  await once(socket, "open");
-  socket.send(Buffer.alloc(100));
-  socket.send('{"type":"keepalive"}');
-  await once(socket, "message");
-  const during = await scrape();
-  assert.match(during, /^live_sessions 1$/m);
-  assert.match(during, /^live_received_samples_total 50$/m);
-  assert.match(during, /^live_messages_total\{type="error"\} 1$/m);
-  socket.send('{"type":"close"}');
-  await once(socket, "close");
-  await new Promise((resolve) => setTimeout(resolve, 30));
-  assert.match(await scrape(), /^live_sessions 0$/m);
 });
 
 test("loads of models are counted and timed by engine", async () => {

@@ -1,9 +1,9 @@
 import type { LiveSink } from "../../src/ports/conversations.js";
-import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 
 /** A decoder that decodes nothing: it keeps what it was given, and says what the test makes it say. */
-export class FakeLiveDecoder implements LiveDecoder, LiveStream {
+export class FakeLiveDecoder implements LiveDecoder, LiveFeed {
   /** Samples it will still take before it refuses. */
   roomSamples = Number.POSITIVE_INFINITY;
   options: LiveOptions | null = null;
@@ -12,7 +12,7 @@ export class FakeLiveDecoder implements LiveDecoder, LiveStream {
   readonly calls: string[] = [];
   #onEvent: (event: LiveEvent) => void = () => undefined;
 
-  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveStream {
+  open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed {
     this.options = options;
     this.#onEvent = onEvent;
     return this;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { LiveDecoder, LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
 import { type Deferred, deferred } from "./deferred.js";
 
 export const LIVE_OPTIONS: LiveOptions = {
@@ -14,12 +14,12 @@ export type Final = Extract<LiveEvent, { type: "final" }>;
 /** A session on a live decoder that keeps everything it is told. */
 export class LiveListener {
   readonly events: LiveEvent[] = [];
-  readonly stream: LiveStream;
+  readonly feed: LiveFeed;
   readonly #ending: Deferred<LiveEvent> = deferred();
   #waiters: (() => void)[] = [];
 
   constructor(decoder: LiveDecoder, options: Partial<LiveOptions> = {}) {
-    this.stream = decoder.open({ ...LIVE_OPTIONS, ...options }, (event) => {
+    this.feed = decoder.open({ ...LIVE_OPTIONS, ...options }, (event) => {
       this.events.push(event);
       if (event.type === "finished" || event.type === "failed") this.#ending.resolve(event);
       for (const wake of this.#waiters.splice(0)) wake();
@@ -52,16 +52,16 @@ export class LiveListener {
   /** Writes pieces one after another, giving the decoder a moment to come between now and then. */
   async writeAll(pieces: readonly Int16Array[]): Promise<void> {
     for (const [index, piece] of pieces.entries()) {
-      this.stream.write(piece);
+      this.feed.write(piece);
       if (index % 16 === 15) await sleep(1);
     }
   }
 
   /** Finishes, waits for the end and gives the session back. */
   async finish(): Promise<LiveEvent> {
-    this.stream.finish();
+    this.feed.finish();
     const ending = await this.ending;
-    this.stream.release();
+    this.feed.release();
     return ending;
   }
 }

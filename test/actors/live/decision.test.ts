@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  billedSamples,
   decideLive,
   type LiveEffect,
   type LiveMessage,
   type LiveState,
+  NEW_SESSION,
 } from "../../../actors/live/decision.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
@@ -12,8 +14,13 @@ import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 16_000;
 const FOUR_HOURS_SAMPLES = 4 * 3_600 * RATE_HZ;
-const LISTENING: LiveState = { phase: "listening", acceptedSamples: 0, shown: null };
-const DRAINING: LiveState = { phase: "draining", acceptedSamples: RATE_HZ, closeCode: 1000, shown: null };
+const LISTENING = NEW_SESSION;
+const DRAINING = {
+  ...NEW_SESSION,
+  phase: "draining",
+  acceptedSamples: RATE_HZ,
+  closeCode: 1000,
+} as LiveState;
 
 const anyEvent: fc.Arbitrary<LiveEvent> = fc.constantFrom<LiveEvent>(
   { type: "ready" },
@@ -38,7 +45,7 @@ const anyMessage: fc.Arbitrary<LiveMessage> = fc.oneof(
       { type: "finalize" },
       { type: "close" },
       { type: "going-away", deadlineSeconds: 30 },
-      { type: "bad-message", detail: "not JSON", isOneTooMany: false },
+      { type: "bad-message", detail: "not JSON", atMs: 0 },
       { type: "settled", credits: 17 },
       { type: "unfunded", error: new ServiceError("OUT_OF_CREDITS", "out of credits") },
     ),
@@ -229,17 +236,54 @@ test("exactly 4 hours of audio are a session", () => {
 
 test("a message that is not JSON is answered and the session goes on", () => {
   for (const state of [LISTENING, DRAINING]) {
-    const decision = decideLive(
-      state,
-      { type: "bad-message", detail: "no JSON", isOneTooMany: false },
-      RATE_HZ,
-    );
-    assert.equal(decision.state, state);
+    const decision = decideLive(state, { type: "bad-message", detail: "no JSON", atMs: 0 }, RATE_HZ);
+    assert.equal(decision.state.phase, state.phase);
     assert.deepEqual(decision.effects, [
       { type: "send", message: { type: "error", code: "bad_message", detail: "no JSON", retryable: false } },
     ]);
   }
 });
+
+test("ten messages within a minute that are not JSON end the session, nine and one later do not", () => {
+  const after = (timesMs: readonly number[]) =>
+    run(timesMs.map((atMs) => ({ type: "bad-message", detail: "no JSON", atMs })));
+  const nine = [5, 10, 20, 30, 40, 50, 60, 70, 80];
+  const ended = after([...nine, 60_005]);
+  assert.equal(ended.state.phase, "stopped");
+  assert.deepEqual(ended.effects.at(-2), { type: "close-socket", code: 4400, reason: "too_many_messages" });
+  const late = after([...nine, 60_006]);
+  assert.equal(late.state.phase, "listening");
+  assert.equal(countOf(late.effects, "send"), 10);
+});
+
+test("an utterance is finalized once for the audio before it, however often the client asks", () => {
+  const audio = { type: "audio", sampleCount: 640, isRefused: false } as const;
+  const finalize = { type: "finalize" } as const;
+  assert.equal(countOf(run([finalize, finalize]).effects, "finalize"), 0);
+  assert.equal(countOf(run([audio, finalize, finalize]).effects, "finalize"), 1);
+  assert.equal(countOf(run([audio, finalize, audio, audio, finalize, finalize]).effects, "finalize"), 2);
+});
+
+test("a session that never heard of its decoder is not charged", () => {
+  const audio = { type: "audio", sampleCount: 640, isRefused: false } as const;
+  assert.equal(billedSamples(run([audio, { type: "disconnected" }]).state), 0);
+  const ready = { type: "event", event: { type: "ready" } } as const;
+  assert.equal(billedSamples(run([audio, ready, { type: "disconnected" }]).state), 640);
+});
+
+for (const [code, closeCode] of [
+  ["ENGINE_BUSY", 1013],
+  ["SHUTTING_DOWN", 1012],
+] as const) {
+  test(`models that do not come, ${code}, end with ${closeCode}`, () => {
+    const { state, effects } = run([{ type: "unavailable", error: new ServiceError(code, "no model") }]);
+    assert.equal(state.phase, "stopped");
+    assert.deepEqual(effects.slice(1), [
+      { type: "close-socket", code: closeCode, reason: code.toLowerCase() },
+      { type: "release" },
+    ]);
+  });
+}
 
 test("a client that vanished costs a release and hears nothing", () => {
   for (const state of [LISTENING, DRAINING]) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { decideLive, type LiveState } from "../../../actors/live/decision.js";
+import { decideLive, type LiveState, NEW_SESSION } from "../../../actors/live/decision.js";
 import type { LiveEngine } from "../../../actors/live/engine.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
@@ -88,7 +88,7 @@ for (const withFault of [false, true]) {
     if (withFault) engine.injectFault();
     await listener.writeAll(cut(DIALOGUE.subarray(half), [1_600]));
     await listener.finish();
-    let state: LiveState = { phase: "listening", acceptedSamples: 0, shown: null };
+    let state: LiveState = NEW_SESSION;
     let [utterance, promised, partialCount] = [0, "", 0];
     for (const event of listener.events) {
       const decision = decideLive(state, { type: "event", event }, RATE_HZ);
@@ -169,7 +169,7 @@ test("finalize ends the utterance at once, and speech goes on in the next one", 
   const listener = new LiveListener(engine);
   const half = KAZAKH.subarray(0, 2.2 * RATE_HZ);
   await listener.writeAll([half]);
-  listener.stream.finalize();
+  listener.feed.finalize();
   const first = (await listener.seen((event) => event.type === "final")) as Final;
   assert.equal(first.utterance, 0);
   assert.ok(first.endSample <= half.length + FRAME_SAMPLES, "nothing after the mark belongs to it");
@@ -184,7 +184,7 @@ test("finalize ends at the same word however the audio came", async () => {
   const finalized = async (sizes: readonly number[]) => {
     const listener = new LiveListener(engine);
     await listener.writeAll(cut(half, sizes));
-    listener.stream.finalize();
+    listener.feed.finalize();
     await listener.writeAll(cut(KAZAKH.subarray(half.length), sizes));
     await listener.finish();
     return listener.finals;
@@ -195,10 +195,10 @@ test("finalize ends at the same word however the audio came", async () => {
 
 test("finalize in silence says nothing and breaks nothing", async () => {
   const listener = new LiveListener(engine);
-  listener.stream.finalize();
+  listener.feed.finalize();
   await listener.writeAll([silence(1)]);
-  listener.stream.finalize();
-  listener.stream.finalize();
+  listener.feed.finalize();
+  listener.feed.finalize();
   await listener.writeAll([DIALOGUE]);
   await listener.finish();
   const withoutFinalize = await finalsOf(engine, [silence(1), DIALOGUE]);
@@ -227,18 +227,18 @@ test("beyond 60 s of audio that waits no sample is taken", async () => {
   const listener = new LiveListener(engine);
   const minute = BACKLOG_SECONDS * RATE_HZ;
   // At once: the worker has had no chance to take anything.
-  assert.equal(listener.stream.write(silence(BACKLOG_SECONDS + 1)), minute);
-  assert.equal(listener.stream.write(silence(1)), 0);
+  assert.equal(listener.feed.write(silence(BACKLOG_SECONDS + 1)), minute);
+  assert.equal(listener.feed.write(silence(1)), 0);
   assert.equal(engine.sessionCount, 1);
   // Once some of it is decoded there is room again, for just as much.
   await listener.seen(isReady);
   let taken = 0;
   while (taken === 0) {
     await new Promise((resolve) => setTimeout(resolve, 5));
-    taken = listener.stream.write(silence(BACKLOG_SECONDS));
+    taken = listener.feed.write(silence(BACKLOG_SECONDS));
   }
   assert.ok(taken < minute);
-  listener.stream.release();
+  listener.feed.release();
 });
 
 test("a longest utterance is cut, and partials of the next begin at the cut", async () => {
@@ -282,9 +282,9 @@ test("sessions that speak are spread over the workers, and those that do not tak
 test("audio after finish is not taken", async () => {
   const listener = new LiveListener(engine);
   await listener.writeAll([RUSSIAN]);
-  listener.stream.finish();
-  assert.equal(listener.stream.write(RUSSIAN), 0);
-  listener.stream.finish();
+  listener.feed.finish();
+  assert.equal(listener.feed.write(RUSSIAN), 0);
+  listener.feed.finish();
   await listener.finish();
   assert.equal(listener.events.filter((event) => event.type === "finished").length, 1);
 });
@@ -304,8 +304,8 @@ const STATES: readonly (readonly [string, (listener: LiveListener) => Promise<un
     "while it finishes",
     async (listener) => {
       await listener.writeAll([DIALOGUE]);
-      listener.stream.finalize();
-      listener.stream.finish();
+      listener.feed.finalize();
+      listener.feed.finish();
     },
   ],
 ];
@@ -313,13 +313,13 @@ for (const [state, reach] of STATES) {
   test(`a session released ${state} frees its slot and hears nothing more`, async () => {
     const listener = new LiveListener(engine);
     await reach(listener);
-    listener.stream.release();
-    listener.stream.release();
+    listener.feed.release();
+    listener.feed.release();
     assert.equal(engine.sessionCount, 0);
     const eventCount = listener.events.length;
-    assert.equal(listener.stream.write(KAZAKH), 0);
-    listener.stream.finalize();
-    listener.stream.finish();
+    assert.equal(listener.feed.write(KAZAKH), 0);
+    listener.feed.finalize();
+    listener.feed.finish();
     // Another session's whole life passes on the same worker meanwhile.
     assert.deepEqual(
       await finalsOf(engine, [RUSSIAN.subarray(0, RATE_HZ)]).then(textOf),

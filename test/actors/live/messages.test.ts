@@ -25,21 +25,21 @@ test("the bell rings once for all that is written in a turn, and the answers of 
   await engine.start();
   try {
     const listeners = Array.from({ length: SESSIONS }, () => new LiveListener(engine));
-    for (const { stream } of listeners) stream.write(silence(0.04));
+    for (const { feed } of listeners) feed.write(silence(0.04));
     // Sessions are opened in a microtask; each message makes the worker ring for itself.
     await new Promise((resolve) => setImmediate(resolve));
     const pieces = cut(SPEECH, [640]);
     const before = Atomics.load(bell, LIVE_CELL.bell);
-    for (const piece of pieces) for (const { stream } of listeners) stream.write(piece);
+    for (const piece of pieces) for (const { feed } of listeners) feed.write(piece);
     await new Promise((resolve) => setImmediate(resolve));
     const rings = Atomics.load(bell, LIVE_CELL.bell) - before;
     assert.ok(rings <= 1 + SESSIONS, `${rings} rings for ${SESSIONS * pieces.length} writes`);
-    for (const { stream } of listeners) stream.finish();
+    for (const { feed } of listeners) feed.finish();
     await Promise.all(listeners.map(({ ending }) => ending));
     const told = listeners.reduce((total, { events }) => total + events.length, 0);
     const answered = messages.filter(({ type }) => type === "answers").length;
     assert.ok(answered < told / 2, `${answered} messages for ${told} events`);
-    for (const { stream } of listeners) stream.release();
+    for (const { feed } of listeners) feed.release();
   } finally {
     await engine.stop();
   }

@@ -268,7 +268,7 @@ for (const [code, closeCode] of [
   test(`a model that does not come ends the session with ${closeCode}, and its audio costs nothing`, (t) => {
     const all = openedCold(t);
     all.session.audio(bytesOf([1, 2, 3]));
-    all.decoder.emit({ type: "unavailable", error: new ServiceError(code, "no model") });
+    all.session.unavailable(new ServiceError(code, "no model"));
     const name = code.toLowerCase();
     assert.deepEqual(all.sink.messages, [{ type: "error", code: name, detail: "no model", retryable: true }]);
     assert.deepEqual(all.sink.closes, [{ code: closeCode, reason: name }]);

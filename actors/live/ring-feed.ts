@@ -1,44 +1,44 @@
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
-import type { LiveEvent, LiveOptions, LiveStream } from "../../src/ports/live-decoder.js";
+import type { LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
 
 /** A ring begins with room for 4 s: an utterance of usual length and the replay context. */
 const LEAST_RING_SAMPLES = 2 ** 16;
 /** Holds the longest utterance, the replay context and a full backlog: 131 s at 16 kHz. */
 const MOST_RING_SAMPLES = 2 ** 21;
 
-/** What an attachment needs of the live worker it is on. */
+/** What a feed needs of the live worker it is on. */
 export interface LiveWorkerPort {
   post(message: ToLiveWorker): void;
 }
 
 /** A worker's place as a session sees it: the worker on it may be down for a while. */
-export interface LiveSeat {
+export interface LiveLane {
   readonly worker: LiveWorkerPort | null;
   /** Tells the worker that there is something to do, once at the end of this turn of the event loop. */
   wake(): void;
 }
 
-interface LiveAttachmentParts {
+interface RingFeedParts {
   readonly session: number;
   readonly options: LiveOptions;
   readonly onEvent: (event: LiveEvent) => void;
   readonly contextSamples: number;
   readonly backlogSamples: number;
-  /** Chooses a seat for the session, which has audio now; null when there is none left. */
-  readonly takeSeat: () => LiveSeat | null;
+  /** Chooses a lane for the session, which has audio now; null when there is none left. */
+  readonly takeLane: () => LiveLane | null;
   readonly onRingFull: () => void;
   readonly onRelease: () => void;
 }
 
 /**
- * A session's ring and its place in the stream, kept on this side so that any worker can go on from it. A session that
+ * A session's ring and its place in the audio, kept on this side so that any worker can go on from it. A session that
  * has not sent audio has no ring and no worker.
  */
-export class LiveAttachment implements LiveStream {
+export class RingFeed implements LiveFeed {
   readonly session: number;
-  readonly #parts: LiveAttachmentParts;
-  #seat: LiveSeat | null = null;
+  readonly #parts: RingFeedParts;
+  #lane: LiveLane | null = null;
   #ring: PcmRing | null = null;
   #epoch = 0;
   #writtenSamples = 0;
@@ -50,7 +50,7 @@ export class LiveAttachment implements LiveStream {
   #isReady = false;
   #isReleased = false;
 
-  constructor(parts: LiveAttachmentParts) {
+  constructor(parts: RingFeedParts) {
     this.#parts = parts;
     this.session = parts.session;
   }
@@ -65,7 +65,7 @@ export class LiveAttachment implements LiveStream {
     const taken = ring.write(room < samples.length ? samples.subarray(0, room) : samples);
     if (taken < samples.length) this.#parts.onRingFull();
     this.#writtenSamples += taken;
-    this.#seat?.wake();
+    this.#lane?.wake();
     return taken;
   }
 
@@ -76,7 +76,7 @@ export class LiveAttachment implements LiveStream {
     this.#finalizeMarks.push(atSample);
     this.#ring.marks = ++this.#markCount;
     this.#post({ type: "finalize", session: this.session, atSample });
-    this.#seat?.wake();
+    this.#lane?.wake();
   }
 
   finish(): void {
@@ -88,7 +88,7 @@ export class LiveAttachment implements LiveStream {
       return;
     }
     this.#post({ type: "finish", session: this.session, atSample: this.#finishMark });
-    this.#seat?.wake();
+    this.#lane?.wake();
   }
 
   release(): void {
@@ -107,9 +107,9 @@ export class LiveAttachment implements LiveStream {
     if (this.#finishMark !== null && this.#ring === null) this.#emit({ type: "finished" });
   }
 
-  /** (Re)joins the seat's worker: audio since the last final is decoded again, answers of earlier attachments are dropped. */
+  /** (Re)joins the lane's worker: audio since the last final is decoded again, answers of earlier attachments are dropped. */
   attach(): void {
-    const worker = this.#seat?.worker ?? null;
+    const worker = this.#lane?.worker ?? null;
     if (this.#isReleased || worker === null || this.#ring === null) return;
     this.#epoch++;
     worker.post({
@@ -129,7 +129,7 @@ export class LiveAttachment implements LiveStream {
     if (this.#finishMark !== null) {
       worker.post({ type: "finish", session: this.session, atSample: this.#finishMark });
     }
-    this.#seat?.wake();
+    this.#lane?.wake();
     this.ready();
   }
 
@@ -166,9 +166,9 @@ export class LiveAttachment implements LiveStream {
   /** The ring with room for so many samples more, as far as it may grow; null when no worker is left for the session. */
   #ringFor(sampleCount: number): PcmRing | null {
     if (this.#ring === null) {
-      const seat = this.#parts.takeSeat();
-      if (seat === null) return null;
-      this.#seat = seat;
+      const lane = this.#parts.takeLane();
+      if (lane === null) return null;
+      this.#lane = lane;
       this.#ring = PcmRing.create(capacityFor(sampleCount));
       // What else the caller does in its turn is there when the worker begins.
       queueMicrotask(() => {
@@ -201,7 +201,7 @@ export class LiveAttachment implements LiveStream {
   }
 
   #post(message: ToLiveWorker): void {
-    if (this.#epoch > 0) this.#seat?.worker?.post(message);
+    if (this.#epoch > 0) this.#lane?.worker?.post(message);
   }
 
   #emit(event: LiveEvent): void {
