@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
 import { eventually } from "../support/eventually.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { ConsoleClient } from "./support/console-client.js";
 import { LiveSocketClient } from "./support/live-socket.js";
 

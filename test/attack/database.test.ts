@@ -6,17 +6,14 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runLive } from "../../bench/support/live-client.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
-import {
-  creditDevelopment,
-  type ServiceProcess,
-  startServiceProcess,
-} from "../../bench/support/service-process.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { preparedFolder } from "../support/prepared-database.js";
 import { SEED, uniform } from "../support/seed.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 import { databaseOf, PayingClients } from "./support/paying-clients.js";
 
@@ -123,7 +120,7 @@ test("a second service that is started on a folder in use leaves the uploads of 
 });
 
 test("two services on one database charge what they do, once, while its connections are ended", async (t) => {
-  const folders = await Promise.all([temporaryFolder(), temporaryFolder(), temporaryFolder()]);
+  const folders = await Promise.all([preparedFolder(), temporaryFolder(), temporaryFolder()]);
   const [serverDir, ...dataDirs] = folders as [string, string, string];
   const server = await EmbeddedPostgres.start({ dataDir: serverDir, purpose: "service", log: SILENT });
   t.after(() => server.stop());

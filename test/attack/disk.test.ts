@@ -3,13 +3,9 @@ import assert from "node:assert/strict";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import {
-  creditDevelopment,
-  type ServiceProcess,
-  startServiceProcess,
-} from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { eventually } from "../support/eventually.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { databaseOf, PayingClients } from "./support/paying-clients.js";
 import { SmallDisk, whyNoMounts } from "./support/small-disk.js";
 

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { eventually } from "../support/eventually.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** Of these the service keeps a quarter free, and has some 50 for itself. */
 const OPEN_FILES = 256;

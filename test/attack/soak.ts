@@ -2,9 +2,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runLive } from "../../bench/support/live-client.js";
-import { creditDevelopment } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { silence, speech } from "../support/audio.js";
+import { creditDevelopment } from "../support/service-process.js";
 import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js";
 import { chunk } from "./support/floods.js";
 import { RawConnection } from "./support/raw-connection.js";

@@ -6,11 +6,6 @@ import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { runLive } from "../../bench/support/live-client.js";
-import {
-  creditDevelopment,
-  type ServiceProcess,
-  startServiceProcess,
-} from "../../bench/support/service-process.js";
 import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { connect } from "../../src/store/postgres/connect.js";
@@ -20,6 +15,7 @@ import { brokenRules } from "../store/ledger/ledger-support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 import { RawConnection } from "./support/raw-connection.js";
 
@@ -44,6 +40,7 @@ before(async () => {
   dataDir = await temporaryFolder();
   operatorPort = await freeLoopbackPort();
   service = await startServiceProcess({
+    MODEL_PRELOAD: "true",
     DATA_DIR: dataDir,
     DAUYS_ALLOW_FAULTS: "1",
     OPERATOR_PORT: String(operatorPort),

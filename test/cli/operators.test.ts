@@ -6,10 +6,11 @@ import { test } from "node:test";
 import { runCommandLine } from "../../src/cli/main.js";
 import { startServiceProcess } from "../store/service-process.js";
 import { temporaryFolder } from "../support/folders.js";
+import { preparedFolder } from "../support/prepared-database.js";
 import { dauys } from "./support.js";
 
 test("organizations and keys are made, listed and revoked", async (t) => {
-  const env = { DATA_DIR: await temporaryFolder() };
+  const env = { DATA_DIR: await preparedFolder() };
   let organizationId = "";
   let keyId = "";
 

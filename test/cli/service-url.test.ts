@@ -3,8 +3,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { temporaryFolder } from "../support/folders.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { dauys } from "./support.js";
 
 const EMAIL = "aida@example.org";

@@ -4,8 +4,8 @@ import { createServer, type Server } from "node:http";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { DauysClient } from "../../src/client/node.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, listen, readFixture } from "./support.js";
 
 const CHROMIUM = "/usr/bin/chromium";

@@ -4,11 +4,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import type { LiveStatus } from "../../src/client/live-options.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, type Heard, listen } from "./support.js";
 
 const OPTIONS = { words: true };

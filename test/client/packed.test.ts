@@ -8,8 +8,8 @@ import { dirname, extname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { listenSamples, speakSamples, transcribeSamples } from "../../src/console/pages/ui/sample-code.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { installPacked, type PackedProject, run } from "./packed-project.js";
 import { DIALOGUE } from "./support.js";
 

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { DauysClient as BrowserClient } from "../../src/client/browser.js";
 import { ApiError } from "../../src/client/errors.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { UploadProgress } from "../../src/client/transport.js";
 import type { LiveResult, SpeechWord } from "../../src/client/types.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, listen, readFixture } from "./support.js";
 
 const SPOKEN = "asterisk-ru-core/conf-getconfno.wav";

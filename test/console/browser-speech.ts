@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
-import type { ServiceProcess } from "../../bench/support/service-process.js";
+import type { ServiceProcess } from "../support/service-process.js";
 
 export const PASSWORD = "correct horse battery";
 export const SPOKEN = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { inspect } from "./browser-pages.js";
 import {
   collectTexts,

@@ -10,10 +10,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Page, Response } from "playwright-core";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { SYNTHESIS_TARIFF } from "../../src/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
 import { privateStore } from "../store/support.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 import { inspect, isKept } from "./browser-pages.js";
 import {

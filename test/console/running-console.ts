@@ -7,8 +7,8 @@ import { KeyEndings } from "../../src/http/key-endings.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { startTransport } from "../http/running-transport.js";
 import { privateStore } from "../store/support.js";
-import { temporaryFolder } from "../support/folders.js";
 import { ManualClock } from "../support/manual-clock.js";
+import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
 
 export const PASSWORD = "correct horse battery";
@@ -79,7 +79,7 @@ export interface RunningConsole {
 /** The console over a real database; the work behind keys is not there. */
 export async function startConsole(trustedProxies: readonly string[] = []): Promise<RunningConsole> {
   const clock = new ManualClock();
-  const store = await openStore(privateStore(await temporaryFolder()), SILENT, { clock });
+  const store = await openStore(privateStore(await preparedFolder()), SILENT, { clock });
   const endings = new KeyEndings();
   const temporaryKeys = new TemporaryKeys(store.keys, clock, endings);
   const deps: ConsoleDeps = {

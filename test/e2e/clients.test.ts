@@ -11,11 +11,11 @@ import { APICallError, experimental_generateSpeech, experimental_transcribe } fr
 import OpenAI5, { toFile as toFile5 } from "openai-5";
 import OpenAI6, { toFile as toFile6 } from "openai-6";
 import { WebSocket } from "ws";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { readmeCurlBlocks } from "../support/readme-commands.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const TEXT = "Сәлем, әлем!";
 const WRONG_KEY = `sk-svc-${"ab".repeat(24)}`;

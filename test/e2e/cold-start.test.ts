@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
@@ -13,6 +12,7 @@ import type { StreamServerMessage } from "../../src/protocol/stream-messages.js"
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../support/folders.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
 const ENGINES = ["live", "transcription", "synthesis"] as const;

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { cp } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startServiceProcess } from "../../bench/support/service-process.js";
 import { joined, silence, tone, wavOf } from "../support/audio.js";
 import { changeManifest, temporaryFolder } from "../support/folders.js";
+import { startServiceProcess } from "../support/service-process.js";
 
 test("a service runs on packages of public weights in a folder of its user's", async () => {
   const models = await temporaryFolder();

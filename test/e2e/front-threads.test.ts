@@ -4,12 +4,12 @@ import { after, before, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { runLive } from "../../bench/support/live-client.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { creditsFor, DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
 import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { dauys } from "../cli/support.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
 const FREE = 25_000;
@@ -24,6 +24,7 @@ let service: ServiceProcess;
 before(async () => {
   if (skip !== false) return;
   service = await startServiceProcess({
+    MODEL_PRELOAD: "true",
     FRONT_THREADS: "2",
     FREE_LIVE_PER_ORG: String(LIVE_LIMIT),
     DAUYS_ALLOW_FAULTS: "1",

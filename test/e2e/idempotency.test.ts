@@ -8,7 +8,6 @@ import { after, before, describe, test } from "node:test";
 import OpenAI5 from "openai-5";
 import OpenAI6 from "openai-6";
 import type { Sql } from "postgres";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { connect } from "../../src/store/postgres/connect.js";
@@ -18,6 +17,7 @@ import { FRONTS } from "../http/running-transport.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. Кітапхана кешке дейін жұмыс істейді.";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { dauys } from "../cli/support.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** Three characters cost 300 credits: a free grant of 25,000 pays for 83 of a hundred requests, and leaves 100. */
 const SETTINGS = { TARIFF_SYNTHESIS: "100/1", FREE_SYNTHESIS_PER_ORG: "100", SYNTHESIS_PER_ORG: "100" };

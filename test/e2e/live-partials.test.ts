@@ -6,10 +6,10 @@ import { WebSocket } from "ws";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { runLive } from "../../bench/support/live-client.js";
 import { type ShownUtterance, shownUtterances, tailLetters } from "../../bench/support/partial-tails.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { joinedStream, SAMPLE_RATE_HZ, speak, speechOf } from "../../bench/support/spoken-stream.js";
 import type { ListenServerMessage } from "../../src/protocol/listen-messages.js";
 import { speech } from "../support/audio.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCES = [
   "Бүгін күн жылы.",

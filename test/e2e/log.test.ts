@@ -3,11 +3,11 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { temporaryFolder } from "../support/folders.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const PASSWORD = "hunter2-of-the-url";

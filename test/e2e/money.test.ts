@@ -3,10 +3,10 @@ import { once } from "node:events";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
 import { runLive } from "../../bench/support/live-client.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { dauys } from "../cli/support.js";
 import { temporaryFolder } from "../support/folders.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** At this price five characters cost a whole free grant. */
 const TARIFF_SYNTHESIS = "5000/1";

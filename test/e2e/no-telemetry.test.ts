@@ -4,8 +4,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startServiceProcess } from "../../bench/support/service-process.js";
 import { streamSentences } from "../../bench/support/speech-client.js";
+import { startServiceProcess } from "../support/service-process.js";
 
 test("a service that has loaded models and spoken has written nothing outside of its data folder", async () => {
   const home = await mkdtemp(join(tmpdir(), "dauys-home-"));

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { readMetrics, risen } from "../../bench/support/operator-metrics.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
 const CREDITS = Math.ceil(([...TEXT].length * 2) / 5);

@@ -2,12 +2,12 @@ import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { errorRates, type ScoredPair } from "../../bench/evaluate/error-rate.js";
 import { runLive } from "../../bench/support/live-client.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { wavOf } from "../support/audio.js";
 import { SEED, uniform } from "../support/seed.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCES = [
   "Бүгін ауа райы жақсы болады.",

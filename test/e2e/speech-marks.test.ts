@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const RATE_HZ = 24_000;
 /** -60 dB of full scale: below it nothing is heard. */

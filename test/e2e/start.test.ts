@@ -8,8 +8,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { startServiceProcess, TEST_KEY } from "../../bench/support/service-process.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** A quiet 2-core machine takes a fifth of it; a gate that shares its machine must not fail for that. */

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { runLive } from "../../bench/support/live-client.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { FREE_GRANT_CREDITS, synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { newRawKey } from "../../src/store/people/key-secret.js";
@@ -13,6 +12,7 @@ import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { SEED, uniform } from "../support/seed.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 
 const ORGANIZATION = "org_development";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { dauys } from "../cli/support.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 let service: ServiceProcess;
 

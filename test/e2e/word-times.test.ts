@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { hearWords, recognizerLateness } from "../../bench/support/heard-words.js";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { DauysClient } from "../../src/client/node.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SENTENCES = [
   "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.",

@@ -4,7 +4,6 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { fileCredits, synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { connect } from "../../src/store/postgres/connect.js";
@@ -13,6 +12,7 @@ import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { SEED, uniform } from "../support/seed.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 
 const ROUNDS = Number(process.env["KILL_ROUNDS"] ?? 2);

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import WebSocket from "ws";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
@@ -19,6 +18,7 @@ import type { PostgresConnection } from "../../src/store/postgres/embedded-postg
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { SEED, uniform } from "../support/seed.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 
 const SENTENCES = ["Сәлем, әлем. ", "Бүгін ауа райы жақсы. ", "Ертең жаңбыр жауады."];
@@ -62,7 +62,7 @@ export interface KillReport {
 /** Kills the whole service at random moments under load, starts it again, and compares the ledger with what clients saw. */
 export async function killRounds(dataDir: string, rounds: number): Promise<KillReport> {
   const report = { rounds, answered: 0, broken: 0, sessions: 0, heard: 0 };
-  let service = await startServiceProcess({ DATA_DIR: dataDir });
+  let service = await startServiceProcess({ DATA_DIR: dataDir, MODEL_PRELOAD: "true" });
   await withDatabase(dataDir, (sql) =>
     new Transfers(sql).topUp("org_development", 10_000_000, "kill rounds"),
   );
@@ -70,7 +70,7 @@ export async function killRounds(dataDir: string, rounds: number): Promise<KillR
     const speech = await spokenText(service);
     for (let round = 0; round < rounds; round++) {
       const seen = await killUnderLoad(service, speech, 500 + killMoment() * 4_000);
-      service = await startServiceProcess({ DATA_DIR: dataDir });
+      service = await startServiceProcess({ DATA_DIR: dataDir, MODEL_PRELOAD: "true" });
       await compare(dataDir, seen);
       report.broken += [...seen.broken.values()].filter((credits) => credits > 0).length;
       report.answered += seen.answered.size;

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { WebSocket } from "ws";
-import { type ServiceProcess, startServiceProcess } from "../../bench/support/service-process.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";
 import { SEED, uniform } from "../support/seed.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const SPEECH = joined(
   silence(0.3),
@@ -25,7 +25,11 @@ let expected: readonly string[];
 
 before(async () => {
   operatorPort = await freeLoopbackPort();
-  service = await startServiceProcess({ LIVE_PER_ORG: "100", OPERATOR_PORT: String(operatorPort) });
+  service = await startServiceProcess({
+    MODEL_PRELOAD: "true",
+    LIVE_PER_ORG: "100",
+    OPERATOR_PORT: String(operatorPort),
+  });
   expected = finalsOf((await converse([BYTES])).messages);
   assert.ok(expected.length >= 2, `${expected.length} finals`);
 });

@@ -2,13 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LiveRun, runLive } from "../../bench/support/live-client.js";
-import {
-  creditDevelopment,
-  type ServiceProcess,
-  startServiceProcess,
-} from "../../bench/support/service-process.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { SEED, uniform } from "../support/seed.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** `node scripts/live-kills.mjs 120` looks longer. */
 const SECONDS = Number(process.env["LIVE_KILL_SECONDS"] ?? 16);
@@ -28,7 +24,11 @@ const SENTENCES = [
 ].map((file) => speech(file));
 
 test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sessions no word`, async (t) => {
-  const service = await startServiceProcess({ DAUYS_ALLOW_FAULTS: "1", LIVE_PER_ORG: "1000" });
+  const service = await startServiceProcess({
+    MODEL_PRELOAD: "true",
+    DAUYS_ALLOW_FAULTS: "1",
+    LIVE_PER_ORG: "1000",
+  });
   try {
     await creditDevelopment(service, 1_000_000_000);
     const voices = Array.from({ length: VOICES }, (_, voice) => speechOf(voice));

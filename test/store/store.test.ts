@@ -15,6 +15,7 @@ import { openStore, type Store } from "../../src/store/store.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { ManualClock } from "../support/manual-clock.js";
+import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
 import { privateStore } from "./support.js";
 
@@ -24,7 +25,7 @@ let databaseCount = 0;
 
 before(async () => {
   server = await EmbeddedPostgres.start({
-    dataDir: await temporaryFolder(),
+    dataDir: await preparedFolder(),
     purpose: "service",
     log: SILENT,
   });

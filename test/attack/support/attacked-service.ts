@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ServiceProcess, startServiceProcess } from "../../../bench/support/service-process.js";
 import { loadUwsBinding } from "../../../src/front/uws/uws-binding.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../../src/store/postgres/embedded-postgres.js";
 import { dauys } from "../../cli/support.js";
 import { brokenRules } from "../../store/ledger/ledger-support.js";
 import { eventually } from "../../support/eventually.js";
+import { type ServiceProcess, startServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
 
 /** A front that the service can be attacked through, and the settings that select it. */
@@ -42,7 +42,9 @@ export class AttackedService {
     front: AttackedFront,
     environment: Readonly<Record<string, string>> = {},
   ): Promise<AttackedService> {
-    return new AttackedService(front, await startServiceProcess({ ...front.environment, ...environment }));
+    // Answers are timed: no first one is to load a model.
+    const settings = { MODEL_PRELOAD: "true", ...front.environment, ...environment };
+    return new AttackedService(front, await startServiceProcess(settings));
   }
 
   get port(): number {

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { errorRates } from "../../../bench/evaluate/error-rate.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { SEED } from "../../support/seed.js";
 import {
   creditDevelopment,
   type ServiceProcess,
   startServiceProcess,
-} from "../../../bench/support/service-process.js";
-import { temporaryFolder } from "../../support/folders.js";
-import { SEED } from "../../support/seed.js";
+} from "../../support/service-process.js";
 import { type CountingServer, startCounting } from "../url/listeners.js";
 import { type Canaries, setCanaries } from "./canaries.js";
 import { CLIP_NAMES, ffmpeg, MUTATED_CLIPS, makeClip } from "./clips.js";

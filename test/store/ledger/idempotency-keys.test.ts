@@ -8,7 +8,7 @@ import { PostgresIdempotency } from "../../../src/store/ledger/idempotency.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { eventually } from "../../support/eventually.js";
-import { temporaryFolder } from "../../support/folders.js";
+import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
 
@@ -32,7 +32,7 @@ let requestCount = 0;
 
 before(async () => {
   server = await EmbeddedPostgres.start({
-    dataDir: await temporaryFolder(),
+    dataDir: await preparedFolder(),
     purpose: "service",
     log: SILENT,
   });

@@ -8,7 +8,7 @@ import {
 } from "../../../src/domain/usage/tariff.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
-import { temporaryFolder } from "../../support/folders.js";
+import { preparedFolder } from "../../support/prepared-database.js";
 import * as fc from "../../support/properties.js";
 import { SILENT } from "../../support/silent-log.js";
 import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
@@ -74,7 +74,7 @@ let ledger: LedgerTables;
 
 before(async () => {
   server = await EmbeddedPostgres.start({
-    dataDir: await temporaryFolder(),
+    dataDir: await preparedFolder(),
     purpose: "service",
     log: SILENT,
   });

@@ -18,6 +18,7 @@ import { migrate } from "../../../src/store/postgres/migrate.js";
 import { openStore } from "../../../src/store/store.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
+import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 import { privateStore } from "../support.js";
 import { brokenRules, type LedgerTables, liveHold, newLedger } from "./ledger-support.js";
@@ -31,7 +32,7 @@ let server: EmbeddedPostgres;
 let ledger: LedgerTables;
 
 before(async () => {
-  dataDir = await temporaryFolder();
+  dataDir = await preparedFolder();
   server = await EmbeddedPostgres.start({ dataDir, purpose: "service", log: SILENT });
   ledger = await newLedger(server);
 });

@@ -7,7 +7,7 @@ import type { Sql } from "postgres";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { eventually } from "../../support/eventually.js";
-import { temporaryFolder } from "../../support/folders.js";
+import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 
 // Without scripts/patch-postgres.mjs the driver ends the process here, which no `catch` hinders.
@@ -17,7 +17,7 @@ let sql: Sql;
 
 before(async () => {
   server = await EmbeddedPostgres.start({
-    dataDir: await temporaryFolder(),
+    dataDir: await preparedFolder(),
     purpose: "service",
     log: SILENT,
   });

@@ -1,0 +1,87 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { MIGRATIONS } from "../../src/store/migrations/all.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
+import { migrate } from "../../src/store/postgres/migrate.js";
+import { findPostgresBinaries } from "../../src/store/postgres/postgres-binaries.js";
+import { temporaryFolder } from "./folders.js";
+import { SILENT } from "./silent-log.js";
+
+/** Tests run in the repository's root. */
+const PREPARED_FOLDER = "build/test-database";
+/** What a private database is made of: its files, and the password that they were made with. */
+const PARTS = ["postgres", "postgres-password"];
+/** What makes the files: any other content makes others. */
+const MAKERS = "dist/src/store/postgres/postgres-cluster.js";
+
+const run = promisify(execFile);
+
+/** A data folder whose private database is there and has its tables: copied in 0.1 s instead of made in 1.3 s of CPU. */
+export async function preparedFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  await prepareDatabase(folder);
+  return folder;
+}
+
+/** Gives a data folder its private database, unless it has one. What a service of its own would make first. */
+export async function prepareDatabase(dataDir: string): Promise<void> {
+  if (existsSync(join(dataDir, "postgres"))) return;
+  await mkdir(dataDir, { recursive: true, mode: 0o711 });
+  const prepared = await preparedDatabase();
+  const sources = PARTS.map((part) => join(prepared, part));
+  await run("cp", ["-a", ...sources, dataDir]);
+}
+
+/** The folder to copy from, made by the first process that asks for it and kept until what makes it changes. */
+async function preparedDatabase(): Promise<string> {
+  const folder = join(PREPARED_FOLDER, await contentKey());
+  if (existsSync(folder)) return folder;
+  await mkdir(PREPARED_FOLDER, { recursive: true });
+  // Made aside and renamed: two processes may make it at once, and then one of the two stays.
+  const draft = await mkdtemp(join(PREPARED_FOLDER, "draft-"));
+  await chmod(draft, 0o711);
+  try {
+    await makeDatabase(draft);
+    await rename(draft, folder).catch((error: unknown) => {
+      if (!existsSync(folder)) throw error;
+    });
+  } finally {
+    await rm(draft, { recursive: true, force: true });
+  }
+  return folder;
+}
+
+async function makeDatabase(dataDir: string): Promise<void> {
+  const server = await EmbeddedPostgres.start({
+    dataDir: join(process.cwd(), dataDir),
+    purpose: "service",
+    log: SILENT,
+  });
+  try {
+    const sql = connect(server.connection, SILENT);
+    await migrate(sql, MIGRATIONS);
+    await sql.end();
+  } finally {
+    await server.stop();
+  }
+  const others = (await readdir(dataDir)).filter((name) => !PARTS.includes(name));
+  for (const name of others) await rm(join(dataDir, name), { recursive: true });
+}
+
+async function contentKey(): Promise<string> {
+  const binaries = await findPostgresBinaries();
+  const makers = [
+    await readFile(MAKERS),
+    binaries.postgres,
+    String(process.getuid?.()),
+    JSON.stringify(MIGRATIONS),
+  ];
+  const hash = createHash("sha256");
+  for (const maker of makers) hash.update(maker);
+  return hash.digest("hex").slice(0, 16);
+}
