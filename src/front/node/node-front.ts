@@ -18,10 +18,13 @@ import type {
 } from "../../ports/front.js";
 import { errorHeaders } from "../../protocol/error-status.js";
 import { BodyQueue } from "../shared/body-queue.js";
+import { FloodWatch } from "../shared/flood-watch.js";
 import { newRequestId } from "../shared/request-id.js";
 import { parseBodyLength, parseTarget } from "../shared/request-target.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
 import { refusedVersion } from "../shared/upgrade-version.js";
+import { NodeBody } from "./node-body.js";
+import { deafenBody, deafenConnection } from "./node-parser.js";
 import { NodeAnswer } from "./node-response.js";
 import { NodeFrontSocket } from "./node-socket.js";
 
@@ -60,6 +63,7 @@ export class NodeFront implements Front {
   readonly #server: Server;
   readonly #webSockets: WebSocketServer;
   readonly #sockets = new Set<NodeFrontSocket>();
+  readonly #watch = new FloodWatch();
   readonly #connections = new WeakMap<Duplex, Connection>();
   /** Connections that asked for something in this turn. */
   readonly #turn: Connection[] = [];
@@ -92,6 +96,8 @@ export class NodeFront implements Front {
       perMessageDeflate: false,
       // Pongs are counted before they are sent.
       autoPong: false,
+      // One message of a socket in one turn of the event loop: a read brings up to 10,000, and others wait for all of them.
+      allowSynchronousEvents: false,
       clientTracking: false,
     });
     this.#server.on("upgrade", (req, socket, head) => void this.#upgrade(req, socket, head));
@@ -166,15 +172,17 @@ export class NodeFront implements Front {
     if (connection.isEnding) return;
     if (connection.pending === PIPELINED_REQUESTS || connection.inTurn === PIPELINED_REQUESTS) {
       connection.isEnding = true;
+      this.#watch.flooded(req.socket.remoteAddress ?? "");
       endBurst(req.socket);
       return;
     }
     connection.pending++;
-    const body = new BodyQueue(req, this.#limits.stallMs);
+    const body = new BodyQueue(new NodeBody(req, this.#watch), this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
     // Where it ends cannot be told: what follows it may be its body.
     connection.isEnding = request.malformed !== null;
+    if (connection.isEnding) deafenConnection(req.socket);
     const hasBody = (request.contentLength ?? 0) > 0 || request.headers.has("transfer-encoding");
     if (hasBody) this.#countInTurn(connection);
     const answer = new NodeAnswer(res, {
@@ -231,9 +239,16 @@ export class NodeFront implements Front {
     this.#webSockets.once("headers", addHeaders);
     // A handshake that is not valid is answered by `ws` itself, and the callback does not come. All of it is synchronous.
     this.#webSockets.handleUpgrade(req, socket, head, (webSocket) => {
-      const front = new NodeFrontSocket(webSocket, this.#handlers, this.#limits, () => {
-        this.#sockets.delete(front);
-        if (this.#sockets.size === 0) this.#onNoSockets?.();
+      const front = new NodeFrontSocket({
+        ws: webSocket,
+        handlers: this.#handlers,
+        limits: this.#limits,
+        watch: this.#watch,
+        remoteAddress: req.socket.remoteAddress ?? "",
+        onEnded: () => {
+          this.#sockets.delete(front);
+          if (this.#sockets.size === 0) this.#onNoSockets?.();
+        },
       });
       this.#sockets.add(front);
       front.open(decision.open);
@@ -268,6 +283,7 @@ function readRequest(req: IncomingMessage, body: BodyQueue, signal: AbortSignal)
 
 /** Node reads on in this turn, as long as there is something. What can be answered at once has been when it ends. */
 function endBurst(socket: Socket): void {
+  deafenConnection(socket);
   socket.pause();
   setImmediate(() => socket.destroySoon());
 }
@@ -292,6 +308,9 @@ function letGo(req: IncomingMessage, body: BodyQueue): void {
     return;
   }
   body.discard();
+  // Heard chunk by chunk, a body that nobody reads could cost as much as its sender likes.
+  const hear = deafenBody(req.socket);
+  req.once("end", hear);
   req.resume();
   const cut = setTimeout(() => req.destroy(), LINGER_MS).unref();
   req.once("close", () => clearTimeout(cut));

@@ -1,5 +1,6 @@
 import type { RawData, WebSocket } from "ws";
 import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
+import type { FloodWatch } from "../shared/flood-watch.js";
 import { FLOOD_DETAIL, MessageBudget, type Verdict } from "../shared/message-budget.js";
 import { callSafely } from "../shared/serve-safely.js";
 
@@ -8,22 +9,35 @@ const PING_MS = 30_000;
 /** How long a client that floods may take to read why it is closed. */
 const FLOOD_LINGER_MS = 1_000;
 
+export interface NodeSocketParts {
+  readonly ws: WebSocket;
+  readonly handlers: FrontHandlers;
+  readonly limits: FrontLimits;
+  readonly watch: FloodWatch;
+  readonly remoteAddress: string;
+  /** The socket is over. */
+  readonly onEnded: () => void;
+}
+
 /** An open WebSocket over `ws`. */
 export class NodeFrontSocket implements FrontSocket {
   readonly #ws: WebSocket;
   readonly #handlers: FrontHandlers;
   readonly #limits: FrontLimits;
   readonly #onEnded: () => void;
-  readonly #budget = new MessageBudget();
+  readonly #budget: MessageBudget;
+  readonly #onFlood: () => void;
   #events: SocketEvents | null = null;
   #isClosing = false;
   #isAlive = true;
   #closingTimer: NodeJS.Timeout | null = null;
 
-  constructor(ws: WebSocket, handlers: FrontHandlers, limits: FrontLimits, onEnded: () => void) {
+  constructor({ ws, handlers, limits, watch, remoteAddress, onEnded }: NodeSocketParts) {
     this.#ws = ws;
     this.#handlers = handlers;
     this.#limits = limits;
+    this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress));
+    this.#onFlood = () => watch.flooded(remoteAddress);
     this.#onEnded = onEnded;
   }
 
@@ -97,6 +111,7 @@ export class NodeFrontSocket implements FrontSocket {
   #takes(verdict: Verdict): boolean {
     if (verdict === "take") return true;
     if (verdict !== "flood") return false;
+    this.#onFlood();
     const events = this.#events;
     const refuse = () => this.close(1008, "too many messages");
     if (events?.flooded === undefined) refuse();

@@ -5,6 +5,10 @@ import { TokenBucket } from "./token-bucket.js";
 export interface BodySource {
   pause(): void;
   resume(): void;
+  /** The body is refused for the way it comes: told once, behind `pause`. What still comes of it need not be handed over. */
+  refused?(): void;
+  /** Which part of the small chunks that may come at once its sender may send; asked with the first of them. */
+  burstShare?(): number;
 }
 
 /** Beyond this the sender is paused; below a quarter of it, it goes on. */
@@ -20,7 +24,7 @@ const MOST_BYTES = 8 * 1024 * 1024;
 /** A chunk of so many bytes costs no more than its bytes do. */
 const WHOLE_CHUNK_BYTES = 256;
 /** Smaller chunks that may come at once, and each second: they cost a call each, which nobody else's may wait for. */
-const SMALL_CHUNKS = { burst: 12_000, perSecond: 5_000 };
+const SMALL_CHUNKS = { burst: 2_500, perSecond: 5_000 };
 
 /** Bytes that wait, in memory that has room for more. */
 interface Block {
@@ -141,7 +145,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
   }
 
   #takeSmall(bytes: number): boolean {
-    this.#smallChunks ??= new TokenBucket(SMALL_CHUNKS);
+    this.#smallChunks ??= new TokenBucket(SMALL_CHUNKS, undefined, this.#source.burstShare?.());
     return this.#smallChunks.take(1 - bytes / WHOLE_CHUNK_BYTES);
   }
 
@@ -149,6 +153,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     this.#isRefused = true;
     if (!this.#isPaused) this.#source.pause();
     this.#isPaused = true;
+    this.#source.refused?.();
     this.#failWith(
       () =>
         new ServiceError(

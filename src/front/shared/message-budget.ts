@@ -13,7 +13,7 @@ const TEXT_TOKENS = 20;
 const TEXT_BYTES_PER_TOKEN = 128;
 /** Pings are answered with a write each: 300 at once, 50 a second. */
 const CONTROL_TOKENS = 40;
-/** What is dropped after a flood was told, before the connection is cut: goodbyes have their time. */
+/** Tokens of what is dropped after a flood was told, before the connection is cut: goodbyes have their time. */
 const MOST_DROPPED = 120_000;
 
 /** What a client is told whose messages cost too much. */
@@ -28,10 +28,12 @@ export type Verdict = "take" | "flood" | "drop" | "cut";
 /** Bounds what one client's messages cost, so that others are served meanwhile. */
 export class MessageBudget {
   readonly #tokens: TokenBucket;
+  #isFlooded = false;
   #dropped = 0;
 
-  constructor(nowMs?: () => number) {
-    this.#tokens = new TokenBucket(TOKENS, nowMs);
+  /** @param burstShare of the burst that may come at once, `FloodWatch` says it of the sender's address */
+  constructor(nowMs?: () => number, burstShare?: number) {
+    this.#tokens = new TokenBucket(TOKENS, nowMs, burstShare);
   }
 
   binary(bytes: number): Verdict {
@@ -47,8 +49,13 @@ export class MessageBudget {
   }
 
   #judge(tokens: number): Verdict {
-    if (this.#dropped === 0 && this.#tokens.take(tokens)) return "take";
-    if (++this.#dropped === 1) return "flood";
+    if (!this.#isFlooded && this.#tokens.take(tokens)) return "take";
+    if (!this.#isFlooded) {
+      this.#isFlooded = true;
+      return "flood";
+    }
+    // What costs nothing by its length costs a call all the same.
+    this.#dropped += Math.max(1, tokens);
     return this.#dropped > MOST_DROPPED ? "cut" : "drop";
   }
 }

@@ -11,10 +11,11 @@ export class TokenBucket {
   #tokens: number;
   #filledAtMs: number;
 
-  constructor(size: BucketSize, nowMs: () => number = () => performance.now()) {
+  /** @param share of the burst that is there at first: the rest comes with time */
+  constructor(size: BucketSize, nowMs: () => number = () => performance.now(), share = 1) {
     this.#size = size;
     this.#nowMs = nowMs;
-    this.#tokens = size.burst;
+    this.#tokens = size.burst * share;
     this.#filledAtMs = nowMs();
   }
 

@@ -58,7 +58,7 @@ export class ThreadSockets {
         this.#record(SOCKET_RECORD.text, id, Buffer.from(text));
       },
       binary: (bytes) => {
-        if (bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
+        if (bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
         small.flush();
         this.#record(SOCKET_RECORD.binary, id, bytes);
       },

@@ -9,6 +9,7 @@ import type {
 } from "../../ports/front.js";
 import { BodyQueue } from "../shared/body-queue.js";
 import { openDescriptors } from "../shared/descriptors.js";
+import { FloodWatch } from "../shared/flood-watch.js";
 import { FLOOD_DETAIL, type Verdict } from "../shared/message-budget.js";
 import { parseBodyLength, parseTarget } from "../shared/request-target.js";
 import { callSafely, decideSafely, serveSafely } from "../shared/serve-safely.js";
@@ -54,6 +55,7 @@ export class UwsFront implements Front {
   readonly #answers = new Set<UwsAnswer>();
   readonly #sockets = new Set<UwsFrontSocket>();
   readonly #turn = new UwsTurn();
+  readonly #watch = new FloodWatch();
   #listenSocket: object | null = null;
   #gate: UwsGate | null = null;
   #onQuiet: (() => void) | null = null;
@@ -132,9 +134,10 @@ export class UwsFront implements Front {
 
   #request(res: UwsResponse, req: UwsRequest): void {
     const abort = new AbortController();
-    const reading = new UwsReading(res);
+    const reading = new UwsReading(res, this.#watch);
     const body = new BodyQueue(reading, this.#limits.stallMs);
     const request = readRequest(res, req, body, abort.signal);
+    reading.remoteAddress = request.remoteAddress;
     const answer = new UwsAnswer(res, {
       isHead: request.method === "HEAD",
       closesConnection: request.malformed !== null,
@@ -192,7 +195,7 @@ export class UwsFront implements Front {
       const decision = refusal ?? (await decideSafely(this.#handlers, request));
       if (abort.signal.aborted) return;
       if (decision.type === "refuse") return refuse(res, decision);
-      this.#accept(res, decision, key, context);
+      this.#accept(res, decision, { key, context, remoteAddress: request.remoteAddress });
     };
     if (this.#turn.hasRoom()) void decide();
     else this.#turn.after(decide);
@@ -201,10 +204,10 @@ export class UwsFront implements Front {
   #accept(
     res: UwsResponse,
     decision: Extract<UpgradeDecision, { type: "accept" }>,
-    key: string,
-    context: object,
+    { key, context, remoteAddress }: { key: string; context: object; remoteAddress: string },
   ): void {
-    const socket = new UwsFrontSocket(this.#limits.closingMs);
+    const burstShare = this.#watch.burstShare(remoteAddress);
+    const socket = new UwsFrontSocket(this.#limits.closingMs, remoteAddress, burstShare);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
     this.#corkHost.run(() => {
@@ -255,6 +258,7 @@ export class UwsFront implements Front {
   }
 
   #flooded(socket: UwsFrontSocket): void {
+    this.#watch.flooded(socket.remoteAddress);
     const { events } = socket;
     const refuse = () => socket.close(1008, "too many messages");
     if (events?.flooded === undefined) refuse();

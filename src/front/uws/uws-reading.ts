@@ -1,4 +1,5 @@
 import type { BodySource } from "../shared/body-queue.js";
+import type { FloodWatch } from "../shared/flood-watch.js";
 import type { UwsResponse } from "./uws-binding.js";
 
 /** How often the library's timer of ten seconds is wound up while it must not cut a client. */
@@ -11,13 +12,17 @@ const REWIND_MS = 4_000;
  * then, and nothing but the end of the answer disarms it: so it is wound up from the first of them to that end.
  */
 export class UwsReading implements BodySource {
+  /** Of the sender. */
+  remoteAddress = "";
+  readonly #watch: FloodWatch;
   #res: UwsResponse | null;
   #timer: NodeJS.Timeout | null = null;
   #isPaused = false;
   #isComplete = false;
 
-  constructor(res: UwsResponse) {
+  constructor(res: UwsResponse, watch: FloodWatch) {
     this.#res = res;
+    this.#watch = watch;
   }
 
   /** Whether all of the body has come. */
@@ -47,6 +52,14 @@ export class UwsReading implements BodySource {
     this.#isPaused = false;
     this.#res.resume();
     this.#start();
+  }
+
+  refused(): void {
+    this.#watch.flooded(this.remoteAddress);
+  }
+
+  burstShare(): number {
+    return this.#watch.burstShare(this.remoteAddress);
   }
 
   /** The native object is not to be touched any more. */

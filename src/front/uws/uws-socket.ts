@@ -20,7 +20,8 @@ export interface UwsSocketData {
 
 /** An open WebSocket over uWebSockets.js. While the library holds unsent bytes, what follows waits here. */
 export class UwsFrontSocket implements FrontSocket {
-  readonly budget = new MessageBudget();
+  readonly budget: MessageBudget;
+  readonly remoteAddress: string;
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;
@@ -28,8 +29,11 @@ export class UwsFrontSocket implements FrontSocket {
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor(closingMs: number) {
+  /** @param burstShare of the messages that may come at once */
+  constructor(closingMs: number, remoteAddress: string, burstShare: number) {
     this.#closingMs = closingMs;
+    this.remoteAddress = remoteAddress;
+    this.budget = new MessageBudget(undefined, burstShare);
   }
 
   opened(ws: UwsSocket): void {

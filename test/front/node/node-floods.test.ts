@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { IncomingMessage } from "node:http";
+import { connect, type Socket } from "node:net";
+import { test } from "node:test";
+import { WebSocket } from "ws";
+import { NodeFront } from "../../../src/front/node/node-front.js";
+import { DEFAULT_FRONT_LIMITS, type FrontHandlers, type SocketEvents } from "../../../src/ports/front.js";
+
+const HOST = "Host: here.test\r\n";
+
+const handlers = (overrides: Partial<FrontHandlers> = {}): FrontHandlers => ({
+  request: async (_request, response) => {
+    response.start(200, {});
+    await response.end();
+  },
+  upgrade: async () => ({ type: "refuse", status: 404, headers: {}, body: "" }),
+  failed: (error) => assert.fail(String(error)),
+  ...overrides,
+});
+
+async function withFront(served: FrontHandlers, use: (port: number) => Promise<void>): Promise<void> {
+  const front = new NodeFront(served, DEFAULT_FRONT_LIMITS);
+  try {
+    await use(await front.listen("127.0.0.1", 0));
+  } finally {
+    await front.close(0);
+  }
+}
+
+/** Writes all of it, and settles with what was answered once the connection has closed. */
+function exchange(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve) => {
+    let received = "";
+    const socket: Socket = connect(port, "127.0.0.1", () => socket.write(bytes));
+    socket.on("data", (chunk) => (received += chunk));
+    socket.on("error", () => {});
+    socket.on("close", () => resolve(received));
+  });
+}
+
+/** How often Node's parser hands over a piece of a body while `act` runs. */
+async function handedPieces(act: () => Promise<void>): Promise<number> {
+  const push = IncomingMessage.prototype.push;
+  let count = 0;
+  IncomingMessage.prototype.push = function (this: IncomingMessage, chunk: unknown, ...rest: []) {
+    if (chunk !== null && this.socket.localPort !== undefined && this.method !== undefined) count++;
+    return push.call(this, chunk, ...rest);
+  };
+  try {
+    await act();
+  } finally {
+    IncomingMessage.prototype.push = push;
+  }
+  return count;
+}
+
+const SMALL_CHUNKS = 40_000;
+const chunked = (path: string) =>
+  `POST ${path} HTTP/1.1\r\n${HOST}Transfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(SMALL_CHUNKS)}`;
+
+test("a body in small chunks is not handed over any more once it is refused, and less of the next one is", async () => {
+  const reads = handlers({
+    request: async (request, response) => {
+      let status = 200;
+      try {
+        for await (const chunk of request.body) void chunk;
+      } catch {
+        status = 400;
+      }
+      response.start(status, {});
+      await response.end();
+    },
+  });
+  await withFront(reads, async (port) => {
+    const first = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
+    assert.ok(first > 2_000 && first < 4_000, `${first} of ${SMALL_CHUNKS} chunks`);
+    const next = await handedPieces(async () => assert.match(await exchange(port, chunked("/")), / 400 /));
+    assert.ok(next < first / 4, `${next} chunks of a watched address, ${first} at first`);
+  });
+});
+
+test("a body that was answered unread is not handed over", async () => {
+  const refuses = handlers({
+    request: async (_request, response) => {
+      response.start(401, {});
+      await response.end();
+    },
+  });
+  await withFront(refuses, async (port) => {
+    let answer = "";
+    const count = await handedPieces(async () => {
+      // The end of the body is heard all the same: the connection takes another request.
+      answer = await exchange(
+        port,
+        `${chunked("/")}0\r\n\r\nGET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`,
+      );
+    });
+    assert.equal(answer.match(/HTTP\/1.1 401/g)?.length, 2);
+    // One read may be on its way before the answer is out.
+    assert.ok(count < SMALL_CHUNKS / 2, `${count} of ${SMALL_CHUNKS} chunks`);
+  });
+});
+
+test("of a burst of requests no more are taken apart than are answered", async () => {
+  let count = 0;
+  const counted = () => void count++;
+  subscribe("http.server.request.start", counted);
+  try {
+    await withFront(handlers(), async (port) => {
+      const answer = await exchange(port, `GET / HTTP/1.1\r\n${HOST}\r\n`.repeat(20_000));
+      assert.equal(answer.match(/HTTP\/1.1 200/g)?.length, 32);
+    });
+  } finally {
+    unsubscribe("http.server.request.start", counted);
+  }
+  assert.ok(count <= 33, `${count} requests`);
+});
+
+test("a parser that was made deaf hears the next connection that is given it", async () => {
+  await withFront(handlers(), async (port) => {
+    for (let round = 0; round < 5; round++) {
+      await exchange(port, `GET / HTTP/1.1\r\n${HOST}\r\n`.repeat(100));
+      assert.match(
+        await exchange(port, `GET / HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`),
+        /HTTP\/1.1 200/,
+      );
+    }
+  });
+});
+
+test("one message of a socket is handed on in one turn of the event loop", async () => {
+  const MESSAGES = 2_000;
+  let inTurn = 0;
+  let most = 0;
+  let heard = 0;
+  let done: () => void = () => {};
+  const all = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  const events: SocketEvents = {
+    text: () => {},
+    binary: () => {
+      if (inTurn++ === 0) setTimeout(() => (inTurn = 0), 0);
+      most = Math.max(most, inTurn);
+      if (++heard === MESSAGES) done();
+    },
+    closed: () => {},
+  };
+  const accepts = handlers({
+    upgrade: async () => ({ type: "accept", protocol: null, headers: {}, open: () => events }),
+  });
+  await withFront(accepts, async (port) => {
+    const client = new WebSocket(`ws://127.0.0.1:${port}/`);
+    await new Promise((resolve) => client.once("open", resolve));
+    for (let i = 0; i < MESSAGES; i++) client.send(new Uint8Array(320));
+    await all;
+    client.terminate();
+  });
+  // The timer that starts the count again may be a few turns late.
+  assert.ok(most < 200, `${most} messages in one turn`);
+});

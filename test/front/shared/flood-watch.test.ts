@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FloodWatch, WATCHED_BURST } from "../../../src/front/shared/flood-watch.js";
+import { MessageBudget } from "../../../src/front/shared/message-budget.js";
+
+const FLOODER = "192.0.2.1";
+
+test("an address that has flooded begins with less for a minute after its last flood", () => {
+  let nowMs = 0;
+  const watch = new FloodWatch({ nowMs: () => nowMs });
+  assert.equal(watch.burstShare(FLOODER), 1);
+  watch.flooded(FLOODER);
+  assert.equal(watch.burstShare(FLOODER), WATCHED_BURST);
+  assert.equal(watch.burstShare("192.0.2.2"), 1);
+  nowMs = 50_000;
+  watch.flooded(FLOODER);
+  nowMs = 109_999;
+  assert.equal(watch.burstShare(FLOODER), WATCHED_BURST);
+  nowMs = 110_000;
+  assert.equal(watch.burstShare(FLOODER), 1);
+});
+
+test("of many flooders the latest are remembered", () => {
+  const watch = new FloodWatch({ nowMs: () => 0 });
+  for (let nth = 0; nth <= 10_000; nth++) watch.flooded(`flooder ${nth}`);
+  assert.equal(watch.burstShare("flooder 0"), 1);
+  assert.equal(watch.burstShare("flooder 1"), WATCHED_BURST);
+  assert.equal(watch.burstShare("flooder 10000"), WATCHED_BURST);
+});
+
+test("speech in the smallest messages that are used is not held up at a watched address", () => {
+  let nowMs = 0;
+  const budget = new MessageBudget(() => nowMs, WATCHED_BURST);
+  // 2 ms of audio each.
+  for (; nowMs < 60_000; nowMs += 2) assert.equal(budget.binary(64), "take");
+});
