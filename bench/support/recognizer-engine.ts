@@ -1,6 +1,6 @@
 import { LiveEngine } from "../../actors/live/engine.js";
 import { type RecognizerManifest, readManifest } from "../../native/models/package.js";
-import { startLiveWorker } from "../../native/threads/start-workers.js";
+import { startLiveWorker } from "../../native/start-workers.js";
 import { createLog } from "../../src/observe/log.js";
 import { systemClock } from "../../src/ports/clock.js";
 

@@ -2,7 +2,7 @@ import { pino } from "pino";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import { readPackage, type SynthesizerManifest } from "../../native/models/package.js";
-import { startSynthesisWorker } from "../../native/threads/start-workers.js";
+import { startSynthesisWorker } from "../../native/start-workers.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";

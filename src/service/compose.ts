@@ -15,7 +15,7 @@ import {
   type SynthesizerManifest,
 } from "../../native/models/package.js";
 import { readAlphabet } from "../../native/models/tokens.js";
-import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../native/threads/start-workers.js";
+import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../native/start-workers.js";
 import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
 import { TemporaryKeys } from "../console/server/temporary-keys.js";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../native/threads/start-workers.js";
+import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../native/start-workers.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import {
   liveEngine,

@@ -16,7 +16,7 @@ import {
   startLiveWorker,
   startSynthesisWorker,
   type WorkerSettings,
-} from "../../native/threads/start-workers.js";
+} from "../../native/start-workers.js";
 import { systemClock } from "../../src/ports/clock.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "./folders.js";
 import { SILENT } from "./silent-log.js";

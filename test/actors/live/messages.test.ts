@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { LiveWorkerMessage } from "../../../actors/live/engine.js";
+import { startLiveWorker } from "../../../native/start-workers.js";
 import { LIVE_CELL } from "../../../native/threads/protocol.js";
-import { startLiveWorker } from "../../../native/threads/start-workers.js";
 import { cut, silence, speech } from "../../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../../support/engines.js";
 import { LiveListener } from "../../support/live-listener.js";

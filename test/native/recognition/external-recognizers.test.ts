@@ -2,11 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import {
-  startFilePool,
-  startLiveWorker,
-  type WorkerSettings,
-} from "../../../native/threads/start-workers.js";
+import { startFilePool, startLiveWorker, type WorkerSettings } from "../../../native/start-workers.js";
 import { joined, silence, tone, wavOf } from "../../support/audio.js";
 import { liveEngine, transcriptionEngine } from "../../support/engines.js";
 import { temporaryFolder } from "../../support/folders.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
-import { startSynthesisWorker } from "../../../native/threads/start-workers.js";
+import { startSynthesisWorker } from "../../../native/start-workers.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";

@@ -1,4 +1,4 @@
-import "../models/no-telemetry.js";
+import "./models/no-telemetry.js";
 import { Piscina } from "piscina";
 import type {
   FileTask,
@@ -7,9 +7,9 @@ import type {
   ToLiveWorker,
   ToSynthesisWorker,
   WorkerStatus,
-} from "./protocol.js";
-import { PROTOCOL_VERSION } from "./protocol.js";
-import { WorkerHandle } from "./worker-handle.js";
+} from "./threads/protocol.js";
+import { PROTOCOL_VERSION } from "./threads/protocol.js";
+import { WorkerHandle } from "./threads/worker-handle.js";
 
 /** Loading and warming up takes about a second; a machine under heavy load may take many times that. */
 const READY_WITHIN_MS = 120_000;
@@ -34,7 +34,7 @@ export function startLiveWorker(
 ): Promise<WorkerHandle<ToLiveWorker>> {
   return WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
     name: "live-worker",
-    entry: new URL("../live/worker.js", import.meta.url),
+    entry: new URL("./live/worker.js", import.meta.url),
     data: { protocolVersion: PROTOCOL_VERSION, ...settings, cells, pcm: null, rows: 1 },
     readyWithinMs: READY_WITHIN_MS,
     stopWithinMs: STOP_WITHIN_MS,
@@ -49,7 +49,7 @@ export function startSynthesisWorker(
 ): Promise<WorkerHandle<ToSynthesisWorker>> {
   return WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
     name: "synthesis-worker",
-    entry: new URL("../synthesis/worker.js", import.meta.url),
+    entry: new URL("./synthesis/worker.js", import.meta.url),
     data: { protocolVersion: PROTOCOL_VERSION, ...settings, ...shared },
     readyWithinMs: READY_WITHIN_MS,
     stopWithinMs: STOP_WITHIN_MS,
@@ -64,7 +64,7 @@ export function startFilePool(settings: WorkerSettings & { readonly workerCount:
 } {
   const { modelFolder, intraOpThreads, workerCount } = settings;
   const pool = new Piscina({
-    filename: new URL("../transcription/worker.js", import.meta.url).href,
+    filename: new URL("./transcription/worker.js", import.meta.url).href,
     workerData: { modelFolder, intraOpThreads },
     minThreads: workerCount,
     maxThreads: workerCount,

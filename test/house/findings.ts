@@ -1,0 +1,139 @@
+import { builtinModules } from "node:module";
+import { posix } from "node:path";
+import { COMPUTED, readImports, UNREADABLE } from "./imports.js";
+import { NODE_GROUPS, ROOMS, type Room } from "./rooms.js";
+
+/** Folders whose files are checked; all that they import of ours must be in a room too. */
+export const FLOORS = ["src", "actors", "native", "bench", "bin", "scripts"];
+
+/** Source files by their path from the repository's root, with `/`. */
+export type Sources = ReadonlyMap<string, string>;
+
+/**
+ * What the imports of `sources` break, one line each: files and folders without a room, arrows and packages that their
+ * room is not given, entries of workers that are not there, circles of files. Empty when the table holds.
+ */
+export function findings(sources: Sources): readonly string[] {
+  const found: string[] = [];
+  const arrows = new Map<string, readonly string[]>();
+  for (const [path, text] of sources) {
+    const room = roomOf(path);
+    if (room === null) found.push(`${path}: its folder is no room of test/house/rooms.ts`);
+    const targets: string[] = [];
+    for (const specifier of importsOf(path, text)) {
+      const target = isOurs(specifier) ? resolve(sources, path, specifier) : null;
+      const complaint =
+        target === null ? packageComplaint(room, specifier) : arrowComplaint(sources, room, target);
+      if (complaint !== null) found.push(`${path}: ${complaint}`);
+      // A forbidden arrow is said once; the circles that it closes end with it.
+      else if (target !== null && sources.has(target)) targets.push(target);
+    }
+    arrows.set(path, targets);
+  }
+  return [...found, ...circles(arrows).map((files) => `circle: ${files.join(" → ")}`)].sort();
+}
+
+/** The room that a file is in: the one that names the most of its path. */
+function roomOf(path: string): Room | null {
+  const isIn = (folder: string) =>
+    folder.endsWith("/**")
+      ? path.startsWith(folder.slice(0, -2))
+      : path === folder || posix.dirname(path) === folder;
+  return ROOMS.find((room) => room.folders.some(isIn)) ?? null;
+}
+
+/** Names as the table has them: a package without what is asked of it, a module of node as its group. */
+function packageName(specifier: string): string {
+  const module = specifier.replace(/^node:/, "");
+  const group = Object.keys(NODE_GROUPS).find((name) => NODE_GROUPS[name]?.includes(module));
+  if (group !== undefined) return group;
+  if (specifier.startsWith("node:") || builtinModules.includes(module)) return `node:${module}`;
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+/** Imports by text: a virtual copy shares all files but a few with the tree, and reading takes most of the time. */
+const READ = new Map<string, readonly string[]>();
+
+function importsOf(path: string, text: string): readonly string[] {
+  const key = `${path}\n${text}`;
+  const known = READ.get(key) ?? readImports(path, text);
+  READ.set(key, known);
+  return known;
+}
+
+function isOurs(specifier: string): boolean {
+  return /^\.{1,2}(\/|$)/.test(specifier);
+}
+
+/**
+ * The path that a relative specifier means. The compiler writes `x.ts` as `dist/…/x.js`, so an address out of the tree
+ * by one step is one beside `dist`, and `dist/` is not part of a path.
+ */
+function resolve(sources: Sources, from: string, specifier: string): string {
+  const path = posix
+    .normalize(posix.join(posix.dirname(from), specifier.replace(/\?.*$/, "")))
+    .replace(/^(\.\.\/)+/, "")
+    .replace(/^dist\//, "");
+  const candidates = [path, path.replace(/js$/, "ts"), path.replace(/js$/, "tsx")];
+  return candidates.find((candidate) => sources.has(candidate)) ?? path;
+}
+
+function arrowComplaint(sources: Sources, room: Room | null, target: string): string | null {
+  const to = roomOf(target);
+  if (/\.[cm]?[jt]sx?$/.test(target) && to !== null && !sources.has(target)) {
+    return `imports ${target}, which is not there`;
+  }
+  const name = to?.name ?? target.split("/")[0] ?? target;
+  if ((to !== null && to === room) || room?.imports.includes(name)) return null;
+  return `imports ${target}, and ${room?.name ?? "its folder"} may not import ${name}`;
+}
+
+function packageComplaint(room: Room | null, specifier: string): string | null {
+  if (specifier === UNREADABLE) return "does not parse";
+  const name = packageName(specifier);
+  if (room?.packages.includes(name)) return null;
+  const what = specifier === COMPUTED ? "something that only the run knows" : specifier;
+  return `imports ${what}, and ${room?.name ?? "its folder"} may not import ${name}`;
+}
+
+/** The shortest way from each file back to itself, written from the first of its files by name; each circle once. */
+function circles(arrows: ReadonlyMap<string, readonly string[]>): readonly (readonly string[])[] {
+  const found = new Map<string, readonly string[]>();
+  for (const file of arrows.keys()) {
+    const way = shortestWayBack(arrows, file);
+    if (way === null) continue;
+    const first = way.indexOf([...way].sort()[0] ?? file);
+    const circle = [...way.slice(first), ...way.slice(0, first + 1)];
+    found.set(circle.join(), circle);
+  }
+  return [...found.values()];
+}
+
+function shortestWayBack(
+  arrows: ReadonlyMap<string, readonly string[]>,
+  file: string,
+): readonly string[] | null {
+  const cameFrom = new Map<string, string>();
+  const queue = [file];
+  for (const at of queue) {
+    for (const next of arrows.get(at) ?? []) {
+      if (next === file) return wayTo(cameFrom, file, at);
+      if (cameFrom.has(next)) continue;
+      cameFrom.set(next, at);
+      queue.push(next);
+    }
+  }
+  return null;
+}
+
+function wayTo(cameFrom: ReadonlyMap<string, string>, start: string, end: string): readonly string[] {
+  const way = [end];
+  for (let at = end; at !== start; ) {
+    at = cameFrom.get(at) ?? start;
+    way.unshift(at);
+  }
+  return way;
+}

@@ -1,0 +1,267 @@
+/**
+ * A room is one folder (one file for the program itself); `/**` behind it takes in the folders below. `folders` names
+ * folders that are one room with it.
+ */
+export interface Room {
+  readonly name: string;
+  readonly folders: readonly string[];
+  /** What the room is there for, as ARCHITECTURE.md says it. */
+  readonly holds: string;
+  /** Rooms that it may import, or `test`: they stand above it in the list, so no circle of rooms can be written. */
+  readonly imports: readonly string[];
+  /** Packages and groups of node's modules ({@link NODE_GROUPS}) that it may import. */
+  readonly packages: readonly string[];
+}
+
+/** What `import()` and `require` may load that only the run knows: a group like those of node's modules. */
+const COMPUTED = "(computed)";
+
+/** Modules of node that mean the same for an arrow. */
+export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
+  tools: [
+    ...["assert", "assert/strict", "buffer", "events", "os", "stream", "stream/consumers", "stream/promises"],
+    ...["test", "test/reporters", "timers/promises", "tty", "url", "util", "zlib"],
+  ],
+  files: ["fs", "fs/promises", "path"],
+  crypto: ["crypto"],
+  net: ["dns/promises", "http", "https", "net"],
+  threads: ["worker_threads"],
+  processes: ["child_process"],
+  modules: ["module", COMPUTED],
+};
+
+/** Everything that knows of time or endings may use the kernel, and everybody the pure rooms. */
+const BASE = "actors/kernel src/domain";
+const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
+
+/** From the bottom to the top. */
+export const ROOMS: readonly Room[] = [
+  room("actors/kernel", "actors, mailboxes, supervision: no speech in it", "", ""),
+  room("src/domain/**", "pure logic: audio, text, decoding, endpointing, synthesis, usage, errors", "", ""),
+  room("src/observe", "log and metrics", "", "pino prom-client"),
+  room("src/protocol", "messages and their parsers", "src/domain", "zod @msgpack/msgpack files"),
+  room("src/ports", "interfaces between rooms", "src/domain src/protocol", ""),
+  room("src/settings", "settings, and the address of a running service", "src/domain", "zod tools files net"),
+  room("src/player", "`dauys/player`: sentences through Web Audio without a gap", "src/domain", ""),
+  room(
+    "src/client",
+    "`dauys/client`, for browsers and Node",
+    "src/domain src/protocol",
+    "ws tools files net",
+  ),
+
+  room("native/ring", "rings over shared memory", "actors/kernel", "ringbuf.js"),
+  room("native/beam", "the beam search in C++, and its loader", "src/domain", "modules tools"),
+  room(
+    "native/models/**",
+    "model packages and graphs, one folder per family",
+    `${BASE} src/ports`,
+    "onnxruntime-node zod crypto files",
+  ),
+  room("native/threads", "worker handles, and what is said to workers", `${BASE} src/ports`, "threads"),
+  room(
+    "native/recognition",
+    "graphs, search and language model put together",
+    `${BASE} native/beam native/models`,
+    "tools",
+  ),
+  room(
+    "native/live",
+    "the live worker: batched steps, second pass",
+    `${BASE} src/ports native/models native/recognition native/ring native/threads`,
+    "threads tools",
+  ),
+  room(
+    "native/synthesis",
+    "the synthesis worker: solver steps, vocoder",
+    `${BASE} src/ports native/models native/ring native/threads`,
+    "threads tools",
+  ),
+  room(
+    "native/transcription",
+    "the file worker: segments, decoding",
+    `${BASE} native/models native/recognition native/threads`,
+    "threads tools files",
+  ),
+  room(
+    "native",
+    "starts workers",
+    `${BASE} native/models native/threads native/live native/synthesis native/transcription`,
+    "piscina",
+  ),
+
+  room("actors/residency", "when an engine's models are in memory", `${BASE} src/observe src/ports`, ""),
+  room(
+    "actors/live",
+    "live sessions and their engine",
+    `${BASE} src/observe src/protocol src/ports native/ring native/threads`,
+    "",
+  ),
+  room(
+    "actors/transcription",
+    "transcriptions of files and their engine",
+    `${BASE} src/observe src/ports native/threads native/transcription`,
+    "crypto files",
+  ),
+  room(
+    "src/money",
+    "charges for what was delivered",
+    `${BASE} src/observe src/ports actors/transcription`,
+    "",
+  ),
+  room(
+    "actors/synthesis",
+    "syntheses, finished sentences, and their engine",
+    `${BASE} src/observe src/protocol src/ports src/money native/ring native/threads`,
+    "crypto lru-cache",
+  ),
+
+  room(
+    "src/store/postgres",
+    "connections, and the private server",
+    `${BASE} src/observe src/ports`,
+    "postgres crypto files net modules processes tools",
+  ),
+  room("src/store/migrations", "the schema, step by step", "src/domain src/store/postgres", ""),
+  room(
+    "src/store/ledger",
+    "credits: holds, settlements, transfers",
+    `${BASE} src/observe src/ports src/store/postgres`,
+    "postgres crypto files tools",
+  ),
+  room(
+    "src/store/people",
+    "organizations, keys, users",
+    `${BASE} src/observe src/ports src/store/postgres src/store/ledger`,
+    "postgres lru-cache crypto",
+  ),
+  room(
+    "src/store",
+    "puts the store together",
+    `${BASE} src/observe src/ports src/settings
+     src/store/postgres src/store/migrations src/store/ledger src/store/people`,
+    "postgres crypto files tools",
+  ),
+  room(
+    "src/input/media",
+    "decoders of untrusted audio, in limited processes",
+    `${BASE} src/observe src/ports`,
+    "mpg123-decoder opus-decoder crypto files processes tools",
+  ),
+  room("src/input/url", "audio behind addresses", `${BASE} src/observe src/ports`, "net tools"),
+
+  room(
+    "src/front/shared",
+    "what both fronts need",
+    `${BASE} src/observe src/ports`,
+    "crypto files net tools",
+  ),
+  room(
+    "src/front/node",
+    "the portable front",
+    `${BASE} src/observe src/protocol src/ports src/front/shared`,
+    "ws net tools",
+  ),
+  room(
+    "src/front/uws",
+    "the native front",
+    `${BASE} src/observe src/protocol src/ports src/front/shared`,
+    "uWebSockets.js files modules net tools",
+  ),
+  room(
+    "src/front/threads",
+    "the native front in several threads",
+    `${BASE} src/observe src/ports native/ring src/front/shared src/front/uws`,
+    "net threads tools",
+  ),
+  room("src/front", "chooses the front", `${BASE} src/ports src/front/node src/front/uws`, ""),
+  room(
+    "src/http",
+    "requests and answers, and what admits them",
+    `${BASE} src/observe src/protocol src/ports`,
+    "lru-cache crypto files net tools",
+  ),
+  room(
+    "src/http/endpoints",
+    "one file per path",
+    `${BASE} src/observe src/protocol src/ports src/http`,
+    "swagger-ui-dist crypto files modules tools",
+  ),
+  room(
+    "src/live/dialects",
+    "a live socket's messages, ours and Deepgram's",
+    `${BASE} src/protocol src/ports src/http`,
+    "crypto",
+  ),
+  room(
+    "src/live",
+    "live sockets",
+    `${BASE} src/observe src/protocol src/ports src/front/shared src/http src/live/dialects`,
+    "lru-cache crypto",
+  ),
+  room(
+    "src/console/server",
+    "the console's interface: accounts, keys, credits, members",
+    `${BASE} src/observe src/protocol src/ports src/http`,
+    "zod lru-cache crypto files tools",
+  ),
+  room(
+    "src/console/pages/**",
+    "the console's pages, a user of client and player",
+    "src/domain src/client src/player",
+    "preact vite",
+  ),
+  room(
+    "src/service",
+    "puts the service together",
+    `${BASE} src/observe src/protocol src/ports src/settings native native/beam native/models native/threads
+     actors/residency actors/live actors/transcription actors/synthesis src/money src/store src/input/media
+     src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
+     src/console/server`,
+    "crypto files tools",
+  ),
+  room(
+    "src/cli",
+    "`npx dauys`: a user of the client, and operators' commands on the store",
+    "src/domain src/observe src/settings src/client src/store/ledger src/store/people src/store",
+    "crypto files tools",
+  ),
+  room(
+    "src/main.ts",
+    "the program",
+    "src/observe src/settings src/store/postgres src/store src/service",
+    "files",
+  ),
+  room("bin", "`npx dauys` as a program", "src/cli", "files modules tools"),
+
+  room(
+    "bench bench/e2e bench/evaluate bench/micro bench/support",
+    "measurements of everything",
+    `${BASE} src/observe src/protocol src/ports src/client native/ring native/beam native/models native/threads
+     native/recognition native/live native/synthesis native/transcription native actors/live
+     actors/transcription actors/synthesis src/store/postgres src/store/ledger src/input/url src/front/uws
+     src/front/threads src/front src/http src/service src/main.ts bin`,
+    `${EVERY_PACKAGE_OF_A_BENCH} crypto files modules net processes threads tools`,
+  ),
+  room(
+    "scripts scripts/no-download",
+    "what npm runs",
+    "src/observe src/protocol src/settings src/http/endpoints src/main.ts test",
+    "postgres vite crypto files modules processes tools",
+  ),
+];
+
+function room(names: string, holds: string, imports: string, packages: string): Room {
+  const folders = words(names);
+  return {
+    name: (folders[0] ?? "").replace("/**", ""),
+    folders,
+    holds,
+    imports: words(imports),
+    packages: words(packages),
+  };
+}
+
+function words(text: string): readonly string[] {
+  return text.split(/\s+/).filter((word) => word !== "");
+}
