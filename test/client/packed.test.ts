@@ -129,16 +129,16 @@ test("the packed library type-checks and runs in Node", async () => {
   assert.equal(stdout.trim(), `${USED} true`);
 });
 
-test("README's ten lines do what they say", async () => {
-  const readme = await readFile(join(ROOT, "README.md"), "utf8");
-  const [, code = ""] = /^```ts\n(.*?)^```$/ms.exec(readme) ?? [];
+test("the ten lines of docs/client.md do what they say", async () => {
+  const page = await readFile(join(ROOT, "docs/client.md"), "utf8");
+  const [, code = ""] = /^```ts\n(.*?)^```$/ms.exec(page) ?? [];
   const lines = code.split("\n").filter((line) => line.trim() !== "");
   assert.ok(lines.length > 5 && lines.length <= 10, `${lines.length} lines`);
-  await project.write("readme.ts", code.replace("http://127.0.0.1:8080", service.url));
-  await project.compile(["readme.ts"], FOR_NODE);
+  await project.write("ten-lines.ts", code.replace("http://127.0.0.1:8080", service.url));
+  await project.compile(["ten-lines.ts"], FOR_NODE);
   await cp(FIXTURE, join(project.folder, "tan.wav"));
   const options = { cwd: project.folder, env: environment(), timeout: LISTENED_MS };
-  const child = spawn(process.execPath, ["readme.js"], options);
+  const child = spawn(process.execPath, ["ten-lines.js"], options);
   let output = "";
   child.stdin.end(DIALOGUE_BYTES);
   child.stdout.on("data", (bytes: Buffer) => {

@@ -1,15 +1,26 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-const README = fileURLToPath(new URL("../../../README.md", import.meta.url));
+const ROOT = new URL("../../../", import.meta.url);
+/** Documents that show commands to paste. */
+const DOCUMENTS = ["README.md", "docs/api.md"];
 
-/** The shell blocks of README.md that call curl, for a service at another address and with its key in the environment. */
-export function readmeCurlBlocks(serviceUrl: string): string[] {
-  const blocks = [...readFileSync(README, "utf8").matchAll(/^```(?:sh|bash)?\n(.*?)^```$/gms)];
-  return blocks
-    .map((match) => match[1]!)
-    .filter((block) => /^curl /m.test(block))
-    .map((block) => block.replaceAll("http://127.0.0.1:8080", serviceUrl))
-    .map((block) => block.replaceAll("ws://127.0.0.1:8080", serviceUrl.replace("http", "ws")))
-    .map((block) => block.replace(/^export DAUYS_API_KEY=.*$/m, ""));
+/**
+ * The shell blocks that call curl in README.md and docs/api.md, for a service at another address and with its key in the
+ * environment.
+ *
+ * @throws when one of the documents shows none
+ */
+export function pastedCurlBlocks(serviceUrl: string): string[] {
+  return DOCUMENTS.flatMap((name) => {
+    const text = readFileSync(fileURLToPath(new URL(name, ROOT)), "utf8");
+    const blocks = [...text.matchAll(/^```(?:sh|bash)?\n(.*?)^```$/gms)]
+      .map((match) => match[1]!)
+      .filter((block) => /^curl /m.test(block))
+      .map((block) => block.replaceAll("http://127.0.0.1:8080", serviceUrl))
+      .map((block) => block.replaceAll("ws://127.0.0.1:8080", serviceUrl.replace("http", "ws")))
+      .map((block) => block.replace(/^export DAUYS_API_KEY=.*$/m, ""));
+    if (blocks.length === 0) throw new Error(`${name} shows no curl command`);
+    return blocks;
+  });
 }
