@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { z } from "zod";
+import { CLOSE } from "../../actors/live/decision.js";
+import type { ErrorCode } from "../../src/domain/errors.js";
+import { ANSWER_HEADERS, ENDPOINTS, IDEMPOTENCY } from "../../src/protocol/endpoints.js";
+import { CLOSE_CODE, errorHeaders, errorName, HTTP_STATUS } from "../../src/protocol/error-status.js";
+import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "../../src/protocol/listen-messages.js";
+import { LISTEN_QUERY } from "../../src/protocol/listen-query.js";
+import { SPEECH_REQUEST } from "../../src/protocol/speech-request.js";
+import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "../../src/protocol/stream-messages.js";
+import { STREAM_QUERY } from "../../src/protocol/stream-query.js";
+import { SYNTHESIS_REQUEST } from "../../src/protocol/synthesis-request.js";
+import { TRANSCRIBE_QUERY } from "../../src/protocol/transcribe-query.js";
+import { TRANSCRIPTION_FIELDS } from "../../src/protocol/transcription-form.js";
+import { codeSpans, read, section, tableRows } from "./markdown.js";
+
+const API = read("docs/api.md");
+const LIVE = read("docs/live-protocol.md");
+const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
+
+test("docs/api.md lists every error with its status and its Retry-After, and no other", () => {
+  const shown = tableRows(section(API, "## Errors")).map(([code = "", status = "", retry = ""]) => {
+    return `${codeSpans(code)[0]} ${status} ${retry === "" ? "" : `${Number.parseInt(retry, 10)} s`}`;
+  });
+  const known = CODES.map((code) => {
+    const seconds = errorHeaders(code)["retry-after"];
+    return `${errorName(code)} ${HTTP_STATUS[code]} ${seconds === undefined ? "" : `${seconds} s`}`;
+  });
+  assert.deepEqual(shown.toSorted(), known.toSorted());
+});
+
+test("docs/live-protocol.md lists every close code, and the errors that come with it", () => {
+  const named = new Map<number, string>();
+  for (const [code, names = ""] of tableRows(section(LIVE, "## Errors and close codes"))) {
+    named.set(Number(code), `${named.get(Number(code)) ?? ""} ${names}`);
+  }
+  const used = new Set<number>([...Object.values(CLOSE_CODE), ...Object.values(CLOSE)]);
+  assert.deepEqual([...named.keys()].sort(), [...used].sort());
+  for (const code of LIVE_ERRORS) {
+    const names = codeSpans(named.get(CLOSE_CODE[code])!);
+    assert.ok(names.includes(errorName(code)), `${errorName(code)} beside ${CLOSE_CODE[code]}`);
+  }
+});
+
+/** Errors of a socket that is no bad request; those of files and speech never come over one. */
+const LIVE_ERRORS: readonly ErrorCode[] = [
+  ...(["KEY_INVALID", "OUT_OF_CREDITS", "TOO_MANY_REQUESTS", "AUTH_UNAVAILABLE", "ENGINE_BUSY"] as const),
+  ...(["STORAGE_FULL", "WORKER_LOST", "MODEL_BROKEN", "SHUTTING_DOWN", "INTERNAL"] as const),
+];
+
+test("docs/api.md lists every endpoint, and says which are billed and which are open", () => {
+  const rows = tableRows(section(API, "## Endpoints"));
+  for (const { method, path, isOpen = false, isBilled = false } of ENDPOINTS) {
+    const row = rows.find(([endpoints = ""]) => codeSpans(endpoints).includes(`${method} ${path}`));
+    assert.ok(row !== undefined, `${method} ${path}`);
+    assert.equal(row[2]!.startsWith("no"), isOpen, `${path} needs no key`);
+    // Live sessions are billed too, without an idempotency key.
+    if (isBilled) assert.match(row[2]!, /billed/, path);
+  }
+});
+
+test("docs/api.md names every header of an answer", () => {
+  const shown = codeSpans(API);
+  const { header, answerHeaders } = IDEMPOTENCY;
+  for (const name of [...Object.keys(ANSWER_HEADERS), ...Object.keys(answerHeaders), header]) {
+    assert.ok(shown.includes(name), name);
+  }
+});
+
+interface ShownRequest {
+  readonly page: string;
+  readonly heading: string;
+  readonly schema: z.ZodObject;
+  /** What the schema cannot do without. */
+  readonly minimal: Readonly<Record<string, string>>;
+  /** Fields that are read by others than the schema. */
+  readonly also?: readonly string[];
+}
+
+const REQUESTS: readonly ShownRequest[] = [
+  { page: API, heading: "## Speak: `POST /v1/tts`", schema: SYNTHESIS_REQUEST, minimal: { text: "а" } },
+  {
+    page: API,
+    heading: "## Speak, in OpenAI's shape: `POST /v1/audio/speech`",
+    schema: SPEECH_REQUEST,
+    minimal: { input: "а" },
+  },
+  { page: API, heading: "## Transcribe: `POST /v1/transcribe`", schema: TRANSCRIBE_QUERY, minimal: {} },
+  {
+    page: API,
+    heading: "## Transcribe, in OpenAI's shape: `POST /v1/audio/transcriptions`",
+    schema: TRANSCRIPTION_FIELDS,
+    minimal: {},
+    also: ["file"],
+  },
+  { page: LIVE, heading: "## Connect", schema: STREAM_QUERY, minimal: {} },
+  {
+    page: LIVE,
+    heading: "## Deepgram's messages: `/v1/listen`",
+    schema: LISTEN_QUERY,
+    minimal: {},
+    also: ["token"],
+  },
+];
+
+for (const { page, heading, schema, minimal, also = [] } of REQUESTS) {
+  const rows = tableRows(section(page, heading)).filter(([name = ""]) => /^`[a-z_]+`/.test(name));
+
+  test(`${heading.slice(3)}: the page shows the fields that are read, and no other`, () => {
+    const shown = rows.flatMap(([names = ""]) => codeSpans(names));
+    assert.deepEqual(shown.toSorted(), [...Object.keys(schema.shape), ...also].sort());
+  });
+
+  test(`${heading.slice(3)}: the page shows the defaults that are used`, () => {
+    const used = schema.parse(minimal) as Record<string, unknown>;
+    let compared = 0;
+    for (const row of rows) {
+      // A row has a name, a type on some pages, a default and a rule.
+      const cell = row.at(-2)!;
+      for (const name of codeSpans(row[0]!)) {
+        const value = used[name];
+        if (name in minimal || !["number", "boolean", "string"].includes(typeof value)) continue;
+        const [shown] = /^[\w.-]+/.exec(cell.replaceAll("`", "")) ?? [];
+        assert.equal(shown, String(value), name);
+        compared++;
+      }
+    }
+    assert.ok(compared > 0, "a default was compared");
+  });
+}
+
+const MESSAGES = [
+  { heading: "## Client to server", schema: STREAM_CLIENT_MESSAGE },
+  { heading: "## Server to client", schema: STREAM_SERVER_MESSAGE },
+  { heading: "## Deepgram's messages: `/v1/listen`", schema: LISTEN_CLIENT_MESSAGE },
+  { heading: "## Deepgram's messages: `/v1/listen`", schema: LISTEN_SERVER_MESSAGE },
+];
+
+test("docs/live-protocol.md names every message", () => {
+  for (const { heading, schema } of MESSAGES) {
+    const text = section(LIVE, heading);
+    for (const type of schema.options.flatMap(({ shape }) => [...shape.type.values])) {
+      assert.ok(text.includes(`\`${type}\``) || text.includes(`"type":"${type}"`), `${heading}: ${type}`);
+    }
+  }
+});
+
+test("the examples of docs/live-protocol.md are messages, one of each type", () => {
+  const [, examples = ""] = /```json\n(.*?)```/s.exec(section(LIVE, "## Server to client")) ?? [];
+  const messages = examples.split(/\n(?=\{)/).map((line) => JSON.parse(line));
+  const types = STREAM_SERVER_MESSAGE.options.flatMap(({ shape }) => [...shape.type.values]);
+  assert.deepEqual(messages.map(({ type }) => type).sort(), types.sort());
+  for (const message of messages) assert.deepEqual(STREAM_SERVER_MESSAGE.parse(message), message);
+});

@@ -1,0 +1,91 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The repository, from `dist/test/docs`. */
+export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** A document of the repository. */
+export function read(path: string): string {
+  return readFileSync(join(ROOT, path), "utf8");
+}
+
+/** Everything git knows in the working tree, with `/` between folders. */
+export function repositoryFiles(): readonly string[] {
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", "-z"];
+  const names = execFileSync("git", args, { cwd: ROOT, encoding: "utf8", maxBuffer: 1 << 26 }).split("\0");
+  return names.filter((name) => name !== "");
+}
+
+/** A line of a document, and whether it stands in a block of code. */
+export interface Line {
+  readonly number: number;
+  readonly text: string;
+  readonly isCode: boolean;
+}
+
+/** Lines from 1; fences count as code. */
+export function linesOf(text: string): readonly Line[] {
+  let isOpen = false;
+  return text.split("\n").map((line, index) => {
+    const isFence = line.trimStart().startsWith("```");
+    if (isFence) isOpen = !isOpen;
+    return { number: index + 1, text: line, isCode: isOpen || isFence };
+  });
+}
+
+/** The text below a heading, up to the next one of the same or a higher level. @throws when there is none */
+export function section(text: string, heading: string): string {
+  const lines = linesOf(text);
+  const first = lines.findIndex((line) => !line.isCode && line.text === heading);
+  if (first < 0) throw new Error(`there is no heading "${heading}"`);
+  const level = /^#+/.exec(heading)![0].length;
+  const isNext = (line: Line) => !line.isCode && (/^#+(?= )/.exec(line.text)?.[0].length ?? 9) <= level;
+  const end = lines.findIndex((line, index) => index > first && isNext(line));
+  const inside = lines.slice(first + 1, end < 0 ? undefined : end);
+  return inside.map((line) => line.text).join("\n");
+}
+
+/** Rows of all tables in a text, without their heads: trimmed cells. */
+export function tableRows(text: string): readonly (readonly string[])[] {
+  const rows: string[][] = [];
+  for (const { text: line, isCode } of linesOf(text)) {
+    if (isCode || !line.startsWith("|")) continue;
+    // The row of dashes ends the head, which is the row before it.
+    if (/^\|[-:| ]+\|$/.test(line)) rows.pop();
+    else rows.push(cellsOf(line));
+  }
+  return rows;
+}
+
+function cellsOf(line: string): string[] {
+  const inside = line.slice(1, line.trimEnd().length - 1);
+  return inside.split(/(?<!\\)\|/).map((cell) => cell.trim());
+}
+
+/** What stands in backticks, in order. */
+export function codeSpans(text: string): readonly string[] {
+  return [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);
+}
+
+/** The targets of relative links, and of images. */
+export function relativeLinks(text: string): readonly string[] {
+  const prose = linesOf(text).map((line) => (line.isCode ? "" : line.text.replaceAll(/`[^`]*`/g, "")));
+  const targets = [...prose.join("\n").matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1]!);
+  return targets.filter((target) => !/^[a-z]+:/.test(target));
+}
+
+/** The anchors of a document's headings, as the repository's host makes them. */
+export function anchorsOf(text: string): ReadonlySet<string> {
+  const headings = linesOf(text).filter((line) => !line.isCode && /^#+ /.test(line.text));
+  return new Set(
+    headings.map(({ text: heading }) =>
+      heading
+        .replace(/^#+ /, "")
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
+        .replaceAll(" ", "-"),
+    ),
+  );
+}

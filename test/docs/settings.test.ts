@@ -1,0 +1,40 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+import { readConfig } from "../../src/settings/settings.js";
+import { codeSpans, ROOT, read, section, tableRows } from "./markdown.js";
+
+/** Names that the service asks its environment for, whatever it lists. */
+function namesRead(): ReadonlySet<string> {
+  const names = new Set<string>();
+  const note = (name: string | symbol) => {
+    if (typeof name === "string" && /^[A-Z][A-Z_]+$/.test(name)) names.add(name);
+  };
+  const environment = new Proxy<Record<string, string | undefined>>(
+    {},
+    {
+      get: (_, name) => {
+        note(name);
+        return undefined;
+      },
+      has: (_, name) => {
+        note(name);
+        return false;
+      },
+    },
+  );
+  readConfig(environment);
+  return names;
+}
+
+test("docs/operations.md lists exactly the settings that the service reads, each once", () => {
+  const rows = tableRows(section(read("docs/operations.md"), "## Settings"));
+  const shown = rows.map(([name = ""]) => codeSpans(name)[0]!);
+  assert.deepEqual(shown.toSorted(), [...namesRead()].sort());
+});
+
+test("what `npm run docs` writes is up to date: defaults and meanings are those of the code", () => {
+  const check = [process.execPath, ["scripts/docs.mjs", "--check"], { cwd: ROOT, encoding: "utf8" }] as const;
+  const { status, stdout, stderr } = spawnSync(...check);
+  assert.equal(status, 0, `${stdout}${stderr}`);
+});
