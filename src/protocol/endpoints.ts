@@ -158,7 +158,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     description:
       "A sequence of frames: 4 bytes big-endian length N, then N bytes that are one playable WAV. One frame leaves as " +
       "each sentence is finished. A failure in the middle breaks the connection. With `timestamps=true` each WAV holds, behind its " +
-      'samples, a RIFF chunk `wrds` of JSON in UTF-8: `{"words": [WordTime, ...]}` of that sentence, times from the begin of ' +
+      'samples, a RIFF chunk `wrds` of JSON in UTF-8: `{"words": [WordTime, ...]}` of that sentence, times from the beginning of ' +
       "that WAV. Readers that do not know the chunk skip it.",
     query: SPEECH_QUERY,
     request: { "application/json": "SynthesisRequest" },

@@ -64,9 +64,10 @@ function cellsOf(line: string): string[] {
   return inside.split(/(?<!\\)\|/).map((cell) => cell.trim());
 }
 
-/** What stands in backticks, in order. */
+/** What stands in backticks in the prose and the tables, in order. */
 export function codeSpans(text: string): readonly string[] {
-  return [...text.matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);
+  const prose = linesOf(text).map((line) => (line.isCode ? "" : line.text));
+  return [...prose.join("\n").matchAll(/`([^`\n]+)`/g)].map((match) => match[1]!);
 }
 
 /** The targets of relative links, and of images. */

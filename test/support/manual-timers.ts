@@ -1,6 +1,9 @@
 import type { TestContext } from "node:test";
 
-/** A timer of `setTimeout` that runs when the test says so; `refresh` starts its delay anew, as Node's does. */
+/**
+ * A timer of `setTimeout` that runs when the test says so; `refresh` starts its delay again, as Node's does. The mock
+ * timers of Node 20 do not know `refresh`, which is why these are here.
+ */
 class ManualTimer {
   readonly #timers: ManualTimers;
   readonly callback: () => void;
