@@ -35,10 +35,10 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless `environment` says which; `openFiles` limits its descriptors. */
+/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless `environment` says which; `openFiles` limits its descriptors, `main` is another checkout's. */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
-  { openFiles }: { readonly openFiles?: number } = {},
+  { openFiles, main = MAIN }: { readonly openFiles?: number; readonly main?: string } = {},
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
   const dataDir = environment["DATA_DIR"] ?? ownDir;
@@ -46,8 +46,8 @@ export async function startServiceProcess(
   const startedAtMs = performance.now();
   const [command, args] =
     openFiles === undefined
-      ? [process.execPath, [MAIN]]
-      : ["sh", ["-c", `ulimit -n ${openFiles}; exec "$0" "$1"`, process.execPath, MAIN]];
+      ? [process.execPath, [main]]
+      : ["sh", ["-c", `ulimit -n ${openFiles}; exec "$0" "$1"`, process.execPath, main]];
   const child = spawn(command, args, {
     env: {
       ...process.env,
