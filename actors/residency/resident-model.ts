@@ -140,6 +140,32 @@ export class ResidentModel<E extends Engine> {
     return lease;
   }
 
+  /**
+   * Works with the engine once its models are loaded, and gives it back in whatever way the work ends.
+   *
+   * @param onWait told how long the models were waited for, in milliseconds; 0 when they were there
+   * @throws {ServiceError} as `acquire`, and whatever `work` throws
+   */
+  async use<T>(
+    signal: AbortSignal,
+    work: (engine: E) => Promise<T>,
+    onWait: (waitedMs: number) => void = () => {},
+  ): Promise<T> {
+    const { clock } = this.#options;
+    const askedAtMs = clock.nowMs();
+    let lease: Lease<E>;
+    try {
+      lease = await this.acquire(signal);
+    } finally {
+      onWait(clock.nowMs() - askedAtMs);
+    }
+    try {
+      return await work(lease.engine);
+    } finally {
+      lease.release();
+    }
+  }
+
   /** Refuses whoever waits and ends the workers. May be called twice. */
   async stop(): Promise<void> {
     this.#actor.tell({ type: "stop" });

@@ -1,4 +1,5 @@
 import { ServiceError } from "../../src/domain/errors.js";
+import type { SpeechChunk } from "../../src/ports/conversations.js";
 import type { Decision } from "../kernel/actor.js";
 
 /** Sentences that may be made before the reader has asked for them. */
@@ -15,25 +16,30 @@ export type SynthesisState =
       readonly delivered: number;
       /** The reader has a part of the sentence after the last delivered one. */
       readonly isInsideSentence: boolean;
-      /** Chunks that are made and not delivered; true where one ends its sentence. */
-      readonly waitingChunks: readonly boolean[];
+      /** Made and not delivered, oldest first. */
+      readonly waitingChunks: readonly SpeechChunk[];
       readonly isReaderWaiting: boolean;
     }
   | { readonly phase: "ended" };
 
 export type SynthesisMessage =
   | { readonly type: "pull" }
-  | { readonly type: "made"; readonly endsSentence: boolean }
+  | { readonly type: "made"; readonly chunk: SpeechChunk }
   | { readonly type: "failed"; readonly error: ServiceError }
   | { readonly type: "stop" };
 
 export type SynthesisEffect =
   | { readonly type: "begin"; readonly sentence: number }
-  /** The oldest chunk that waits. */
-  | { readonly type: "deliver" }
+  | { readonly type: "deliver"; readonly chunk: SpeechChunk }
   | { readonly type: "end" }
   | { readonly type: "fail"; readonly error: ServiceError }
   | { readonly type: "cancel" };
+
+/** Samples that are made and not delivered. */
+export function waitingSamples(state: SynthesisState): number {
+  if (state.phase === "ended") return 0;
+  return state.waitingChunks.reduce((sum, { pcm }) => sum + pcm.length, 0);
+}
 
 /** Pure: what a synthesis does next. */
 export function decideSynthesis(
@@ -47,8 +53,8 @@ export function decideSynthesis(
     case "made":
       return advance({
         ...state,
-        finished: state.finished + (message.endsSentence ? 1 : 0),
-        waitingChunks: [...state.waitingChunks, message.endsSentence],
+        finished: state.finished + (message.chunk.endsSentence ? 1 : 0),
+        waitingChunks: [...state.waitingChunks, message.chunk],
       });
     case "failed":
       return { state: { phase: "ended" }, effects: [{ type: "fail", error: message.error }] };
@@ -64,12 +70,12 @@ function advance(
 ): Decision<SynthesisState, SynthesisEffect> {
   const effects: SynthesisEffect[] = [];
   let { begun, delivered, isInsideSentence, waitingChunks, isReaderWaiting } = state;
-  const [endsSentence] = waitingChunks;
-  if (isReaderWaiting && endsSentence !== undefined) {
-    effects.push({ type: "deliver" });
+  const [chunk] = waitingChunks;
+  if (isReaderWaiting && chunk !== undefined) {
+    effects.push({ type: "deliver", chunk });
     waitingChunks = waitingChunks.slice(1);
-    if (endsSentence) delivered++;
-    isInsideSentence = !endsSentence;
+    if (chunk.endsSentence) delivered++;
+    isInsideSentence = !chunk.endsSentence;
     isReaderWaiting = false;
   } else if (isReaderWaiting && delivered === state.sentenceCount) {
     return { state: { phase: "ended" }, effects: [{ type: "end" }] };

@@ -1,12 +1,7 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { ServiceError } from "../../src/domain/errors.js";
-import type {
-  SpeakOptions,
-  SynthesisJob,
-  SynthesizedPiece,
-  Synthesizer,
-} from "../../src/ports/synthesizer.js";
+import type { SpeakOptions, SynthesisJob, SynthesizedPiece } from "../../src/ports/synthesizer.js";
 
 /** Told what the cache does. */
 export interface SentenceCacheObserver {
@@ -14,6 +9,15 @@ export interface SentenceCacheObserver {
   missed(): void;
   /** Bytes that the cache takes now. */
   holds(bytes: number): void;
+}
+
+/** A piece that somebody wants, and the listener who hears it. */
+export interface WantedPiece {
+  /** Who may hear what is kept under it. */
+  readonly scope: string;
+  readonly job: SynthesisJob;
+  readonly signal: AbortSignal;
+  readonly onPcm?: SpeakOptions["onPcm"];
 }
 
 /** Key, links of the list and the objects around the samples, about. */
@@ -46,6 +50,27 @@ export class SentenceCache {
     return this.#pieces.calculatedSize;
   }
 
+  /**
+   * A finished piece: kept from an earlier request, or made now and kept.
+   *
+   * @param make speaks the piece, and tells the listener
+   * @throws {ServiceError} `CANCELLED` when nobody waits any more, and whatever `make` throws
+   */
+  async pieceOf(
+    { scope, job, signal, onPcm }: WantedPiece,
+    make: () => Promise<SynthesizedPiece>,
+  ): Promise<SynthesizedPiece> {
+    if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
+    const kept = this.get(scope, job);
+    if (kept !== null) {
+      onPcm?.(kept.pcm);
+      return kept;
+    }
+    const piece = await make();
+    this.put(scope, job, piece);
+    return piece;
+  }
+
   /** @param scope who may hear what is kept under it */
   get(scope: string, job: SynthesisJob): SynthesizedPiece | null {
     const piece = this.#pieces.get(this.#keyOf(scope, job)) ?? null;
@@ -64,32 +89,6 @@ export class SentenceCache {
     const members = Object.entries(job).toSorted(([a], [b]) => (a < b ? -1 : 1));
     const identity = JSON.stringify([scope, this.#weights, members]);
     return createHash("sha256").update(identity).digest("base64");
-  }
-}
-
-/** A synthesizer that does not make a piece again which it still has. For one request, as `ResidentSynthesizer`. */
-export class CachingSynthesizer implements Synthesizer {
-  readonly #synthesizer: Synthesizer;
-  readonly #cache: SentenceCache;
-  readonly #scope: string;
-
-  /** @param scope see `SentenceCache.get` */
-  constructor(synthesizer: Synthesizer, cache: SentenceCache, scope: string) {
-    this.#synthesizer = synthesizer;
-    this.#cache = cache;
-    this.#scope = scope;
-  }
-
-  async speak(job: SynthesisJob, signal: AbortSignal, options?: SpeakOptions): Promise<SynthesizedPiece> {
-    if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
-    const kept = this.#cache.get(this.#scope, job);
-    if (kept !== null) {
-      options?.onPcm?.(kept.pcm);
-      return kept;
-    }
-    const piece = await this.#synthesizer.speak(job, signal, options);
-    this.#cache.put(this.#scope, job, piece);
-    return piece;
   }
 }
 

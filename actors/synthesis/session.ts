@@ -5,6 +5,7 @@ import type { Urgency } from "../../src/domain/synthesis/urgency.js";
 import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
 import type { SpokenPiece } from "../../src/domain/text/spoken-sentences.js";
 import type { UnbilledSynthesis } from "../../src/money/billed-synthesis.js";
+import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { Delivery, SpeechChunk, StopReason } from "../../src/ports/conversations.js";
 import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
@@ -14,6 +15,7 @@ import {
   type SynthesisEffect,
   type SynthesisMessage,
   type SynthesisState,
+  waitingSamples,
 } from "./decision.js";
 import { mostHeldBytes, SECONDS_AHEAD } from "./held-speech.js";
 
@@ -38,10 +40,21 @@ export interface SynthesisPlan {
   readonly voicing: Omit<SynthesisJob, "spokenText">;
 }
 
+/** Told what a synthesis gives. */
+export interface SpeechObserver {
+  /** Characters (code points) of the text that have no reading and are left out. */
+  dropped(characters: number): void;
+  firstAudio(afterMs: number, billedCharacters: number): void;
+  /** Handed to the reader. */
+  audio(seconds: number): void;
+}
+
 export interface SynthesisSessionOptions {
   readonly synthesizer: Synthesizer;
   readonly delivery: Delivery;
   readonly clock: Clock;
+  readonly observer?: SpeechObserver;
+  readonly log?: Log;
 }
 
 interface Reader {
@@ -59,10 +72,9 @@ export class SynthesisSession implements UnbilledSynthesis {
   readonly #options: SynthesisSessionOptions;
   readonly #actor: Actor<SynthesisState, SynthesisMessage, SynthesisEffect>;
   readonly #abort = new AbortController();
-  readonly #made: SpeechChunk[] = [];
+  readonly #startedAtMs: number;
   #samplesMade = 0;
-  /** Of `#made`. */
-  #samplesWaiting = 0;
+  #hasDelivered = false;
   /** Called when fewer samples wait, or none are wanted any more. */
   #resume: (() => void) | null = null;
   /** When the client got something to play. */
@@ -92,6 +104,11 @@ export class SynthesisSession implements UnbilledSynthesis {
       perform: (effect) => this.#perform(effect),
       onCrash: (error) => this.#fail(asServiceError(error)),
     });
+    this.#startedAtMs = options.clock.nowMs();
+    const { droppedCharacters } = plan;
+    if (droppedCharacters === 0) return;
+    options.observer?.dropped(droppedCharacters);
+    options.log?.debug({ droppedCharacters }, "characters without a reading dropped");
   }
 
   chunks(): AsyncIterable<SpeechChunk> {
@@ -125,7 +142,7 @@ export class SynthesisSession implements UnbilledSynthesis {
         void this.#speakSentence(effect.sentence);
         return;
       case "deliver":
-        this.#deliver(this.#made.shift()!);
+        this.#deliver(effect.chunk);
         return;
       case "end":
         this.#takeReader()?.resolve({ done: true, value: undefined });
@@ -139,12 +156,19 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   #deliver(chunk: SpeechChunk): void {
-    this.#samplesWaiting -= chunk.pcm.length;
     this.#takeResume()?.();
+    this.#observe(chunk);
     if (this.#options.delivery === "chunks" || chunk.endsSentence) {
       this.#heardFromMs ??= this.#options.clock.nowMs();
     }
     this.#takeReader()?.resolve({ done: false, value: chunk });
+  }
+
+  #observe({ pcm }: SpeechChunk): void {
+    const { observer, clock } = this.#options;
+    if (!this.#hasDelivered) observer?.firstAudio(clock.nowMs() - this.#startedAtMs, this.billedCharacters);
+    this.#hasDelivered = true;
+    observer?.audio(pcm.length / this.sampleRateHz);
   }
 
   async #speakSentence(index: number): Promise<void> {
@@ -188,9 +212,8 @@ export class SynthesisSession implements UnbilledSynthesis {
       return;
     }
     const endsSentence = words !== undefined;
-    this.#samplesWaiting += pcm.length;
-    this.#made.push({ pcm, sampleRateHz: this.sampleRateHz, endsSentence, words });
-    this.#actor.tell({ type: "made", endsSentence });
+    const chunk = { pcm, sampleRateHz: this.sampleRateHz, endsSentence, words };
+    this.#actor.tell({ type: "made", chunk });
   }
 
   #pauseAfter(spokenPiece: string): Int16Array {
@@ -210,8 +233,6 @@ export class SynthesisSession implements UnbilledSynthesis {
 
   #fail(error: ServiceError): void {
     this.#failure = error;
-    this.#made.length = 0;
-    this.#samplesWaiting = 0;
     this.#abort.abort();
     this.#takeResume()?.();
     this.#takeReader()?.reject(error);
@@ -228,7 +249,9 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   get #isFarAhead(): boolean {
-    return this.#samplesWaiting > SECONDS_AHEAD * this.sampleRateHz;
+    // After a crash the actor keeps its last state: nothing of it is waited for.
+    if (this.#failure !== null) return false;
+    return waitingSamples(this.#actor.state) > SECONDS_AHEAD * this.sampleRateHz;
   }
 
   #takeResume(): (() => void) | null {

@@ -14,7 +14,6 @@ import type { FileLength, FileTranscript, TranscribedSegment } from "../../src/d
 import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../src/ports/spool-room.js";
-import type { Transcriber } from "../../src/ports/transcriber.js";
 
 /** A pool of file workers: runs each task on a free one. */
 export interface FilePool {
@@ -40,7 +39,7 @@ const TASK_SECONDS = 60;
 const MAX_ATTEMPTS = 2;
 
 /** Splits files at pauses and spreads the pieces over the pool; nothing of a file is held whole in memory. */
-export class TranscriptionEngine implements Transcriber {
+export class TranscriptionEngine {
   readonly #options: TranscriptionEngineOptions;
   /** Of the files that are being transcribed. */
   readonly #cells = new Set<Int32Array>();
@@ -64,6 +63,13 @@ export class TranscriptionEngine implements Transcriber {
     await this.#options.pool.close();
   }
 
+  /**
+   * Transcribes a PCM WAV file on disk in bounded memory.
+   *
+   * @param onLength told the length as soon as it is known, before any decoding; when it fails, so does the work
+   * @param hotWords words to be preferred, in the model's alphabet
+   * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`, `WORKER_LOST`
+   */
   async transcribe(
     path: string,
     signal: AbortSignal,

@@ -1,7 +1,8 @@
-import { asServiceError, ServiceError } from "../domain/errors.js";
+import { asServiceError } from "../domain/errors.js";
 import type { SpeechChunk, StopReason, SynthesisConversation } from "../ports/conversations.js";
 import type { Departure } from "../ports/front.js";
-import type { Hold, UsageMeter, UsageReference } from "../ports/usage-meter.js";
+import type { UsageMeter, UsageReference } from "../ports/usage-meter.js";
+import { Billing } from "./billing.js";
 
 /** A synthesis that does not know of money. */
 export interface UnbilledSynthesis
@@ -12,28 +13,23 @@ export interface UnbilledSynthesis
 
 /**
  * A synthesis that is paid for: held before the first sentence is spoken, charged before the first audio is queued.
- * Whoever leaves after that has paid; what we then fail to deliver is given back.
+ * A client who leaves after that has paid; what we then fail to deliver is given back.
  */
 export class BilledSynthesis implements SynthesisConversation {
   readonly sentence: Departure = {
-    leaving: () => this.#note(this.#charactersOf(this.#deliveredSentences + 1)),
-    held: () => this.#note(this.#charactersOf(this.#deliveredSentences)),
+    leaving: () => this.#billing.noteDelivered(this.#charactersOf(this.#deliveredSentences + 1)),
+    held: () => this.#billing.noteDelivered(this.#charactersOf(this.#deliveredSentences)),
   };
   readonly answer: Departure = {
-    leaving: () => this.#note(this.billedCharacters),
-    held: () => this.#note(0),
+    leaving: () => this.#billing.noteDelivered(this.billedCharacters),
+    held: () => this.#billing.noteDelivered(0),
   };
   readonly #session: UnbilledSynthesis;
-  readonly #meter: UsageMeter;
-  readonly #reference: UsageReference;
-  #hold: Hold | null = null;
-  /** `charging` while nothing has gone out yet; `over` once it is decided who pays what. */
-  #phase: "held" | "charging" | "charged" | "over" = "held";
+  readonly #billing: Billing;
   #deliveredSentences = 0;
 
   constructor(meter: UsageMeter, reference: UsageReference, session: UnbilledSynthesis) {
-    this.#meter = meter;
-    this.#reference = reference;
+    this.#billing = new Billing(meter, reference, "synthesis");
     this.#session = session;
   }
 
@@ -42,7 +38,7 @@ export class BilledSynthesis implements SynthesisConversation {
   }
 
   get creditsCharged(): number {
-    return this.#phase === "charged" ? (this.#hold?.credits ?? 0) : 0;
+    return this.#billing.creditsCharged;
   }
 
   get sampleRateHz(): number {
@@ -54,7 +50,7 @@ export class BilledSynthesis implements SynthesisConversation {
   }
 
   async *chunks(): AsyncIterable<SpeechChunk> {
-    await this.#open();
+    await this.#billing.hold("synthesis", { units: this.billedCharacters, unitsPerSecond: 1 });
     try {
       for await (const chunk of this.#session.chunks()) {
         yield chunk;
@@ -66,20 +62,12 @@ export class BilledSynthesis implements SynthesisConversation {
     }
   }
 
-  async charge(): Promise<void> {
-    if (this.#phase !== "held") throw cancelled();
-    this.#phase = "charging";
-    await this.#hold?.charge();
-    if (this.#isOver) throw cancelled();
-    this.#phase = "charged";
+  charge(): Promise<void> {
+    return this.#billing.charge();
   }
 
   complete(): void {
-    // An answer without audio: there was nothing to charge for.
-    if (this.#phase === "held") this.#end("service-stops");
-    if (this.#phase !== "charged") return;
-    this.#phase = "over";
-    void this.#hold?.complete();
+    this.#billing.complete();
   }
 
   stop(reason: StopReason): void {
@@ -87,48 +75,19 @@ export class BilledSynthesis implements SynthesisConversation {
     this.#session.stop(reason);
   }
 
-  async #open(): Promise<void> {
-    if (this.#phase !== "held") throw cancelled();
-    const quantity = { units: this.billedCharacters, unitsPerSecond: 1 };
-    const hold = await this.#meter.hold(this.#reference, "synthesis", quantity);
-    this.#hold = hold;
-    if (this.#isOver) {
-      void hold.release();
-      throw cancelled();
-    }
-  }
-
-  /** A getter, for the compiler does not see that the phase changes while a hold is awaited. */
-  get #isOver(): boolean {
-    return this.#phase === "over";
-  }
-
   #end(reason: StopReason): void {
-    const phase = this.#phase;
-    this.#phase = "over";
-    if (phase === "held") void this.#hold?.release();
-    else if (phase === "charging") void this.#hold?.refund(0);
-    else if (phase === "charged" && reason === "client-left") void this.#hold?.complete();
-    else if (phase === "charged") void this.#hold?.refund(this.#charactersOf(this.#deliveredSentences));
+    this.#billing.stop(reason, this.#charactersOf(this.#deliveredSentences));
   }
 
-  /** Whoever asks for more has sent what came before, if audio is sent as it is made. */
+  /** A reader who asks for more has sent what came before, if audio is sent as it is made. */
   #sentSentence(): void {
-    if (this.#phase !== "charged") return;
+    if (!this.#billing.isCharged) return;
     this.#deliveredSentences++;
-    this.#note(this.#charactersOf(this.#deliveredSentences));
-  }
-
-  #note(characters: number): void {
-    if (this.#phase === "charged") this.#hold?.delivered(characters);
+    this.#billing.noteDelivered(this.#charactersOf(this.#deliveredSentences));
   }
 
   /** Of so many sentences, counted from the first. */
   #charactersOf(sentences: number): number {
     return this.#session.charactersThrough[sentences - 1] ?? 0;
   }
-}
-
-function cancelled(): ServiceError {
-  return new ServiceError("CANCELLED", "synthesis was cancelled");
 }

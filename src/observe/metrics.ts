@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import type { TimedTranscript } from "../domain/decoding/transcript.js";
 
 /** Around the 40 ms that one frame of live audio lasts. */
 const MS_BUCKETS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 30_000];
@@ -106,6 +107,15 @@ export class Metrics {
     missed: () => this.ttsCacheMisses.inc(),
     holds: (bytes: number) => this.ttsCacheBytes.set(bytes),
   };
+  /** What a synthesis tells. */
+  readonly observeSpeech = {
+    dropped: (characters: number) => this.textDroppedCharacters.inc(characters),
+    firstAudio: (afterMs: number, billedCharacters: number) => {
+      this.ttsFirstAudioMs.observe(afterMs);
+      this.ttsCharacters.inc(billedCharacters);
+    },
+    audio: (seconds: number) => this.ttsAudioSeconds.inc(seconds),
+  };
   readonly textDroppedCharacters = new Counter({
     name: "text_dropped_characters_total",
     help: "Characters of texts to speak that have no reading and were dropped",
@@ -122,6 +132,12 @@ export class Metrics {
     help: "Transcribed audio of files",
     ...this.#own,
   });
+  /** Told of each file whose transcript is charged. */
+  readonly observeFile = ({ sampleCountIn, sampleRateInHz, processingSeconds }: TimedTranscript) => {
+    const audioSeconds = sampleCountIn / sampleRateInHz;
+    this.asrFileAudioSeconds.inc(audioSeconds);
+    if (audioSeconds > 0) this.asrFileRtf.observe(processingSeconds / audioSeconds);
+  };
   readonly liveSessions = new Gauge({
     name: "live_sessions",
     help: "Live sessions that are open now",

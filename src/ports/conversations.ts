@@ -1,5 +1,5 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import type { FileTranscript } from "../domain/decoding/transcript.js";
+import type { BilledTranscript } from "../domain/decoding/transcript.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import type { StreamOptions, StreamServerMessage } from "../protocol/stream-messages.js";
@@ -59,12 +59,6 @@ export interface SynthesisConversation {
   complete(): void;
   /** Ends the work within one solver step; may be called twice, and after the end. */
   stop(reason: StopReason): void;
-}
-
-/** What a transcription gives: charged, and timed. */
-export interface BilledTranscript extends FileTranscript {
-  readonly processingSeconds: number;
-  readonly creditsCharged: number;
 }
 
 /** A file transcription in progress. */

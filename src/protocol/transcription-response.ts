@@ -1,14 +1,9 @@
-import type { FileTranscript } from "../domain/decoding/transcript.js";
+import type { BilledTranscript, FileTranscript } from "../domain/decoding/transcript.js";
 import type { TimedWord } from "../domain/decoding/words.js";
 import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
-export type TimedTranscript = FileTranscript & {
-  readonly processingSeconds: number;
-  readonly creditsCharged: number;
-};
-
 /** @param wantsTimes adds words and segments */
-export function toTranscription(transcript: TimedTranscript, wantsTimes: boolean): Transcription {
+export function toTranscription(transcript: BilledTranscript, wantsTimes: boolean): Transcription {
   const { sampleCountIn, sampleRateInHz, processingSeconds } = transcript;
   const audioSeconds = sampleCountIn / sampleRateInHz;
   const plain = {

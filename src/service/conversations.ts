@@ -2,10 +2,9 @@ import { randomBytes } from "node:crypto";
 import type { LiveEngine } from "../../actors/live/engine.js";
 import { LiveSession, type LiveSessionObserver } from "../../actors/live/session.js";
 import type { Engine, Lease, ResidentModel } from "../../actors/residency/resident-model.js";
-import { ResidentSynthesizer, ResidentTranscriber } from "../../actors/residency/resident-ports.js";
 import type { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { planSynthesis } from "../../actors/synthesis/plan.js";
-import { CachingSynthesizer, SentenceCache } from "../../actors/synthesis/sentence-cache.js";
+import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
 import type { TranscriptionEngine } from "../../actors/transcription/engine.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
@@ -15,8 +14,9 @@ import type {
   RecognizerManifest,
   SynthesizerManifest,
 } from "../../native/models/package.js";
+import type { FileLength } from "../domain/decoding/transcript.js";
 import type { ServiceError } from "../domain/errors.js";
-import { DecodingTranscriber } from "../input/media/decoding-transcriber.js";
+import { withDecodedFile } from "../input/media/decoded-file.js";
 import { BilledSynthesis } from "../money/billed-synthesis.js";
 import { BilledTranscription } from "../money/billed-transcription.js";
 import { PrepaidMeter } from "../money/prepaid-meter.js";
@@ -27,6 +27,7 @@ import { systemClock } from "../ports/clock.js";
 import type { Caller, CatalogModel, Conversations } from "../ports/conversations.js";
 import type { LiveDecoder } from "../ports/live-decoder.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
+import type { Synthesizer } from "../ports/synthesizer.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../ports/usage-meter.js";
 import type { Config } from "../settings/settings.js";
 
@@ -71,33 +72,61 @@ export function makeConversations(parts: ConversationParts): Conversations {
   };
 }
 
+/** Charged (`BilledSynthesis`), cut into sentences (`SynthesisSession`), pieces kept or made by a leased model. */
 function speak(parts: ConversationParts, models: readonly CatalogModel[]): Conversations["synthesis"] {
   const { engines, config, metrics, log } = parts;
   const cache = sentenceCacheFor(engines.synthesizer, config, metrics);
   return async (caller, request, delivery) => {
-    const model = new ResidentSynthesizer(engines.synthesis, systemClock, caller.onModelWait);
-    // How soon an answer comes would tell what others have had spoken: each organization hears its own.
-    const synthesizer =
-      cache === null ? model : new CachingSynthesizer(model, cache, caller.identity.organizationId);
+    const synthesizer = pieceSpeaker(engines.synthesis, cache, caller);
+    const options = {
+      synthesizer,
+      delivery,
+      clock: systemClock,
+      observer: metrics.observeSpeech,
+      log: log.child({ requestId: caller.requestId }),
+    };
     const plan = await planSynthesis(request, models);
-    const { droppedCharacters } = plan;
-    if (droppedCharacters > 0) {
-      metrics.textDroppedCharacters.inc(droppedCharacters);
-      log.debug({ requestId: caller.requestId, droppedCharacters }, "characters without a reading dropped");
-    }
-    const session = new SynthesisSession(plan, { synthesizer, delivery, clock: systemClock });
+    const session = new SynthesisSession(plan, options);
     return new BilledSynthesis(meterOf(parts, caller), usageReference(caller), session);
   };
 }
 
+/** A finished piece that is kept, or else the model, which is loaded and stays for as long as the piece takes. */
+function pieceSpeaker(
+  model: ResidentModel<SynthesisEngine>,
+  cache: SentenceCache | null,
+  { identity, onModelWait }: Caller,
+): Synthesizer {
+  const make: Synthesizer["speak"] = (job, signal, options) =>
+    model.use(signal, (engine) => engine.speak(job, signal, options), onModelWait);
+  if (cache === null) return { speak: make };
+  // How soon an answer comes would tell what others have had spoken: each organization hears its own.
+  const scope = identity.organizationId;
+  return {
+    speak: (job, signal, options = {}) =>
+      cache.pieceOf({ scope, job, signal, onPcm: options.onPcm }, () => make(job, signal, options)),
+  };
+}
+
+/** Charged (`BilledTranscription`), stopped or timed (`TranscriptionSession`), decoded to WAV, heard by a leased model. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
-  const { engines, spoolFolder, room } = parts;
-  return (caller, path, hotWords) =>
-    new BilledTranscription(meterOf(parts, caller), usageReference(caller), (onLength) => {
-      const transcriber = new ResidentTranscriber(engines.transcription, systemClock, caller.onModelWait);
-      const files = new DecodingTranscriber(engines.decoder, transcriber, spoolFolder, room);
-      return new TranscriptionSession(path, files, systemClock, onLength, hotWords);
-    });
+  const { engines, spoolFolder, room, metrics } = parts;
+  return (caller, path, hotWords) => {
+    const file = { path, spoolFolder, room };
+    const start = (onLength: (length: FileLength) => Promise<void>) =>
+      new TranscriptionSession(systemClock, (signal) =>
+        withDecodedFile(engines.decoder, file, signal, (wavPath) =>
+          engines.transcription.use(
+            signal,
+            (engine) => engine.transcribe(wavPath, signal, onLength, hotWords),
+            caller.onModelWait,
+          ),
+        ),
+      );
+    const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);
+    conversation.transcript.then(metrics.observeFile, () => {});
+    return conversation;
+  };
 }
 
 export interface ListenParts {

@@ -16,7 +16,6 @@ import { Metrics } from "../observe/metrics.js";
 import { systemClock } from "../ports/clock.js";
 import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
 import type { KeyIdentity } from "../ports/key-store.js";
-import { measureConversations } from "./measure-conversations.js";
 
 export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock" | "endings"> {
   /** Where it is told which keys have ended. */
@@ -26,7 +25,7 @@ export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "s
   readonly makeFront?: (handlers: FrontHandlers) => Front;
   readonly clock?: RouteDeps["clock"];
   readonly limits?: FrontLimits;
-  /** Where requests and conversations are counted. */
+  /** Where requests are counted. */
   readonly metrics?: Metrics;
   /** How much an organization may do at once; those who pay set the default. */
   readonly limitsOf?: (identity: KeyIdentity) => ConcurrencyLimits;
@@ -56,9 +55,8 @@ export function createTransport(deps: TransportDeps): Transport {
   const tokens = new StreamTokens(clock);
   const slots = new OrganizationSlots(deps.limitsOf ?? (() => CONCURRENCY_LIMITS.paid));
   const metrics = deps.metrics ?? new Metrics({ withProcess: false });
-  const conversations = measureConversations(deps.conversations, metrics, clock);
   const endings = deps.endings ?? new KeyEndings();
-  const routeDeps: RouteDeps = { ...deps, conversations, running, clock, tokens, slots, endings };
+  const routeDeps: RouteDeps = { ...deps, running, clock, tokens, slots, endings };
   const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), ...upgradeHints()]);
   const handlers: FrontHandlers = {
     request: (request, response) => serve(request, response, { router, deps: routeDeps, metrics }),

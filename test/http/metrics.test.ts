@@ -28,10 +28,9 @@ const post = async (path: string, body: string) => {
 };
 const scrape = async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
 
-test("requests, errors, speech and files are counted with their units", async () => {
+test("requests and errors are counted with their units", async () => {
   await post("/v1/tts", '{"text":"one.two"}');
   await post("/v1/tts", "{}");
-  await post("/v1/transcribe", "x");
   await fetch(`${running.base}/made-up-by-${GOOD_KEY}`);
   await fetch(`${running.base}/health`, { method: "PATCH" });
   const text = await scrape();
@@ -43,11 +42,6 @@ test("requests, errors, speech and files are counted with their units", async ()
     'http_request_ms_count{route="/v1/tts"} 2',
     'errors_total{code="text_required"} 1',
     'errors_total{code="not_found"} 1',
-    "tts_first_audio_ms_count 1",
-    "tts_characters_total 7",
-    "tts_audio_seconds_total 0.02",
-    "asr_file_rtf_count 1",
-    `asr_file_audio_seconds_total ${24_001 / 8_000}`,
   ]) {
     assert.ok(text.split("\n").includes(line), `${line} in ${text}`);
   }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { TimedTranscript } from "../../actors/transcription/session.js";
-import type { FileLength } from "../../src/domain/decoding/transcript.js";
+import type { FileLength, TimedTranscript } from "../../src/domain/decoding/transcript.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { BilledSynthesis } from "../../src/money/billed-synthesis.js";
 import { BilledTranscription } from "../../src/money/billed-transcription.js";
@@ -136,9 +135,18 @@ test("a file that fails or whose client leaves is released", async () => {
 
 test("a hold that comes after its client has left is released", async () => {
   const { meter, billed, tellLength } = transcribing();
+  const told = tellLength(TRANSCRIPT);
+  billed.stop("client-left");
+  await assert.rejects(billed.transcript, /stopped/);
+  await assert.rejects(told, /cancelled/);
+  await settled();
+  assert.deepEqual(meter.calls, ["hold", "release"]);
+});
+
+test("nothing is held for a client who has left already", async () => {
+  const { meter, billed, tellLength } = transcribing();
   billed.stop("client-left");
   await assert.rejects(billed.transcript, /stopped/);
   await assert.rejects(tellLength(TRANSCRIPT), /cancelled/);
-  await settled();
-  assert.deepEqual(meter.calls, ["hold", "release"]);
+  assert.deepEqual(meter.calls, []);
 });

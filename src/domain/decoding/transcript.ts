@@ -18,3 +18,13 @@ export interface FileTranscript {
 
 /** The length of a file, in samples per channel at its own rate. */
 export type FileLength = Pick<FileTranscript, "sampleCountIn" | "sampleRateInHz">;
+
+/** A transcript, and how long the service has worked for it. */
+export interface TimedTranscript extends FileTranscript {
+  readonly processingSeconds: number;
+}
+
+/** What a client gets: a transcript that is charged. */
+export interface BilledTranscript extends TimedTranscript {
+  readonly creditsCharged: number;
+}

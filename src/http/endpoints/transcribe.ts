@@ -1,16 +1,13 @@
 import { createHash } from "node:crypto";
 import type { HotWord } from "../../domain/decoding/hot-words.js";
+import type { BilledTranscript } from "../../domain/decoding/transcript.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { Caller } from "../../ports/conversations.js";
 import type { Departure, FrontRequest } from "../../ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../ports/spool-room.js";
 import type { UrlSource } from "../../ports/url-source.js";
 import { parseTranscribeQuery } from "../../protocol/transcribe-query.js";
-import {
-  type TimedTranscript,
-  toTranscription,
-  usageHeaders,
-} from "../../protocol/transcription-response.js";
+import { toTranscription, usageHeaders } from "../../protocol/transcription-response.js";
 import { admit, converse } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey, requireCreditForFile } from "../idempotent-answer.js";
@@ -114,7 +111,7 @@ interface WantedTranscript {
 /** Puts an upload on disk, transcribes it, and answers while the conversation is still on. */
 export async function transcribeUpload(
   request: WantedTranscript,
-  answer: (transcript: TimedTranscript, departure: Departure) => Promise<void>,
+  answer: (transcript: BilledTranscript, departure: Departure) => Promise<void>,
 ): Promise<void> {
   const { exchange, deps, caller, key, upload, wanted, hotWords = [] } = request;
   const transcribe = (payer: Caller) => (path: string) => {

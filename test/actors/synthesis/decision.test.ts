@@ -7,18 +7,23 @@ import {
   type SynthesisState,
 } from "../../../actors/synthesis/decision.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import type { SpeechChunk } from "../../../src/ports/conversations.js";
 import * as fc from "../../support/properties.js";
 
 const SENTENCES_AHEAD = 2;
+
+function chunkOf(endsSentence: boolean): SpeechChunk {
+  return { pcm: new Int16Array(1), sampleRateHz: 24_000, endsSentence };
+}
 
 /** A synthesizer and a reader that take turns as `choices` say, each doing only what it may do. */
 class Simulation {
   state: SynthesisState;
   readonly begun: number[] = [];
-  /** Chunks as `sentence.chunk`, in the order in which the synthesizer made them. */
-  readonly made: string[] = [];
+  /** Chunks in the order in which the synthesizer made them. */
+  readonly made: SpeechChunk[] = [];
   /** Chunks that the reader got. */
-  readonly read: string[] = [];
+  readonly read: SpeechChunk[] = [];
   ends = 0;
   isReaderWaiting = false;
   isSpeaking = false;
@@ -44,18 +49,19 @@ class Simulation {
 
   /** Sentences that the reader has read to their end, and whether it is inside of another one. */
   get sentencesRead(): number {
-    return this.read.filter((chunk) => chunk.endsWith("!")).length;
+    return this.read.filter((chunk) => chunk.endsSentence).length;
   }
 
   get isInside(): boolean {
-    return this.read.length > 0 && this.read.at(-1)?.endsWith("!") === false;
+    return this.read.at(-1)?.endsSentence === false;
   }
 
   makeChunk(endsSentence: boolean): void {
     if (!this.isSpeaking) return;
     this.isSpeaking = !endsSentence;
-    this.made.push(`${this.begun.at(-1)}.${this.made.length}${endsSentence ? "!" : ""}`);
-    this.#tell({ type: "made", endsSentence });
+    const chunk = chunkOf(endsSentence);
+    this.made.push(chunk);
+    this.#tell({ type: "made", chunk });
   }
 
   #tell(message: SynthesisMessage): void {
@@ -76,7 +82,7 @@ class Simulation {
     }
     assert.equal(this.isReaderWaiting, true, "a reader that does not wait is told nothing");
     this.isReaderWaiting = false;
-    if (effect.type === "deliver") this.read.push(this.made[this.read.length] ?? "nothing was made");
+    if (effect.type === "deliver") this.read.push(effect.chunk);
     else this.ends++;
   }
 }
@@ -100,7 +106,8 @@ test("chunks are delivered once each, in order, at most two sentences ahead, and
         simulation.begun,
         Array.from({ length: sentenceCount }, (_, index) => index),
       );
-      assert.deepEqual(simulation.read, simulation.made);
+      assert.equal(simulation.read.length, simulation.made.length);
+      for (const [at, chunk] of simulation.read.entries()) assert.equal(chunk, simulation.made[at]);
       assert.equal(simulation.sentencesRead, sentenceCount);
       assert.equal(simulation.ends, 1);
       assert.equal(simulation.state.phase, "ended");
@@ -131,7 +138,7 @@ test("an ended synthesis does nothing more", () => {
   const error = new ServiceError("WORKER_LOST", "gone");
   const messages: readonly SynthesisMessage[] = [
     { type: "pull" },
-    { type: "made", endsSentence: true },
+    { type: "made", chunk: chunkOf(true) },
     { type: "failed", error },
     { type: "stop" },
   ];

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
-import { CachingSynthesizer, SentenceCache } from "../../../actors/synthesis/sentence-cache.js";
+import { SentenceCache } from "../../../actors/synthesis/sentence-cache.js";
 import { ServiceError } from "../../../src/domain/errors.js";
-import type { SynthesisJob, SynthesizedPiece, Synthesizer } from "../../../src/ports/synthesizer.js";
+import type { SynthesisJob, SynthesizedPiece } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 
 const JOB: SynthesisJob = {
@@ -42,11 +42,12 @@ function pieceOf(samples: number): SynthesizedPiece {
 
 test("a piece that was made is not made again, and is what would be made", async () => {
   const { cache, told } = cacheOf();
-  const first = await new CachingSynthesizer(engine, cache, "org_1").speak(JOB, NEVER);
+  const wanted = { scope: "org_1", job: JOB, signal: NEVER };
+  const first = await cache.pieceOf(wanted, () => engine.speak(JOB, NEVER));
   const runsBefore = engine.modelRuns;
   const parts: Int16Array[] = [];
   const onPcm = (pcm: Int16Array) => parts.push(pcm);
-  const again = await new CachingSynthesizer(engine, cache, "org_1").speak(JOB, NEVER, { onPcm });
+  const again = await cache.pieceOf({ ...wanted, onPcm }, () => engine.speak(JOB, NEVER));
   assert.equal(engine.modelRuns, runsBefore, "the model did not run");
   assert.deepEqual(again, first);
   assert.deepEqual(
@@ -100,21 +101,19 @@ test("the cache stays within its bytes: what was not asked for longest makes roo
 test("what failed or was cancelled is not kept, and a cancelled job gets nothing", async () => {
   const { cache } = cacheOf();
   let isBroken = true;
-  const synthesizer: Synthesizer = {
-    speak: async () => {
-      if (isBroken) throw new ServiceError("WORKER_LOST", "synthesis failed, try again");
-      return pieceOf(4);
-    },
+  const make = async () => {
+    if (isBroken) throw new ServiceError("WORKER_LOST", "synthesis failed, try again");
+    return pieceOf(4);
   };
-  const caching = new CachingSynthesizer(synthesizer, cache, "o");
-  await assert.rejects(caching.speak(JOB, NEVER), /try again/);
+  const ask = (signal = NEVER) => cache.pieceOf({ scope: "o", job: JOB, signal }, make);
+  await assert.rejects(ask(), /try again/);
   assert.equal(cache.bytes, 0);
   isBroken = false;
-  assert.equal((await caching.speak(JOB, NEVER)).pcm.length, 4);
+  assert.equal((await ask()).pcm.length, 4);
   isBroken = true;
-  assert.equal((await caching.speak(JOB, NEVER)).pcm.length, 4);
+  assert.equal((await ask()).pcm.length, 4);
   await assert.rejects(
-    caching.speak(JOB, AbortSignal.abort()),
+    ask(AbortSignal.abort()),
     (error) => error instanceof ServiceError && error.code === "CANCELLED",
   );
 });

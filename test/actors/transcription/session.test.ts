@@ -1,11 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  decideTranscription,
-  type TranscriptionMessage,
-  TranscriptionSession,
-  type TranscriptionState,
-} from "../../../actors/transcription/session.js";
+import { TranscriptionSession } from "../../../actors/transcription/session.js";
 import type { FileTranscript } from "../../../src/domain/decoding/transcript.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { deferred, settled } from "../../support/deferred.js";
@@ -18,49 +13,54 @@ const TRANSCRIPT: FileTranscript = {
   modelId: "m",
 };
 
-/** A session over a transcriber that answers when the test says so, on a clock that the test moves. */
+/** A session over work that ends when the test says so, on a clock that the test moves. */
 function transcribing() {
   const work = deferred<FileTranscript>();
   const clock = { atMs: 1_000, nowMs: () => clock.atMs };
-  const seen: { path: string; signal: AbortSignal }[] = [];
-  const transcriber = {
-    transcribe: (path: string, signal: AbortSignal) => {
-      seen.push({ path, signal });
-      return work.promise;
-    },
-  };
-  const session = new TranscriptionSession("/spool/upload.wav", transcriber, clock);
-  return { session, work, clock, path: seen[0]!.path, signal: seen[0]!.signal };
+  let seen: AbortSignal | null = null;
+  const session = new TranscriptionSession(clock, (signal) => {
+    seen = signal;
+    return work.promise;
+  });
+  const signal = seen as AbortSignal | null;
+  assert.ok(signal !== null, "the work begins at once");
+  return { session, work, clock, signal };
 }
 
 function hasCode(code: string): (error: unknown) => boolean {
   return (error) => error instanceof ServiceError && error.code === code;
 }
 
-test("the first ending counts, whatever comes after it", () => {
-  const anyMessage = fc.constantFrom<TranscriptionMessage>(
-    { type: "transcribed", transcript: TRANSCRIPT },
-    { type: "failed", error: new ServiceError("AUDIO_UNREADABLE", "no") },
-    { type: "stop", reason: "client-left" },
-    { type: "stop", reason: "service-stops" },
-  );
-  fc.assert(
-    fc.property(fc.array(anyMessage, { minLength: 1, maxLength: 6 }), (messages) => {
-      let state: TranscriptionState = { phase: "transcribing" };
-      const answers = messages.flatMap((message) => {
-        const decision = decideTranscription(state, message);
-        state = decision.state;
-        return decision.effects.filter((effect) => effect.type !== "cancel");
-      });
-      assert.equal(answers.length, 1);
-      assert.equal(answers[0]!.type, messages[0]!.type === "transcribed" ? "answer" : "refuse");
+type Ending = "transcribed" | "failed" | "client-left" | "service-stops";
+
+test("the first ending counts, whatever comes after it", async () => {
+  const anyEnding = fc.constantFrom<Ending>("transcribed", "failed", "client-left", "service-stops");
+  const outcomes = {
+    transcribed: "m",
+    failed: "AUDIO_UNREADABLE",
+    "client-left": "CANCELLED",
+    "service-stops": "SHUTTING_DOWN",
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyEnding, { minLength: 1, maxLength: 6 }), async (endings) => {
+      const { session, work } = transcribing();
+      const outcome = session.transcript.then(
+        ({ modelId }) => modelId,
+        (error: ServiceError) => error.code,
+      );
+      for (const ending of endings) {
+        if (ending === "transcribed") work.resolve(TRANSCRIPT);
+        else if (ending === "failed") work.reject(new ServiceError("AUDIO_UNREADABLE", "no"));
+        else session.stop(ending);
+        await settled();
+      }
+      assert.equal(await outcome, outcomes[endings[0]!]);
     }),
   );
 });
 
 test("a transcript comes with the time it took", async () => {
-  const { session, work, clock, path, signal } = transcribing();
-  assert.equal(path, "/spool/upload.wav");
+  const { session, work, clock, signal } = transcribing();
   clock.atMs += 2_500;
   work.resolve(TRANSCRIPT);
   assert.deepEqual(await session.transcript, { ...TRANSCRIPT, processingSeconds: 2.5 });
