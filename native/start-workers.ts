@@ -59,6 +59,7 @@ export function startSynthesisWorker(
 
 /** The pool that transcribes files. `close` waits for running tasks: a thread inside onnxruntime must not be killed. */
 export function startFilePool(settings: WorkerSettings & { readonly workerCount: number }): {
+  readonly workerCount: number;
   run(task: FileTask): Promise<unknown>;
   close(): Promise<void>;
 } {
@@ -74,6 +75,7 @@ export function startFilePool(settings: WorkerSettings & { readonly workerCount:
     closeTimeout: 600_000,
   });
   return {
+    workerCount,
     run: (task) => pool.run(task),
     close: () => pool.close(),
   };

@@ -8,7 +8,7 @@ import type {
   FileTask,
   SegmentResult,
 } from "../../native/threads/protocol.js";
-import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
+import { FILE_TASK_CELL, releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { FileLength, FileTranscript, TranscribedSegment } from "../../src/domain/decoding/transcript.js";
 import { ServiceError } from "../../src/domain/errors.js";
@@ -17,6 +17,7 @@ import { ENDLESS_ROOM, type SpoolRoom } from "../../src/ports/spool-room.js";
 
 /** A pool of file workers: runs each task on a free one. */
 export interface FilePool {
+  readonly workerCount: number;
   run(task: FileTask): Promise<unknown>;
   close(): Promise<void>;
 }
@@ -54,9 +55,18 @@ export class TranscriptionEngine {
       Atomics.compareExchange(cell, 0, FILE_TASK_CELL.goOn, FILE_TASK_CELL.fault);
   }
 
-  /** Loads the models of one worker, so that the first request does not wait for them. */
+  /** Loads the models of every worker, so that no request waits for them. @throws {ServiceError} `MODEL_BROKEN`, `WORKER_LOST` */
   async start(): Promise<void> {
-    await this.#run({ type: "warm-up" });
+    const { workerCount } = this.#options.pool;
+    const cell = new SharedArrayBuffer(WARM_UP_CELL.count * Int32Array.BYTES_PER_ELEMENT);
+    const tasks = Array.from({ length: workerCount }, () =>
+      this.#run({ type: "warm-up", cell, workerCount }).catch((error: unknown) => {
+        // Those that are warm wait for this one.
+        releaseWarmWorkers(new Int32Array(cell));
+        throw error;
+      }),
+    );
+    await Promise.all(tasks);
   }
 
   async stop(): Promise<void> {

@@ -154,7 +154,13 @@ export type FileTask =
       readonly hotWords: readonly HotWord[];
       readonly cell: SharedArrayBuffer;
     }
-  | { readonly type: "warm-up" };
+  | {
+      readonly type: "warm-up";
+      /** See `WARM_UP_CELL`. */
+      readonly cell: SharedArrayBuffer;
+      /** Workers that warm up together: none takes a second task before each has had one. */
+      readonly workerCount: number;
+    };
 
 /** A run of speech in the spooled PCM, in samples. */
 export interface FilePiece {

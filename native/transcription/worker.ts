@@ -1,9 +1,10 @@
-import { workerData } from "node:worker_threads";
+import { threadId, workerData } from "node:worker_threads";
 import { asServiceError } from "../../src/domain/errors.js";
 import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.js";
 import type { FileAnswer, FileTask } from "../threads/protocol.js";
 import { decodePieces } from "./decode.js";
 import { segmentFile } from "./segment.js";
+import { awaitOtherWorkers } from "./task-cell.js";
 
 const options = workerData as { readonly modelFolder: string; readonly intraOpThreads: number };
 let recognizer: Promise<Recognizer> | undefined;
@@ -19,17 +20,20 @@ export default async function runTask(task: FileTask): Promise<FileAnswer<unknow
   }
 }
 
-function perform(task: FileTask, loaded: Recognizer): Promise<unknown> {
+/** @returns the value of the task; of a warm-up the worker's thread id */
+async function perform(task: FileTask, loaded: Recognizer): Promise<unknown> {
   switch (task.type) {
     case "segment":
       return segmentFile(task, loaded.model);
     case "decode":
       return decodePieces(task, loaded);
     case "warm-up":
-      return loaded.utterances.decode(new Float32Array(loaded.model.manifest.sampleRateHz), {
+      await loaded.utterances.decode(new Float32Array(loaded.model.manifest.sampleRateHz), {
         offsetSeconds: 0,
         speechMean: 1,
         hotWords: null,
       });
+      awaitOtherWorkers(new Int32Array(task.cell), task.workerCount);
+      return threadId;
   }
 }

@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import type { TimedTranscript } from "../domain/decoding/transcript.js";
 
 /** Around the 40 ms that one frame of live audio lasts. */
 const MS_BUCKETS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 30_000];
@@ -133,10 +132,14 @@ export class Metrics {
     ...this.#own,
   });
   /** Told of each file whose transcript is charged. */
-  readonly observeFile = ({ sampleCountIn, sampleRateInHz, processingSeconds }: TimedTranscript) => {
-    const audioSeconds = sampleCountIn / sampleRateInHz;
+  readonly observeFile = (file: {
+    readonly sampleCountIn: number;
+    readonly sampleRateInHz: number;
+    readonly processingSeconds: number;
+  }) => {
+    const audioSeconds = file.sampleCountIn / file.sampleRateInHz;
     this.asrFileAudioSeconds.inc(audioSeconds);
-    if (audioSeconds > 0) this.asrFileRtf.observe(processingSeconds / audioSeconds);
+    if (audioSeconds > 0) this.asrFileRtf.observe(file.processingSeconds / audioSeconds);
   };
   readonly liveSessions = new Gauge({
     name: "live_sessions",

@@ -1,12 +1,10 @@
 import { randomBytes } from "node:crypto";
-import type { LiveEngine } from "../../actors/live/engine.js";
 import { LiveSession, type LiveSessionObserver } from "../../actors/live/session.js";
 import type { Engine, Lease, ResidentModel } from "../../actors/residency/resident-model.js";
 import type { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
-import type { TranscriptionEngine } from "../../actors/transcription/engine.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
 import type {
   ModelManifest,
@@ -22,7 +20,6 @@ import { BilledTranscription } from "../money/billed-transcription.js";
 import { PrepaidMeter } from "../money/prepaid-meter.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
-import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
 import type { Caller, CatalogModel, Conversations } from "../ports/conversations.js";
 import type { LiveDecoder } from "../ports/live-decoder.js";
@@ -30,20 +27,10 @@ import type { SpoolRoom } from "../ports/spool-room.js";
 import type { Synthesizer } from "../ports/synthesizer.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../ports/usage-meter.js";
 import type { Config } from "../settings/settings.js";
-
-/** The engines behind the conversations, and what stands before them. */
-export interface ConversationEngines {
-  readonly live: ResidentModel<LiveEngine>;
-  readonly transcription: ResidentModel<TranscriptionEngine>;
-  /** Stands before the transcription engine, so that it takes files of any container. */
-  readonly decoder: AudioDecoder;
-  readonly synthesis: ResidentModel<SynthesisEngine>;
-  readonly recognizer: ModelPackage<RecognizerManifest>;
-  readonly synthesizer: SynthesizerManifest;
-}
+import type { Engines } from "./engines.js";
 
 export interface ConversationParts {
-  readonly engines: ConversationEngines;
+  readonly engines: Engines;
   readonly meter: UsageMeter;
   readonly config: Config;
   readonly packages: readonly ModelPackage[];

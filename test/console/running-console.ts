@@ -1,9 +1,9 @@
 import { consoleApi, consoleRoutes } from "../../src/console/server/api.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/server/route.js";
-import { TemporaryKeys } from "../../src/console/server/temporary-keys.js";
 import { TrustedProxies } from "../../src/http/client-address.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
+import { TemporaryKeys } from "../../src/http/temporary-keys.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { startTransport } from "../http/running-transport.js";
 import { privateStore } from "../store/support.js";

@@ -36,6 +36,7 @@ function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
       left[task.type] = remaining - 1;
       throw new Error("worker ran out of heap");
     },
+    workerCount: pool.workerCount,
     close: () => Promise.resolve(),
   };
 }

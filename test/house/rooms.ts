@@ -103,12 +103,7 @@ export const ROOMS: readonly Room[] = [
     `${BASE} src/observe src/ports native/threads native/transcription`,
     "crypto files",
   ),
-  room(
-    "src/money",
-    "charges for what was delivered",
-    `${BASE} src/observe src/ports actors/transcription`,
-    "",
-  ),
+  room("src/money", "charges for what was delivered", `${BASE} src/ports`, ""),
   room(
     "actors/synthesis",
     "syntheses, finished sentences, and their engine",

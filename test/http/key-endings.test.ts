@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { afterEach, mock, test } from "node:test";
 import { AttemptLimiter } from "../../src/console/server/attempt-limiter.js";
-import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/console/server/temporary-keys.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { StreamTokens } from "../../src/http/stream-tokens.js";
+import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/http/temporary-keys.js";
 import { LiveAuthorization } from "../../src/live/authorization.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { SessionPlace } from "../../src/ports/console-store.js";

@@ -63,9 +63,9 @@ export async function synthesisEngine(
   });
 }
 
-/** One real file worker. */
-export function filePool(): FilePool {
-  return startFilePool({ ...RECOGNIZER, workerCount: 1 });
+/** Real file workers. */
+export function filePool(workerCount = 1): FilePool {
+  return startFilePool({ ...RECOGNIZER, workerCount });
 }
 
 /** A transcription engine over `pool`. */

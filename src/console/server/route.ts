@@ -2,12 +2,12 @@ import { countedAddress, type TrustedProxies } from "../../http/client-address.j
 import type { Exchange } from "../../http/exchange.js";
 import type { KeyEndings } from "../../http/key-endings.js";
 import type { Route } from "../../http/route.js";
+import type { TemporaryKeys } from "../../http/temporary-keys.js";
 import type { Log } from "../../observe/log.js";
 import type { Clock } from "../../ports/clock.js";
 import type { ConsoleStore, Role, User } from "../../ports/console-store.js";
 import type { TopUps } from "../../ports/top-ups.js";
 import { ConsoleError } from "./console-error.js";
-import type { TemporaryKeys } from "./temporary-keys.js";
 
 /** What the console is made of. */
 export interface ConsoleDeps {

@@ -3,6 +3,7 @@ import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { FilePool, TranscriptionEngine } from "../../../actors/transcription/engine.js";
+import type { FileAnswer } from "../../../native/threads/protocol.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { joined, silence, speech, tone, wavOf } from "../../support/audio.js";
 import { filePool, transcriptionEngine } from "../../support/engines.js";
@@ -166,6 +167,31 @@ test("a transcription that is cancelled ends early, and the worker takes the nex
   await assert.rejects(cancelled, refused("CANCELLED"));
   assert.deepEqual((await next).segments, []);
   await assertNothingSpooled();
+});
+
+test("every worker is warm when the engine has started", async () => {
+  const two = filePool(2);
+  const threads = new Set<unknown>();
+  const run: FilePool["run"] = async (task) => {
+    const answer = (await two.run(task)) as FileAnswer<unknown>;
+    if (answer.ok) threads.add(answer.value);
+    return answer;
+  };
+  const started = transcriptionEngine({ ...two, run }, spoolFolder);
+  await started.start();
+  assert.equal(threads.size, 2);
+  await started.stop();
+});
+
+test("a worker that cannot load its model fails the start and keeps no other waiting", async () => {
+  const two = filePool(2);
+  const broken: FileAnswer<never> = { ok: false, code: "MODEL_BROKEN", message: "another hash" };
+  let runs = 0;
+  const run: FilePool["run"] = async (task) => (++runs === 2 ? broken : two.run(task));
+  const failing = transcriptionEngine({ ...two, run }, spoolFolder);
+  await assert.rejects(failing.start(), refused("MODEL_BROKEN"));
+  // It waits for the task of the other worker.
+  await failing.stop();
 });
 
 test("transcriptions at the same time do not mix", async () => {

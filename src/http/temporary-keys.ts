@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { KeyEndings } from "../../http/key-endings.js";
-import type { Clock } from "../../ports/clock.js";
-import type { SessionPlace, Users } from "../../ports/console-store.js";
-import type { KeyIdentity, KeyStore } from "../../ports/key-store.js";
+import type { Clock } from "../ports/clock.js";
+import type { SessionPlace, Users } from "../ports/console-store.js";
+import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
+import type { KeyEndings } from "./key-endings.js";
 
 export const TEMPORARY_KEY_LIFETIME_S = 600;
 /** What usage calls work that was asked for on the console's pages. */

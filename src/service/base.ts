@@ -1,0 +1,62 @@
+import { existsSync } from "node:fs";
+import { mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { loadBinding } from "../../native/beam/binding.js";
+import { DiskSpace, SpoolBudget } from "../http/spool-budget.js";
+import type { Log } from "../observe/log.js";
+import { Metrics } from "../observe/metrics.js";
+import type { UsageMeter } from "../ports/usage-meter.js";
+import type { Config } from "../settings/settings.js";
+import { openStore, type Store } from "../store/store.js";
+import type { Owned } from "./owned.js";
+
+/** What engines and transport stand on. */
+export interface Base {
+  readonly config: Config;
+  readonly log: Log;
+  readonly store: Store;
+  readonly meter: UsageMeter & { readonly serviceId: string };
+  readonly metrics: Metrics;
+  readonly disk: DiskSpace;
+  /** Of the spool. */
+  readonly room: SpoolBudget;
+  readonly spoolFolder: string;
+  readonly isFirstStart: boolean;
+}
+
+/** Opens what is on the disk, the database among it. */
+export async function openBase(config: Config, log: Log, owned: Owned): Promise<Base> {
+  const spoolFolder = join(config.dataDir, "spool");
+  const store = await openStore(config, log);
+  owned.add("store", () => store.close());
+  // Only now: while the folder is another service's, so are the files in it.
+  const isFirstStart = await emptyFolder(spoolFolder);
+  // While the folder is still ours: uploads that the end of the service cuts off would stay until the next start.
+  owned.add("spool", async () => void (await emptyFolder(spoolFolder)));
+  const meter = await store.startMeter(config.tariffs);
+  const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
+  metrics.beamSearchNative.set(hasNativeSearch(log) ? 1 : 0);
+  const { dataDir, diskFloorBytes } = config;
+  const disk = new DiskSpace(dataDir, diskFloorBytes);
+  const room = new SpoolBudget(config.spoolBytes, disk);
+  if (!(await disk.hasRoomFor(0))) log.warn({ dataDir, diskFloorBytes }, "too little free disk space");
+  metrics.observeSpool(() => room.takenBytes);
+  return { config, log, store, meter, metrics, disk, room, spoolFolder, isFirstStart };
+}
+
+/** Says once which search finals come from; the workers choose in the same way. */
+function hasNativeSearch(log: Log): boolean {
+  const { missing } = loadBinding();
+  if (missing === null) log.info({ search: "native" }, "beam search");
+  else
+    log.warn({ search: "typescript", reason: missing }, "beam search: no native addon, finals cost more CPU");
+  return missing === null;
+}
+
+/** What an earlier run left there belongs to nobody any more. Returns whether there was no earlier run. */
+async function emptyFolder(path: string): Promise<boolean> {
+  const isNew = !existsSync(path);
+  await rm(path, { recursive: true, force: true });
+  await mkdir(path, { recursive: true, mode: 0o700 });
+  return isNew;
+}

@@ -1,0 +1,147 @@
+import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
+import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
+import { SynthesisEngine } from "../../actors/synthesis/engine.js";
+import { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import type {
+  ModelManifest,
+  ModelPackage,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "../../native/models/package.js";
+import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../native/start-workers.js";
+import { ServiceError } from "../domain/errors.js";
+import { openDecoder } from "../input/media/open-decoder.js";
+import type { Log } from "../observe/log.js";
+import type { Metrics } from "../observe/metrics.js";
+import type { AudioDecoder } from "../ports/audio-decoder.js";
+import { systemClock } from "../ports/clock.js";
+import type { SpoolRoom } from "../ports/spool-room.js";
+import type { Config } from "../settings/settings.js";
+
+/** The longest file, in decoded audio. */
+const MAX_FILE_SECONDS = 2 * 3_600;
+
+/** Three engines that load their models when they are needed, and what stands before them. */
+export interface Engines {
+  readonly live: ResidentModel<LiveEngine>;
+  readonly transcription: ResidentModel<TranscriptionEngine>;
+  /** Stands before the transcription engine, so that it takes files of any container. */
+  readonly decoder: AudioDecoder;
+  readonly synthesis: ResidentModel<SynthesisEngine>;
+  readonly recognizer: ModelPackage<RecognizerManifest>;
+  readonly synthesizer: SynthesizerManifest;
+}
+
+export interface EngineParts {
+  readonly config: Config;
+  readonly log: Log;
+  readonly allowFaults: boolean;
+  /** Where the audio of a file lies while it is transcribed. */
+  readonly spoolFolder: string;
+  readonly room: SpoolRoom;
+  readonly packages: readonly ModelPackage[];
+  readonly metrics: Metrics;
+}
+
+/** Engines that are not started yet. @throws {ServiceError} `MODEL_BROKEN` when a model is missing */
+export function makeEngines(parts: EngineParts): Engines {
+  const { config, packages, log } = parts;
+  const recognizer = packageFor<RecognizerManifest>(packages, "transcription", config.modelsDir);
+  const synthesizer = packageFor<SynthesizerManifest>(packages, "synthesis", config.modelsDir);
+  return {
+    recognizer,
+    synthesizer: synthesizer.manifest,
+    live: resident("live", parts, () => liveEngine(parts, recognizer)),
+    transcription: resident("transcription", parts, () => transcriptionEngine(parts, recognizer)),
+    decoder: openDecoder({ searchPath: process.env["PATH"] ?? "", maxSeconds: MAX_FILE_SECONDS, log }),
+    synthesis: resident("synthesis", parts, () => synthesisEngine(parts, synthesizer)),
+  };
+}
+
+/** An engine that has lost all its workers refuses every request. */
+export function isGivenUp({ live, synthesis }: Engines): boolean {
+  return live.warmEngine?.isGivenUp === true || synthesis.warmEngine?.isGivenUp === true;
+}
+
+function resident<E extends Engine>(
+  name: string,
+  { config, metrics, log }: EngineParts,
+  makeEngine: () => E,
+): ResidentModel<E> {
+  const { modelIdleMs: idleMs } = config;
+  const observer = metrics.observeModel(name);
+  return new ResidentModel({ name, makeEngine, idleMs, observer, clock: systemClock, log });
+}
+
+function liveEngine(parts: EngineParts, { folder, manifest }: ModelPackage<RecognizerManifest>): LiveEngine {
+  const { config, metrics, log } = parts;
+  const settings = workerSettings(parts, folder);
+  return new LiveEngine({
+    workerCount: config.liveWorkers,
+    startWorker: (cells, onMessage) => startLiveWorker(settings, cells, onMessage),
+    contextSamples: manifest.contextFrames * manifest.frameSamples,
+    sampleRateHz: manifest.sampleRateHz,
+    clock: systemClock,
+    log,
+    observer: liveObserver(metrics),
+  });
+}
+
+function transcriptionEngine(
+  parts: EngineParts,
+  { folder, manifest }: ModelPackage<RecognizerManifest>,
+): TranscriptionEngine {
+  const { config, spoolFolder, room, log } = parts;
+  return new TranscriptionEngine({
+    pool: startFilePool({ ...workerSettings(parts, folder), workerCount: config.fileWorkers }),
+    modelId: manifest.id,
+    sampleRateHz: manifest.sampleRateHz,
+    spoolFolder,
+    room,
+    maxSeconds: MAX_FILE_SECONDS,
+    log,
+  });
+}
+
+function synthesisEngine(
+  parts: EngineParts,
+  { folder, manifest }: ModelPackage<SynthesizerManifest>,
+): SynthesisEngine {
+  const { config, metrics, log } = parts;
+  const settings = { ...workerSettings(parts, folder), rows: config.synthesisRows };
+  return new SynthesisEngine({
+    workerCount: config.synthesisWorkers,
+    startWorker: (shared, onMessage) => startSynthesisWorker(settings, shared, onMessage),
+    sampleRateHz: manifest.sampleRateHz,
+    observer: metrics.observeSynthesis,
+    clock: systemClock,
+    log,
+  });
+}
+
+function workerSettings({ config, allowFaults }: EngineParts, modelFolder: string) {
+  return { modelFolder, intraOpThreads: config.ortThreads, allowFaults };
+}
+
+function liveObserver(metrics: Metrics): LiveObserver {
+  return {
+    paced({ stepsMs, busyMs, runMs }) {
+      for (const stepMs of stepsMs) metrics.asrStepMs.observe(stepMs);
+      metrics.liveWorkerBusySeconds.inc(busyMs / 1_000);
+      metrics.liveWorkerRunSeconds.inc(runMs / 1_000);
+    },
+    ringFull: () => metrics.ringFull.inc(),
+  };
+}
+
+function packageFor<M extends ModelManifest>(
+  packages: readonly ModelPackage[],
+  task: M["task"],
+  modelsDir: string,
+): ModelPackage<M> {
+  const found = packages.find(({ manifest }) => manifest.task === task);
+  if (found === undefined) {
+    throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${modelsDir}`);
+  }
+  return found as ModelPackage<M>;
+}

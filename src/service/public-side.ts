@@ -1,0 +1,129 @@
+import { join } from "node:path";
+import { consoleApi } from "../console/server/api.js";
+import { pageRoutes } from "../console/server/pages-routes.js";
+import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
+import { ThreadedFront } from "../front/threads/threaded-front.js";
+import { AnswerFiles } from "../http/answer-files.js";
+import { TrustedProxies } from "../http/client-address.js";
+import { KeyEndings } from "../http/key-endings.js";
+import type { Route } from "../http/route.js";
+import { SpeechBudget } from "../http/speech-budget.js";
+import { TemporaryKeys } from "../http/temporary-keys.js";
+import { AddressPolicy } from "../input/url/address-policy.js";
+import { UrlFetcher } from "../input/url/url-fetcher.js";
+import type { Log } from "../observe/log.js";
+import { systemClock } from "../ports/clock.js";
+import type { Conversations } from "../ports/conversations.js";
+import { DEFAULT_FRONT_LIMITS, type FrontHandlers, type FrontLimits } from "../ports/front.js";
+import type { Config } from "../settings/settings.js";
+import type { Base } from "./base.js";
+import { type Engines, isGivenUp } from "./engines.js";
+import type { Owned } from "./owned.js";
+import { createTransport, type Transport } from "./transport.js";
+import { watchEndings } from "./watch-endings.js";
+
+export interface PublicSideParts extends Base {
+  readonly allowFaults: boolean;
+  readonly engines: Engines;
+  readonly conversations: Conversations;
+}
+
+/** Interface and console, which do not listen yet. */
+export interface PublicSide {
+  readonly transport: Transport;
+  /** Null while the main thread is the front. */
+  readonly threads: ThreadedFront | null;
+}
+
+export async function openPublicSide(parts: PublicSideParts, owned: Owned): Promise<PublicSide> {
+  const { config, log, store, meter, metrics, disk, room, spoolFolder, engines, conversations } = parts;
+  const answers = await openAnswers(parts, owned);
+  const speechBudget = new SpeechBudget(config.speechMemoryBytes);
+  metrics.observeHeldSpeech(() => speechBudget.takenBytes);
+  const limits = { ...DEFAULT_FRONT_LIMITS, maxConnections: maxConnections(config, log) };
+  let threads: ThreadedFront | null = null;
+  const makeFront = (handlers: FrontHandlers) => {
+    threads = threadedFront(parts, handlers, limits);
+    return threads;
+  };
+  const { temporaryKeys, endings } = openKeys(parts, owned);
+  const transport = createTransport({
+    front: config.front,
+    limits,
+    ...(config.frontThreads > 1 && { makeFront }),
+    conversations,
+    keys: temporaryKeys,
+    endings,
+    extraRoutes: consoleRoutes(parts, temporaryKeys, endings),
+    isReady: async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe()),
+    spoolDir: spoolFolder,
+    room,
+    speechBudget,
+    idempotency: store.startIdempotency(meter.serviceId),
+    answers,
+    urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
+    limitsOf: ({ tier }) => config.concurrency[tier],
+    metrics,
+    log,
+  });
+  owned.add("transport", () => transport.close());
+  return { transport, threads };
+}
+
+/** Long answers that may be asked for again. */
+async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Promise<AnswerFiles> {
+  const answers = await AnswerFiles.open({
+    folder: join(config.dataDir, "answers"),
+    capacityBytes: config.keptAnswersBytes,
+    owners: await store.ownersOfLongAnswers(),
+    disk,
+    log,
+  });
+  owned.add("kept answers", async () => answers.close());
+  return answers;
+}
+
+/** The store's keys and the playground's, and where it is told which have ended. */
+function openKeys({ store, log }: Base, owned: Owned) {
+  const endings = new KeyEndings();
+  const temporaryKeys = new TemporaryKeys(store.keys, systemClock, endings);
+  const unwatch = watchEndings({ store, endings, temporaryKeys, log });
+  owned.add("watch of ended keys", async () => unwatch());
+  return { temporaryKeys, endings };
+}
+
+function consoleRoutes(
+  { config, store, log }: Base,
+  temporaryKeys: TemporaryKeys,
+  endings: KeyEndings,
+): readonly Route[] {
+  const deps = {
+    store: store.console,
+    topUps: store.vouchers,
+    temporaryKeys,
+    endings,
+    proxies: new TrustedProxies(config.trustedProxies),
+    clock: systemClock,
+    log,
+  };
+  return [...consoleApi(deps), ...pageRoutes()];
+}
+
+function threadedFront(
+  { config, log, allowFaults }: PublicSideParts,
+  handlers: FrontHandlers,
+  limits: FrontLimits,
+): ThreadedFront {
+  return new ThreadedFront({ threadCount: config.frontThreads, handlers, limits, log, allowFaults });
+}
+
+/** As many as the process's descriptors allow, or fewer if that is set. */
+function maxConnections(config: Config, log: Log): number {
+  const limit = descriptorLimit();
+  const wanted = config.maxConnections;
+  if (limit === null) return wanted ?? DEFAULT_FRONT_LIMITS.maxConnections;
+  const allowed = connectionsWithin(limit, openDescriptors() ?? 0);
+  if (wanted === null || wanted <= allowed) return wanted ?? allowed;
+  log.warn({ wanted, allowed, limit }, "MAX_CONNECTIONS is more than the limit of open files allows");
+  return allowed;
+}

@@ -1,0 +1,37 @@
+import type { KeyEndings } from "../http/key-endings.js";
+import type { TemporaryKeys } from "../http/temporary-keys.js";
+import type { Log } from "../observe/log.js";
+import type { Store } from "../store/store.js";
+
+/** As long as look-ups of keys are remembered. */
+const ENDINGS_EVERY_MS = 30_000;
+
+/**
+ * Asks every half minute whether keys at work on live sockets, and sessions behind playground keys, were ended elsewhere:
+ * by a command, or by another service on the same database. What ends here is told at once. Returns how to
+ * stop asking.
+ */
+export function watchEndings(parts: {
+  readonly store: Store;
+  readonly endings: KeyEndings;
+  readonly temporaryKeys: TemporaryKeys;
+  readonly log: Log;
+}): () => void {
+  const { store, endings, temporaryKeys, log } = parts;
+  const look = async () => {
+    for (const id of await store.apiKeys.revokedAmong(endings.watched)) endings.end(id);
+    await temporaryKeys.endLost(store.console.users);
+  };
+  let isLooking = false;
+  const timer = setInterval(() => {
+    if (isLooking) return;
+    isLooking = true;
+    // A database that is away ends nobody: it is asked again.
+    look()
+      .catch((error: unknown) => log.warn({ err: error }, "ended keys not looked up"))
+      .finally(() => {
+        isLooking = false;
+      });
+  }, ENDINGS_EVERY_MS);
+  return () => clearInterval(timer);
+}
