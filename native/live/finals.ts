@@ -3,7 +3,7 @@ import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
 import type { LiveHypothesis } from "./hypothesis.js";
-import type { LiveSlot } from "./live-track.js";
+import type { LiveTrack } from "./live-track.js";
 import { partialAnswer } from "./partial.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
 import type { StatePool } from "./state-pool.js";
@@ -17,7 +17,7 @@ type Ended = Extract<EndpointEvent, { type: "ended" }>;
 
 /** An utterance that has ended, as it was at that frame. */
 interface Ending {
-  readonly slot: LiveSlot;
+  readonly track: LiveTrack;
   readonly event: Ended;
   readonly startFrame: number;
   /** Frames of the session that had been heard. */
@@ -65,13 +65,10 @@ export class LiveFinals {
   }
 
   /** Half of the threshold has passed: the text will be needed unless speech resumes. */
-  prepare(input: Omit<SecondPassInput, "endSample">): void {
-    const { slot, endFrame } = input;
-    const audioEnd = slot.finishSample ?? Number.POSITIVE_INFINITY;
-    const endSample = Math.min(endFrame * this.#model.manifest.frameSamples, audioEnd);
-    slot.pass?.drop();
-    slot.pass = new SecondPass({ ...input, endSample }, this.#runner);
-    this.#waiting.push(slot.pass);
+  prepare(track: LiveTrack, flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">): void {
+    const pass = this.#passOf(track, flush, flush.endFrame * this.#model.manifest.frameSamples);
+    track.keepPass(pass);
+    this.#waiting.push(pass);
   }
 
   /** Runs what waits for as long as steps may be held up, at least one. */
@@ -84,27 +81,27 @@ export class LiveFinals {
   }
 
   /** Notes an end; nothing is said before `publishEndings`. */
-  end(slot: LiveSlot, event: Ended): void {
-    const startFrame = slot.toSessionFrame(event.startFrame);
-    const pass = event.reason === "too-long" ? null : slot.pass;
-    if (pass === null) slot.pass?.drop();
-    slot.pass = null;
-    const { endFrame: heardFrames } = slot.encoded;
-    const endFrame = slot.toSessionFrame(event.endFrame);
-    const hypothesis = slot.endHypothesis({ frame: endFrame, isMidSpeech: event.isMidSpeech });
-    this.#endings.push({ slot, event, startFrame, heardFrames, pass, hypothesis });
+  end(track: LiveTrack, event: Ended): void {
+    const startFrame = track.toSessionFrame(event.startFrame);
+    // What is cut for length ends in the past, where the pass that was kept does not.
+    if (event.reason === "too-long") track.dropPass();
+    const pass = track.takePass();
+    const { endFrame: heardFrames } = track.encoded;
+    const endFrame = track.toSessionFrame(event.endFrame);
+    const hypothesis = track.endHypothesis({ frame: endFrame, isMidSpeech: event.isMidSpeech });
+    this.#endings.push({ track, event, startFrame, heardFrames, pass, hypothesis });
   }
 
   /** Sees that the finals of all utterances that have ended are said when their searches end, those of a session in order. */
   async publishEndings(): Promise<void> {
     for (let index = 0; index < this.#endings.length; index++) {
       const ending = this.#endings[index]!;
-      if (ending.slot.isClosed) {
+      if (ending.track.isClosed) {
         ending.pass?.drop();
         continue;
       }
       const { decoded } = await this.#begin(ending);
-      this.afterFinals(ending.slot, async () => {
+      ending.track.afterFinals(async () => {
         this.#publishLastPartial(ending);
         this.#publish(ending, await decoded);
       });
@@ -112,46 +109,40 @@ export class LiveFinals {
     if (this.#endings.length > 0) this.#endings.length = 0;
   }
 
-  /** Calls `act` when the finals that the session waits for are said; until it has run, later ones wait for it. */
-  afterFinals(slot: LiveSlot, act: () => void | Promise<void>): void {
-    slot.pendingFinals++;
-    slot.lastFinal = slot.lastFinal.then(async () => {
-      await act();
-      slot.pendingFinals--;
-    });
-    slot.lastFinal.catch((error: unknown) => {
-      // Ends the thread, as what fails inside of a step does: its owner replays the sessions on another.
-      queueMicrotask(() => {
-        throw error;
-      });
-    });
-  }
-
   /** Ends the open utterance at `markSample`, which decoding has reached. */
-  async finalizeAt(slot: LiveSlot, markSample: number): Promise<void> {
-    for (const event of slot.endpointer.finalizeNow()) {
+  async finalizeAt(track: LiveTrack, markSample: number): Promise<void> {
+    for (const event of track.endpointer.finalizeNow()) {
       if (event.type !== "ended") continue;
-      slot.pass ??= this.#passUpTo(slot, event, markSample);
-      this.end(slot, event);
+      track.keepPass(track.takePass() ?? this.#passUpTo(track, event, markSample));
+      this.end(track, event);
     }
     await this.publishEndings();
   }
 
-  #passUpTo(slot: LiveSlot, event: Ended, markSample: number): SecondPass {
-    const startFrame = slot.toSessionFrame(event.startFrame);
-    const endFrame = slot.encoded.endFrame;
+  #passUpTo(track: LiveTrack, event: Ended, markSample: number): SecondPass {
+    const startFrame = track.toSessionFrame(event.startFrame);
+    const endFrame = track.encoded.endFrame;
     const framesEnd = endFrame * this.#model.manifest.frameSamples;
-    const audioEnd = Math.min(markSample, slot.finishSample ?? Number.POSITIVE_INFINITY);
+    const audioEnd = Math.min(markSample, track.audioEnd);
     const pcm = audioEnd > framesEnd ? new Float32Array(audioEnd - framesEnd) : NO_PCM;
-    slot.readPcm(framesEnd, pcm);
-    const { speechMean } = event;
-    const input = { slot, startFrame, endFrame, state: slot.state, pcm, replayedFrames: 0, speechMean };
-    return new SecondPass({ ...input, endSample: audioEnd }, this.#runner);
+    track.readPcm(framesEnd, pcm);
+    const { state } = track.place;
+    const flush = { startFrame, endFrame, state, pcm, replayedFrames: 0, speechMean: event.speechMean };
+    return this.#passOf(track, flush, audioEnd);
+  }
+
+  #passOf(
+    { encoded, hotWords, audioEnd }: LiveTrack,
+    flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">,
+    endSample: number,
+  ): SecondPass {
+    const input = { ...flush, encoded, hotWords, endSample: Math.min(endSample, audioEnd) };
+    return new SecondPass(input, this.#runner);
   }
 
   /** Runs the graphs of an ending's second pass, unless that was done before; the search goes on beside this thread. */
   #begin({
-    slot,
+    track,
     event,
     startFrame,
     pass,
@@ -160,51 +151,51 @@ export class LiveFinals {
     // A cut lies in the past, where the encoder's state is gone: the audio itself is decoded, the way files are.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
-    const pcm = new Float32Array(slot.toSessionFrame(event.endFrame) * frameSamples - startSample);
-    slot.readPcm(startSample, pcm);
+    const pcm = new Float32Array(track.toSessionFrame(event.endFrame) * frameSamples - startSample);
+    track.readPcm(startSample, pcm);
     return this.#utterances.begin(pcm, {
       offsetSeconds: startSample / sampleRateHz,
       speechMean: event.speechMean,
-      hotWords: slot.hotWords,
+      hotWords: track.hotWords,
     });
   }
 
   #publish(ending: Ending, { text, words }: DecodedUtterance): void {
-    const { slot, event, startFrame, hypothesis } = ending;
-    if (slot.isClosed) return;
+    const { track, event, startFrame, hypothesis } = ending;
+    if (track.isClosed) return;
     const { frameSamples, sampleRateHz } = this.#model.manifest;
-    const endFrame = slot.toSessionFrame(event.endFrame);
+    const endFrame = track.toSessionFrame(event.endFrame);
     const start = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
     // What is cut in the middle of speech ends at the cut: the next one begins there.
     const lastWord = event.isMidSpeech ? undefined : words.at(-1);
     const end = lastWord?.end ?? (endFrame * frameSamples) / sampleRateHz;
-    // A client that may have seen a partial must see how it ended, be it with nothing.
-    const isHeard = text !== "" || (slot.wantsPartials && hypothesis?.hasLetters === true);
-    slot.resume = { sample: endFrame * frameSamples, isMidSpeech: event.isMidSpeech };
+    // A client that may have seen a partial must see how it ended, even with no text.
+    const isHeard = text !== "" || (track.wantsPartials && hypothesis?.hasLetters === true);
+    const resume = { sample: endFrame * frameSamples, isMidSpeech: event.isMidSpeech };
+    const utterance = track.settle(resume, isHeard);
     this.#post({
       type: "final",
-      session: slot.session,
-      epoch: slot.epoch,
-      utterance: slot.nextUtterance,
+      session: track.session,
+      epoch: track.epoch,
+      utterance,
       text: isHeard ? text : null,
       startSample: Math.round(start * sampleRateHz),
-      endSample: Math.min(Math.round(end * sampleRateHz), slot.finishSample ?? Number.POSITIVE_INFINITY),
+      endSample: Math.min(Math.round(end * sampleRateHz), track.audioEnd),
       words,
-      resume: slot.resume,
+      resume,
     });
-    if (isHeard) slot.nextUtterance++;
   }
 
   /**
    * Says the letters that came out since the last partial, so that a final follows the same text however the audio was cut.
    * What is cut for length has been heard beyond its end, and the listener was told.
    */
-  #publishLastPartial({ slot, event, startFrame, heardFrames, pass, hypothesis }: Ending): void {
-    if (slot.isClosed || !slot.wantsPartials || event.reason === "too-long") return;
+  #publishLastPartial({ track, event, startFrame, heardFrames, pass, hypothesis }: Ending): void {
+    if (track.isClosed || !track.wantsPartials || event.reason === "too-long") return;
     // Without letters there may be no final.
     if (hypothesis === null || !hypothesis.hasLetters) return;
     if (pass !== null) hypothesis.takeLate(pass.endFrame, pass.lateOutputs);
     const text = hypothesis.takeNews();
-    if (text !== null) this.#post(partialAnswer(slot, { text, startFrame, heardFrames }, this.#model));
+    if (text !== null) this.#post(partialAnswer(track, { text, startFrame, heardFrames }, this.#model));
   }
 }

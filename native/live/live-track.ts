@@ -1,7 +1,11 @@
 import { bestToken } from "../../src/domain/decoding/greedy.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { ENDPOINTER_DEFAULTS, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
-import type { StreamState } from "../models/recognizer.js";
+import {
+  ENDPOINTER_DEFAULTS,
+  Endpointer,
+  FINISH_FRAMES,
+  pauseFramesFor,
+} from "../../src/domain/endpointing/endpointer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";
@@ -9,15 +13,13 @@ import { LiveHypothesis } from "./hypothesis.js";
 import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
 import type { SecondPass } from "./second-pass.js";
 import type { RowPool, StatePool } from "./state-pool.js";
-import type { StateOwner, StateSlab } from "./state-slabs.js";
+import { StatePlace } from "./state-slabs.js";
 
-/** Frames of silence fed after the last audio, so that speech right before the end is still seen as speech. */
-const FINISH_FRAMES = 8;
 /** An utterance begins before it is noticed: by its lead, or at a cut as far back as one is looked for. */
 const REMEMBERED_FRAMES =
   ENDPOINTER_DEFAULTS.cutWindowFrames + ENDPOINTER_DEFAULTS.leadFrames + ENDPOINTER_DEFAULTS.openingFrames;
 
-export interface SlotModel {
+export interface TrackModel {
   readonly letters: LetterTiming;
   /** Rows of the encoder's state. */
   readonly states: StatePool;
@@ -29,100 +31,95 @@ export interface SlotModel {
   readonly contextFrames: number;
 }
 
-/** What the worker holds of one session: its place in the ring, the encoder's state and the utterance so far. */
-export class LiveSlot implements StateOwner {
+/**
+ * What the worker holds of one session: its place in the ring, the encoder's state and output, the utterance so far,
+ * and the finals that are still to be said. Only its own methods change it.
+ */
+export class LiveTrack {
   readonly session: number;
   readonly epoch: number;
   readonly wantsPartials: boolean;
-  readonly pauseFrames: number;
   readonly hotWords: HotWords | null;
-  state: StreamState;
-  readonly ownState: StreamState;
-  slab: StateSlab | null = null;
-  slabRow = 0;
   readonly endpointer: Endpointer;
-  /** Of the open utterance. */
-  hypothesis: LiveHypothesis | null = null;
-  /** Number of the next utterance that the client hears of. */
-  nextUtterance: number;
   /** The encoder's output, as far back as an utterance that is open or may open needs it. */
   readonly encoded: FrameRows;
-  /** Second pass whose text waits for the threshold. */
-  pass: SecondPass | null = null;
-  /** Where a replay would begin. */
-  resume: ResumePoint;
-  isFinished = false;
-  /** Finals of utterances that have ended and are not said yet; nothing else may be said before them. */
-  pendingFinals = 0;
-  lastFinal: Promise<void> = Promise.resolve();
-  /** The session is over; a batch may still hold it. */
-  isClosed = false;
+  /** Where the encoder's state lies. */
+  readonly place: StatePlace;
+  readonly #model: TrackModel;
   #ring: PcmRing;
-  readonly #states: StatePool;
-  readonly #frameSamples: number;
   /** First frame whose output counts; those before it only fill the encoder's left context. */
   readonly #baseFrame: number;
+  #nextFrame: number;
+  /** Best outputs of the last frames, for utterances that are noticed after they have begun. */
   readonly #bestTokens = new Uint16Array(REMEMBERED_FRAMES);
   readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
-  #nextFrame: number;
+  /** Of the open utterance. */
+  #hypothesis: LiveHypothesis | null = null;
+  /** Of the utterance before, in frames of the session; null before the first. */
+  #lastEnd: UtteranceEnd | null;
+  /** Number of the next utterance that the client hears of. */
+  #nextUtterance: number;
+  /** Second pass whose text waits for the threshold. */
+  #pass: SecondPass | null = null;
+  /** Where a replay would begin. */
+  #resume: ResumePoint;
   #finalizeMarks: number[] = [];
   /** All that were told, those that came too late among them. */
   #markCount: number;
   #finishSample: number | null = null;
-  readonly #vocabulary: readonly string[];
-  readonly #letters: LetterTiming;
-  /** Of the utterance before, in frames of the session; null before the first. */
-  #lastEnd: UtteranceEnd | null;
+  #isFinished = false;
+  /** Finals of utterances that have ended and are not said yet. */
+  #pendingFinals = 0;
+  #lastFinal: Promise<void> = Promise.resolve();
+  #isClosed = false;
 
-  constructor(open: Extract<ToLiveWorker, { type: "open" }>, model: SlotModel) {
+  constructor(open: Extract<ToLiveWorker, { type: "open" }>, model: TrackModel) {
     this.session = open.session;
     this.epoch = open.epoch;
     this.wantsPartials = open.wantsPartials;
-    this.nextUtterance = open.nextUtterance;
-    this.resume = open.from;
-    this.pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
-    this.#states = model.states;
-    this.ownState = model.states.acquire();
-    this.state = this.ownState;
-    this.endpointer = new Endpointer({ pauseFrames: this.pauseFrames }, open.from.isMidSpeech);
+    this.endpointer = new Endpointer(
+      { pauseFrames: pauseFramesFor(open.endOfUtteranceMs) },
+      open.from.isMidSpeech,
+    );
+    this.#model = model;
     this.#ring = PcmRing.attach(open.ring);
-    this.#markCount = open.marks;
-    this.#frameSamples = model.frameSamples;
     this.#baseFrame = open.from.sample / model.frameSamples;
     this.encoded = new FrameRows(model.encodedBlocks, model.encodedSize, this.#baseFrame);
-    this.#vocabulary = model.vocabulary;
-    this.#letters = model.letters;
+    this.place = new StatePlace(model.states.acquire());
     this.#lastEnd =
       this.#baseFrame > 0 ? { frame: this.#baseFrame, isMidSpeech: open.from.isMidSpeech } : null;
+    this.#nextUtterance = open.nextUtterance;
+    this.#resume = open.from;
+    this.#markCount = open.marks;
     this.#nextFrame = Math.max(0, this.#baseFrame - model.contextFrames);
     this.#ring.cursor = this.#nextFrame * model.frameSamples;
   }
 
   /** Frames that can be decoded at once: up to what is written, or to the next mark. */
   get availableFrames(): number {
-    let endFrame = Math.floor(this.#writtenSamples / this.#frameSamples);
+    let endFrame = Math.floor(this.#writtenSamples / this.#model.frameSamples);
     // Asked after that: a mark that lies in what is written is on its way, and what is behind it must wait for it.
     if (this.#ring.marks !== this.#markCount) return 0;
     if (this.#finishSample !== null) {
-      endFrame = Math.ceil(this.#finishSample / this.#frameSamples) + FINISH_FRAMES;
+      endFrame = Math.ceil(this.#finishSample / this.#model.frameSamples) + FINISH_FRAMES;
     }
     const mark = this.#finalizeMarks[0];
-    if (mark !== undefined) endFrame = Math.min(endFrame, Math.floor(mark / this.#frameSamples));
+    if (mark !== undefined) endFrame = Math.min(endFrame, Math.floor(mark / this.#model.frameSamples));
     return Math.max(0, endFrame - this.#nextFrame);
   }
 
   /** A mark that decoding has reached: the utterance before it ends there. Null when there is none. */
   takeReachedMark(): number | null {
     const mark = this.#finalizeMarks[0];
-    if (mark === undefined || this.#nextFrame < Math.floor(mark / this.#frameSamples)) return null;
+    if (mark === undefined || this.#nextFrame < Math.floor(mark / this.#model.frameSamples)) return null;
     this.#finalizeMarks.shift();
     return mark;
   }
 
   /** True when all audio and the silence after it are decoded. */
   get hasReachedFinish(): boolean {
-    return this.#finishSample !== null && !this.isFinished && this.availableFrames === 0;
+    return this.#finishSample !== null && !this.#isFinished && this.availableFrames === 0;
   }
 
   /** The end of the audio the client has sent, when it has said that there is no more. */
@@ -130,9 +127,29 @@ export class LiveSlot implements StateOwner {
     return this.#finishSample;
   }
 
+  /** The sample that no time of the session lies behind; infinite while more audio may come. */
+  get audioEnd(): number {
+    return this.#finishSample ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** Its end is said, or waits for its finals only. */
+  finish(): void {
+    this.#isFinished = true;
+  }
+
+  /** Number of the utterance that is open, or of the next one. */
+  get utterance(): number {
+    return this.#nextUtterance;
+  }
+
+  /** The earliest frame of the session that an open utterance, or one that may open, begins at. */
+  get earliestNeededFrame(): number {
+    return this.toSessionFrame(this.endpointer.earliestNeededFrame);
+  }
+
   markFinalize(atSample: number): void {
     this.#markCount++;
-    if (atSample > this.resume.sample) this.#finalizeMarks.push(atSample);
+    if (atSample > this.#resume.sample) this.#finalizeMarks.push(atSample);
   }
 
   markFinish(atSample: number): void {
@@ -148,9 +165,9 @@ export class LiveSlot implements StateOwner {
 
   /** Copies the next frames into a row of the batch and moves on; silence where no audio is. */
   takeFrames(frames: number, target: Float32Array): void {
-    this.readPcm(this.#nextFrame * this.#frameSamples, target);
+    this.readPcm(this.#nextFrame * this.#model.frameSamples, target);
     this.#nextFrame += frames;
-    this.#ring.cursor = Math.min(this.#nextFrame * this.#frameSamples, this.#writtenSamples);
+    this.#ring.cursor = Math.min(this.#nextFrame * this.#model.frameSamples, this.#writtenSamples);
   }
 
   /** Copies samples of the session from `startSample` on; silence beyond what was written. */
@@ -183,35 +200,107 @@ export class LiveSlot implements StateOwner {
     const logProb = logProbs[logProbOffset + best]!;
     this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
     this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
-    this.hypothesis?.take(best, logProb);
+    this.#hypothesis?.take(best, logProb);
   }
 
   /** Begins the hypothesis of an utterance with the frames from `startFrame` to `frame`, where it was noticed. */
   beginHypothesis(startFrame: number, frame: number): void {
     const firstFrame = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
-    const firstOwn = firstOwnFrame(this.#letters, this.#lastEnd, frame);
-    this.hypothesis = new LiveHypothesis(this.#vocabulary, firstFrame, firstOwn);
+    const firstOwn = firstOwnFrame(this.#model.letters, this.#lastEnd, frame);
+    const hypothesis = new LiveHypothesis(this.#model.vocabulary, firstFrame, firstOwn);
     for (let kept = firstFrame; kept <= frame; kept++) {
       const index = kept % REMEMBERED_FRAMES;
-      this.hypothesis.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
+      hypothesis.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
     }
+    this.#hypothesis = hypothesis;
   }
 
   /** Gives away the hypothesis of the utterance that has ended so; letters of it may still come out. */
   endHypothesis(end: UtteranceEnd): LiveHypothesis | null {
-    const { hypothesis } = this;
+    const hypothesis = this.#hypothesis;
     this.#lastEnd = end;
-    this.hypothesis = null;
+    this.#hypothesis = null;
     return hypothesis;
   }
 
-  /** Gives its memory back to the pools. */
+  /** Text of the open utterance that its listener was not told; null when there is none. It counts as told from here on. */
+  takeNews(): string | null {
+    return this.#hypothesis?.takeNews() ?? null;
+  }
+
+  /** Keeps a second pass until its utterance ends or goes on. */
+  keepPass(pass: SecondPass): void {
+    this.dropPass();
+    this.#pass = pass;
+  }
+
+  /** Gives away the second pass that was kept. */
+  takePass(): SecondPass | null {
+    const pass = this.#pass;
+    this.#pass = null;
+    return pass;
+  }
+
+  /** Speech has resumed, or the text is not needed for another reason. */
+  dropPass(): void {
+    this.#pass?.drop();
+    this.#pass = null;
+  }
+
+  /**
+   * An utterance is over: a replay would begin behind it, and the next one that the client hears of has another number.
+   * @returns the utterance's own number
+   */
+  settle(resume: ResumePoint, isHeard: boolean): number {
+    this.#resume = resume;
+    return isHeard ? this.#nextUtterance++ : this.#nextUtterance;
+  }
+
+  /**
+   * Everything before `sample` is silence that is not needed any more. Told every `leastSamples`.
+   * @returns where a replay would begin, null when it is too soon to say so
+   */
+  rest(sample: number, leastSamples: number): ResumePoint | null {
+    if (sample - this.#resume.sample < leastSamples) return null;
+    this.#resume = { sample, isMidSpeech: false };
+    return this.#resume;
+  }
+
+  /** Finals of utterances that have ended are not said yet; nothing else may be said before them. */
+  get hasPendingFinals(): boolean {
+    return this.#pendingFinals > 0;
+  }
+
+  /** Calls `act` when the finals that are pending are said; until it has run, later ones wait for it. */
+  afterFinals(act: () => void | Promise<void>): void {
+    this.#pendingFinals++;
+    this.#lastFinal = this.#lastFinal.then(async () => {
+      await act();
+      this.#pendingFinals--;
+    });
+    this.#lastFinal.catch((error: unknown) => {
+      // Ends the thread, as what fails inside of a step does: its owner replays the sessions on another.
+      queueMicrotask(() => {
+        throw error;
+      });
+    });
+  }
+
+  /** The session is over; a batch may still hold its track. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  /** Gives its memory back to the pools, once no batch holds it. */
   release(): void {
-    this.pass?.drop();
-    this.pass = null;
+    this.dropPass();
     this.encoded.release();
-    this.slab?.remove(this);
-    this.#states.release(this.ownState);
+    this.place.leave();
+    this.#model.states.release(this.place.own);
   }
 
   get #writtenSamples(): number {

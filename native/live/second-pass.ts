@@ -1,26 +1,23 @@
 import { bestToken } from "../../src/domain/decoding/greedy.js";
-import {
-  copyState,
-  type LogProbs,
-  type RecognizerModel,
-  type StepBatch,
-  type StreamState,
-} from "../models/recognizer.js";
+import type { HotWords } from "../../src/domain/decoding/hot-words.js";
+import type { LogProbs, RecognizerModel, StepBatch } from "../models/recognizer.js";
+import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
-import { BLOCK_FRAMES } from "./frame-rows.js";
-import type { LiveSlot } from "./live-track.js";
+import { BLOCK_FRAMES, type FrameRows } from "./frame-rows.js";
 import type { StatePool } from "./state-pool.js";
 
 const NOTHING_LATE = new Uint16Array(0);
 
 /** What a second pass works on; all of it is the same whatever the chunks were that the audio was stepped in. */
 export interface SecondPassInput {
-  readonly slot: LiveSlot;
-  /** Frames of the session, the end exclusive; the encoder's output of them is held by the slot. */
+  /** The track's, which holds the encoder's output of the frames below. */
+  readonly encoded: FrameRows;
+  readonly hotWords: HotWords | null;
+  /** Frames of the session, the end exclusive. */
   readonly startFrame: number;
   readonly endFrame: number;
   /** Encoder state to flush from; copied. */
-  readonly state: StreamState;
+  readonly state: EncoderState;
   /** Audio between that state and the silence of the flush: whole frames before `endFrame`, and a part of one after it. */
   readonly pcm: Float32Array;
   /** How many of its frames lie before `endFrame`. */
@@ -38,7 +35,7 @@ export interface SecondPassInput {
 export class SecondPass {
   readonly #input: SecondPassInput;
   readonly #runner: SecondPassRunner;
-  readonly #state: StreamState;
+  readonly #state: EncoderState;
   #result: Promise<DecodedUtterance> | null = null;
   #lateOutputs: Uint16Array = NOTHING_LATE;
   #isOver = false;
@@ -70,7 +67,7 @@ export class SecondPass {
     const { logProbs, frames, lateOutputs } = await this.#runner.refine(this.#input, this.#state);
     this.#lateOutputs = lateOutputs;
     this.#result = this.#runner.search(this.#input, logProbs, frames);
-    // Whoever needs the text is told; nobody may need it.
+    // An ending that needs the text awaits it and is told; it may never be needed.
     this.#result.catch(() => {});
     this.drop();
   }
@@ -122,9 +119,9 @@ export class SecondPassRunner {
   /** Log-probs of the full-context half, and what the streaming head has given out in the flush. */
   async refine(
     input: SecondPassInput,
-    state: StreamState,
+    state: EncoderState,
   ): Promise<LogProbs & { readonly lateOutputs: Uint16Array }> {
-    const { slot, startFrame, endFrame, pcm, replayedFrames } = input;
+    const { startFrame, endFrame, pcm, replayedFrames } = input;
     const { encodedSize, vocabulary } = this.#model;
     const flush = this.#batch(replayedFrames + this.#flushFrames);
     flush.pcm.fill(0);
@@ -137,19 +134,19 @@ export class SecondPassRunner {
     const heardFrames = endFrame - startFrame;
     const frames = heardFrames + this.#flushFrames;
     const encoded = this.#workspace(frames * encodedSize);
-    slot.encoded.copy(startFrame, endFrame, encoded);
+    input.encoded.copy(startFrame, endFrame, encoded);
     encoded.set(flush.encoded.subarray(replayedFrames * encodedSize), heardFrames * encodedSize);
     return { ...(await this.#model.refine(encoded, frames)), lateOutputs };
   }
 
   search(input: SecondPassInput, logProbs: Float32Array, frames: number): Promise<DecodedUtterance> {
-    const { slot, startFrame, endSample, speechMean } = input;
+    const { hotWords, startFrame, endSample, speechMean } = input;
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     return this.#utterances.search(logProbs, frames, {
       offsetSeconds: (startFrame * frameSamples) / sampleRateHz,
       endSeconds: endSample / sampleRateHz,
       speechMean,
-      hotWords: slot.hotWords,
+      hotWords,
     });
   }
 

@@ -1,5 +1,4 @@
-import type { StreamState } from "../models/recognizer.js";
-import { StateRows, type StateSize } from "../models/state-rows.js";
+import { type EncoderState, StateRows, type StateSize } from "../models/state-rows.js";
 
 /** Rows that lie one behind the other in memory. */
 const SLAB_ROWS = 32;
@@ -30,17 +29,17 @@ export class RowPool {
   }
 }
 
-/** Encoder states of sessions, kept like the rows of a `RowPool`. */
+/** Encoder states of tracks, kept like the rows of a `RowPool`. */
 export class StatePool {
   readonly #size: StateSize;
-  readonly #free: StreamState[] = [];
+  readonly #free: EncoderState[] = [];
 
   constructor(size: StateSize) {
     this.#size = size;
   }
 
-  /** The state at the beginning of a stream, or one whose content the caller overwrites when `isDirtyFine`. */
-  acquire(isDirtyFine = false): StreamState {
+  /** The state at the beginning of a session, or one whose content the caller overwrites when `isDirtyFine`. */
+  acquire(isDirtyFine = false): EncoderState {
     if (this.#free.length === 0) this.#free.push(...new StateRows(this.#size, SLAB_ROWS).rows.toReversed());
     const state = this.#free.pop()!;
     if (isDirtyFine) return state;
@@ -49,7 +48,7 @@ export class StatePool {
     return state;
   }
 
-  release(state: StreamState): void {
+  release(state: EncoderState): void {
     this.#free.push(state);
   }
 }

@@ -1,67 +1,95 @@
-import { copyState, type StreamState } from "../models/recognizer.js";
-import { StateRows, type StateSize } from "../models/state-rows.js";
+import { copyState, type EncoderState, StateRows, type StateSize } from "../models/state-rows.js";
 
 /** At most so many; a slab of 64 rows is a megabyte. */
 const MAX_SLABS = 8;
 
-/** A session whose state lies where the last batch has left it. */
-export interface StateOwner {
-  /** Its state now: a row of `slab`, or `ownState`. */
-  state: StreamState;
+/** Where the state of one track lies: where the last batch has left it, or in memory of its own. */
+export class StatePlace {
   /** Memory of its own. */
-  readonly ownState: StreamState;
-  slab: StateSlab | null;
-  slabRow: number;
+  readonly own: EncoderState;
+  #state: EncoderState;
+  #slab: StateSlab | null = null;
+  #row = 0;
+
+  /** @param own holds the state that the track begins with */
+  constructor(own: EncoderState) {
+    this.own = own;
+    this.#state = own;
+  }
+
+  /** The state as it is now. */
+  get state(): EncoderState {
+    return this.#state;
+  }
+
+  get slab(): StateSlab | null {
+    return this.#slab;
+  }
+
+  isIn(slab: StateSlab | null, row: number): boolean {
+    return this.#slab === slab && this.#row === row;
+  }
+
+  /** A batch has left a newer state in this row. */
+  moveTo(slab: StateSlab, row: number): void {
+    this.#slab?.forget(this.#row);
+    slab.hold(row, this);
+    this.#slab = slab;
+    this.#row = row;
+    this.#state = slab.states.rows[row]!;
+  }
+
+  /** The slab is wanted for something else. */
+  moveHome(): void {
+    copyState(this.#state, this.own);
+    this.leave();
+    this.#state = this.own;
+  }
+
+  /** Gives the row up; the state is nowhere. */
+  leave(): void {
+    this.#slab?.forget(this.#row);
+    this.#slab = null;
+  }
 }
 
-/** States as one batch has left them, as long as they are somebody's. */
+/** States as one batch has left them, as long as a track has them. */
 export class StateSlab {
   readonly states: StateRows;
-  readonly #owners: (StateOwner | null)[];
+  readonly #places: (StatePlace | null)[];
   #count = 0;
 
   constructor(size: StateSize, rows: number) {
     this.states = new StateRows(size, rows);
-    this.#owners = new Array<StateOwner | null>(rows).fill(null);
+    this.#places = new Array<StatePlace | null>(rows).fill(null);
   }
 
-  /** How many of its rows are somebody's. */
+  /** How many of its rows hold a track's state. */
   get count(): number {
     return this.#count;
   }
 
-  /** The state of `owner` is now in this row. */
-  put(owner: StateOwner, row: number): void {
-    owner.slab?.remove(owner);
-    this.#owners[row] = owner;
+  /** Called by `StatePlace` only. */
+  hold(row: number, place: StatePlace): void {
+    this.#places[row] = place;
     this.#count++;
-    owner.slab = this;
-    owner.slabRow = row;
-    owner.state = this.states.rows[row]!;
   }
 
-  /** The row is nobody's any more; the owner's state is nowhere. */
-  remove(owner: StateOwner): void {
-    this.#owners[owner.slabRow] = null;
+  /** Called by `StatePlace` only. */
+  forget(row: number): void {
+    this.#places[row] = null;
     this.#count--;
-    owner.slab = null;
   }
 
-  /** Moves what is left into its owners' own memory. */
+  /** Moves what is left into the tracks' own memory. */
   clear(): void {
-    for (let row = 0; row < this.#owners.length && this.#count > 0; row++) {
-      const owner = this.#owners[row];
-      if (!owner) continue;
-      copyState(owner.state, owner.ownState);
-      this.remove(owner);
-      owner.state = owner.ownState;
-    }
+    for (let row = 0; row < this.#places.length && this.#count > 0; row++) this.#places[row]?.moveHome();
   }
 }
 
 /**
- * Where batches leave the states of sessions. A state is not copied back to its session: it stays in the batch's output
- * until a later batch has left a newer one elsewhere, and a batch of the same sessions in the same rows runs from there.
+ * Where batches leave the states of tracks. A state is not copied back to its track: it stays in the batch's output
+ * until a later batch has left a newer one elsewhere, and a batch of the same tracks in the same rows runs from there.
  */
 export class StateSlabs {
   readonly #size: StateSize;
@@ -74,7 +102,7 @@ export class StateSlabs {
     this.#rows = rows;
   }
 
-  /** A slab that holds nobody's state; states may be moved for it. */
+  /** A slab that holds no track's state; states may be moved for it. */
   take(): StateSlab {
     let fewest: StateSlab | null = null;
     for (let index = 0; index < this.#slabs.length; index++) {
@@ -92,16 +120,15 @@ export class StateSlabs {
   }
 }
 
-/** Where one batch has left the states of just these owners in just these rows; null when none has. */
+/** Where one batch has left the states of just these tracks in just these rows; null when none has. */
 export function slabOf(
-  owners: { at(index: number): StateOwner },
+  tracks: { at(index: number): { readonly place: StatePlace } },
   first: number,
   end: number,
 ): StateSlab | null {
-  const { slab } = owners.at(first);
+  const { slab } = tracks.at(first).place;
   for (let index = first; index < end; index++) {
-    const owner = owners.at(index);
-    if (owner.slab !== slab || owner.slabRow !== index - first) return null;
+    if (!tracks.at(index).place.isIn(slab, index - first)) return null;
   }
   return slab;
 }

@@ -1,5 +1,6 @@
-import type { StepBatch, StreamState } from "../models/recognizer.js";
-import type { LiveSlot } from "./live-track.js";
+import type { StepBatch } from "../models/recognizer.js";
+import type { EncoderState } from "../models/state-rows.js";
+import type { LiveTrack } from "./live-track.js";
 
 /** Frames a row may take in one step, short chunks first: paced sessions take one or two, those that lag take more. */
 export const CHUNK_FRAMES = [1, 2, 4, 8, 16] as const;
@@ -21,24 +22,24 @@ export class StepGroup {
   count = 0;
   /** Which of them comes first. */
   first = 0;
-  readonly #slots: (LiveSlot | undefined)[] = [];
+  readonly #tracks: (LiveTrack | undefined)[] = [];
 
   constructor(frames: number) {
     this.frames = frames;
     this.maxRows = Math.min(MAX_ROWS, MAX_BATCH_FRAMES / frames);
   }
 
-  add(slot: LiveSlot): void {
-    this.#slots[this.count++] = slot;
+  add(track: LiveTrack): void {
+    this.#tracks[this.count++] = track;
   }
 
-  at(index: number): LiveSlot {
-    return this.#slots[(this.first + index) % this.count]!;
+  at(index: number): LiveTrack {
+    return this.#tracks[(this.first + index) % this.count]!;
   }
 
   /** Forgets the sessions of the last round, those that have ended among them. */
   clear(): void {
-    this.#slots.fill(undefined, 0, this.count);
+    this.#tracks.fill(undefined, 0, this.count);
     this.count = 0;
     this.first = 0;
   }
@@ -47,7 +48,7 @@ export class StepGroup {
 /** A batch with a view of each row, made once. */
 export interface RowedBatch extends StepBatch {
   readonly pcmRows: readonly Float32Array[];
-  readonly stateRows: readonly StreamState[];
+  readonly stateRows: readonly EncoderState[];
   /** A view of each frame of each row, one row after the other. */
   readonly encodedFrames: readonly Float32Array[];
 }

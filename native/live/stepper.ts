@@ -1,11 +1,12 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import { copyState, type RecognizerModel, type StreamState } from "../models/recognizer.js";
+import type { RecognizerModel } from "../models/recognizer.js";
+import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
 import { LiveFinals } from "./finals.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { letterTimingOf } from "./letter-timing.js";
-import { LiveSlot, type SlotModel } from "./live-track.js";
+import { LiveTrack, type TrackModel } from "./live-track.js";
 import { partialAnswer } from "./partial.js";
 import { RowPool, StatePool } from "./state-pool.js";
 import { StateSlabs, slabOf } from "./state-slabs.js";
@@ -27,7 +28,7 @@ interface TakenRow {
   readonly batch: RowedBatch;
   readonly row: number;
   /** Of its session before the batch. */
-  readonly stateBefore: StreamState;
+  readonly stateBefore: EncoderState;
 }
 
 export interface LiveStepperParts {
@@ -46,17 +47,17 @@ export class LiveStepper {
   readonly #model: RecognizerModel;
   readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #onStep: (stepMs: number) => void;
-  readonly #slotModel: SlotModel;
+  readonly #trackModel: TrackModel;
   readonly #finals: LiveFinals;
   readonly #shapes: BatchShapes;
   readonly #slabs: StateSlabs;
   readonly #groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames));
-  readonly #slots = new Map<number, LiveSlot>();
+  readonly #tracks = new Map<number, LiveTrack>();
   /** The same sessions, for loops. */
-  readonly #active: LiveSlot[] = [];
+  readonly #active: LiveTrack[] = [];
   /** Sessions that have ended while a batch may still be working on them. */
-  readonly #closed: LiveSlot[] = [];
-  /** Counts rounds: those who lag take turns. */
+  readonly #closed: LiveTrack[] = [];
+  /** Counts rounds: those that lag take turns. */
   #turn = 0;
   #hasLagging = false;
 
@@ -65,7 +66,7 @@ export class LiveStepper {
     this.#model = model;
     this.#post = post;
     this.#onStep = onStep;
-    this.#slotModel = {
+    this.#trackModel = {
       states,
       encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
       encodedSize: model.encodedSize,
@@ -81,17 +82,17 @@ export class LiveStepper {
 
   onMessage(message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void {
     if (message.type === "open") {
-      const opened = new LiveSlot(message, this.#slotModel);
-      this.#slots.set(message.session, opened);
+      const opened = new LiveTrack(message, this.#trackModel);
+      this.#tracks.set(message.session, opened);
       this.#active.push(opened);
       return;
     }
-    const slot = this.#slots.get(message.session);
-    if (slot === undefined) return;
-    if (message.type === "finalize") slot.markFinalize(message.atSample);
-    else if (message.type === "finish") slot.markFinish(message.atSample);
-    else if (message.type === "ring") slot.useRing(message.ring);
-    else this.#close(slot);
+    const track = this.#tracks.get(message.session);
+    if (track === undefined) return;
+    if (message.type === "finalize") track.markFinalize(message.atSample);
+    else if (message.type === "finish") track.markFinish(message.atSample);
+    else if (message.type === "ring") track.useRing(message.ring);
+    else this.#close(track);
   }
 
   /** Runs the usual shapes once, so that the first session does not pay for their setup. */
@@ -101,7 +102,7 @@ export class LiveStepper {
     await this.#finals.warmUp();
   }
 
-  /** Somebody lags, or second passes wait: the next round should begin at once. */
+  /** A session lags, or second passes wait: the next round should begin at once. */
   get isBehind(): boolean {
     return this.#hasLagging || this.#finals.hasWaiting;
   }
@@ -118,7 +119,7 @@ export class LiveStepper {
         this.#hasLagging = true;
         group.first = this.#turn % group.count;
       }
-      // Of those who lag one batch a round: whoever keeps up comes again before the rest of them.
+      // Of those that lag one batch a round: those that keep up come again before the rest of them.
       const end = group.frames <= FRESH_FRAMES ? group.count : Math.min(group.count, group.maxRows);
       for (let first = 0; first < end; first += group.maxRows) {
         await this.#runBatch(group, first, Math.min(end, first + group.maxRows));
@@ -131,11 +132,11 @@ export class LiveStepper {
     return true;
   }
 
-  #close(slot: LiveSlot): void {
-    slot.isClosed = true;
-    this.#slots.delete(slot.session);
-    this.#active.splice(this.#active.indexOf(slot), 1);
-    this.#closed.push(slot);
+  #close(track: LiveTrack): void {
+    track.close();
+    this.#tracks.delete(track.session);
+    this.#active.splice(this.#active.indexOf(track), 1);
+    this.#closed.push(track);
   }
 
   #releaseClosed(): void {
@@ -145,12 +146,12 @@ export class LiveStepper {
   #gather(): void {
     // Always in the same order: then the rows of a batch are often those of the last one.
     for (let index = 0; index < this.#active.length; index++) {
-      const slot = this.#active[index]!;
-      const available = slot.availableFrames;
+      const track = this.#active[index]!;
+      const available = track.availableFrames;
       if (available === 0) continue;
       let size = this.#groups.length - 1;
       while (this.#groups[size]!.frames > available) size--;
-      this.#groups[size]!.add(slot);
+      this.#groups[size]!.add(track);
     }
     this.#turn++;
   }
@@ -163,18 +164,18 @@ export class LiveStepper {
     const last = slabOf(group, first, end);
     const stateRows = last?.states.rows ?? batch.stateRows;
     for (let row = 0; row < end - first; row++) {
-      const slot = group.at(first + row);
-      slot.takeFrames(frames, batch.pcmRows[row]!);
-      if (last === null) copyState(slot.state, stateRows[row]!);
+      const track = group.at(first + row);
+      track.takeFrames(frames, batch.pcmRows[row]!);
+      if (last === null) copyState(track.place.state, stateRows[row]!);
     }
     await batch.run(last?.states, next.states);
     let hasEndings = false;
     for (let row = 0; row < end - first; row++) {
-      const slot = group.at(first + row);
-      if (slot.isClosed) continue;
-      next.put(slot, row);
-      if (this.#takeRow(slot, { batch, row, stateBefore: stateRows[row]! })) hasEndings = true;
-      else this.#report(slot);
+      const track = group.at(first + row);
+      if (track.isClosed) continue;
+      track.place.moveTo(next, row);
+      if (this.#takeRow(track, { batch, row, stateBefore: stateRows[row]! })) hasEndings = true;
+      else this.#report(track);
     }
     if (hasEndings) {
       await this.#finals.publishEndings();
@@ -184,59 +185,57 @@ export class LiveStepper {
   }
 
   /** Hands a session its frames; true when an utterance has ended in them. */
-  #takeRow(slot: LiveSlot, taken: TakenRow): boolean {
+  #takeRow(track: LiveTrack, taken: TakenRow): boolean {
     const { batch, row } = taken;
     const { frames } = batch;
     const width = this.#model.vocabulary.length;
     let hasEnded = false;
     for (let index = 0; index < frames; index++) {
-      const frame = slot.frameOf(index, frames);
-      if (!slot.counts(frame)) continue;
+      const frame = track.frameOf(index, frames);
+      if (!track.counts(frame)) continue;
       const at = row * frames + index;
-      slot.encoded.push(batch.encodedFrames[at]!);
-      slot.take(frame, batch.logProbs, at * width, width);
-      const events = slot.endpointer.push(batch.speech[at]!);
+      track.encoded.push(batch.encodedFrames[at]!);
+      track.take(frame, batch.logProbs, at * width, width);
+      const events = track.endpointer.push(batch.speech[at]!);
       for (let nth = 0; nth < events.length; nth++) {
         const event = events[nth]!;
         if (event.type === "ended") hasEnded = true;
-        this.#onEndpoint(slot, event, taken, { index, frame });
+        this.#onEndpoint(track, event, taken, { index, frame });
       }
     }
     return hasEnded;
   }
 
   #onEndpoint(
-    slot: LiveSlot,
+    track: LiveTrack,
     event: EndpointEvent,
     { batch, row, stateBefore }: TakenRow,
     { index, frame }: { readonly index: number; readonly frame: number },
   ): void {
-    const startFrame = slot.toSessionFrame(event.startFrame);
+    const startFrame = track.toSessionFrame(event.startFrame);
     switch (event.type) {
       case "started":
-        slot.beginHypothesis(startFrame, frame);
+        track.beginHypothesis(startFrame, frame);
         return;
       case "halfway": {
         const isLast = index === batch.frames - 1;
         // Within a chunk the state behind this frame is not known: the flush takes the chunk's frames up to it again.
         const replayedFrames = isLast ? 0 : index + 1;
-        this.#finals.prepare({
-          slot,
+        this.#finals.prepare(track, {
           startFrame,
           endFrame: frame + 1,
-          state: isLast ? slot.state : stateBefore,
-          pcm: isLast ? NO_PCM : batch.pcmRows[row]!.slice(0, replayedFrames * this.#slotModel.frameSamples),
+          state: isLast ? track.place.state : stateBefore,
+          pcm: isLast ? NO_PCM : batch.pcmRows[row]!.slice(0, replayedFrames * this.#trackModel.frameSamples),
           replayedFrames,
           speechMean: event.speechMean,
         });
         return;
       }
       case "resumed":
-        slot.pass?.drop();
-        slot.pass = null;
+        track.dropPass();
         return;
       case "ended":
-        this.#finals.end(slot, event);
+        this.#finals.end(track, event);
     }
   }
 
@@ -244,45 +243,44 @@ export class LiveStepper {
   async #settleMarks(): Promise<boolean> {
     let hasWorked = false;
     for (let index = 0; index < this.#active.length; index++) {
-      const slot = this.#active[index]!;
-      for (let mark = slot.takeReachedMark(); mark !== null; mark = slot.takeReachedMark()) {
-        await this.#finals.finalizeAt(slot, mark);
+      const track = this.#active[index]!;
+      for (let mark = track.takeReachedMark(); mark !== null; mark = track.takeReachedMark()) {
+        await this.#finals.finalizeAt(track, mark);
         hasWorked = true;
       }
-      if (slot.isClosed || slot.finishSample === null || !slot.hasReachedFinish) continue;
-      await this.#finals.finalizeAt(slot, slot.finishSample);
-      slot.isFinished = true;
-      this.#finals.afterFinals(slot, () => this.#reportFinished(slot));
+      if (track.isClosed || track.finishSample === null || !track.hasReachedFinish) continue;
+      await this.#finals.finalizeAt(track, track.finishSample);
+      track.finish();
+      track.afterFinals(() => this.#reportFinished(track));
       hasWorked = true;
     }
     return hasWorked;
   }
 
-  #reportFinished({ isClosed, session, epoch }: LiveSlot): void {
+  #reportFinished({ isClosed, session, epoch }: LiveTrack): void {
     if (!isClosed) this.#post({ type: "finished", session, epoch });
   }
 
-  #report(slot: LiveSlot): void {
-    if (slot.isClosed) return;
-    slot.encoded.forget(slot.toSessionFrame(slot.endpointer.earliestNeededFrame));
-    if (slot.pendingFinals > 0) return;
-    if (slot.endpointer.isOpen) this.#reportPartial(slot);
-    else this.#reportIdle(slot);
+  #report(track: LiveTrack): void {
+    if (track.isClosed) return;
+    track.encoded.forget(track.earliestNeededFrame);
+    if (track.hasPendingFinals) return;
+    if (track.endpointer.isOpen) this.#reportPartial(track);
+    else this.#reportIdle(track);
   }
 
-  #reportPartial(slot: LiveSlot): void {
-    const text = slot.wantsPartials ? (slot.hypothesis?.takeNews() ?? null) : null;
+  #reportPartial(track: LiveTrack): void {
+    const text = track.wantsPartials ? track.takeNews() : null;
     if (text === null) return;
-    const startFrame = slot.toSessionFrame(slot.endpointer.earliestNeededFrame);
-    const heardFrames = slot.encoded.endFrame;
-    this.#post(partialAnswer(slot, { text, startFrame, heardFrames }, this.#model));
+    const startFrame = track.earliestNeededFrame;
+    const heardFrames = track.encoded.endFrame;
+    this.#post(partialAnswer(track, { text, startFrame, heardFrames }, this.#model));
   }
 
-  #reportIdle(slot: LiveSlot): void {
-    const { frameSamples } = this.#slotModel;
-    const sample = slot.toSessionFrame(slot.endpointer.earliestNeededFrame) * frameSamples;
-    if (sample - slot.resume.sample < IDLE_REPORT_FRAMES * frameSamples) return;
-    slot.resume = { sample, isMidSpeech: false };
-    this.#post({ type: "idle", session: slot.session, epoch: slot.epoch, resume: slot.resume });
+  #reportIdle(track: LiveTrack): void {
+    const { frameSamples } = this.#trackModel;
+    const sample = track.earliestNeededFrame * frameSamples;
+    const resume = track.rest(sample, IDLE_REPORT_FRAMES * frameSamples);
+    if (resume !== null) this.#post({ type: "idle", session: track.session, epoch: track.epoch, resume });
   }
 }

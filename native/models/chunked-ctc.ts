@@ -1,10 +1,10 @@
+import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
 import type { LogMel } from "../../src/domain/audio/log-mel.js";
 import { type CtcHead, writeBlank } from "./external-recognizer.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
 
-/** Samples of one step, and feature frames that come of them. */
-const STEP_SAMPLES = 640;
+/** Feature frames that come of one step, which is a frame of audio. */
 const STEP_FRAMES = 4;
 /** The frame before the audio is left out. */
 const FIRST_STEP_FRAMES = STEP_FRAMES - 1;
@@ -49,7 +49,7 @@ export class ChunkedCtc implements CtcHead {
   readonly #at: StateLayout;
   /** Steps for which a row of the graph is handed out. */
   readonly #stepsPerRow: number;
-  readonly #samples = new Float32Array(HISTORY_SAMPLES + STEP_SAMPLES);
+  readonly #samples = new Float32Array(HISTORY_SAMPLES + FRAME_SAMPLES);
   readonly #window: Float32Array;
   readonly #rows: Float32Array;
   readonly #ordered: Float32Array;
@@ -99,10 +99,10 @@ export class ChunkedCtc implements CtcHead {
     const chunks = Math.ceil(audioFrames / shiftFrames);
     const logProbs = new Float32Array(chunks * rowsPerChunk * width);
     const state = new Float32Array(this.stateSize);
-    const samples = new Float32Array(STEP_SAMPLES);
+    const samples = new Float32Array(FRAME_SAMPLES);
     let done = 0;
-    for (let start = 0; done < chunks; start += STEP_SAMPLES) {
-      samples.fill(0).set(pcm.subarray(start, start + STEP_SAMPLES));
+    for (let start = 0; done < chunks; start += FRAME_SAMPLES) {
+      samples.fill(0).set(pcm.subarray(start, start + FRAME_SAMPLES));
       await this.#advance(state, samples, () => {
         if (done < chunks) logProbs.set(this.#ordered, done * rowsPerChunk * width);
         done++;
@@ -151,7 +151,7 @@ export class ChunkedCtc implements CtcHead {
       this.#logMel.computeFrame(samples, start, state, offset);
       state[featureCount] = state[featureCount]! + 1;
     }
-    state.set(samples.subarray(STEP_SAMPLES), history);
+    state.set(samples.subarray(FRAME_SAMPLES), history);
   }
 }
 

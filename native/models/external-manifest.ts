@@ -1,3 +1,4 @@
+import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
 import type { FrontEnd } from "../../src/domain/audio/front-ends.js";
 import { requireChoice, requireCount, requireCounts, requireNumber } from "./manifest-fields.js";
 import type { DecodingParameters, RecognizerManifest } from "./package.js";
@@ -35,7 +36,6 @@ export interface ExternalRecognizerManifest extends RecognizerManifest {
 }
 
 /** One frame of voice activity; families' rows are multiples of it. */
-const FRAME_SAMPLES = 640;
 const FRONT_END_FRAMES = 4;
 /** Left context after a replay: what Silero's memory and a chunk need to settle. */
 const CONTEXT_FRAMES = 40;

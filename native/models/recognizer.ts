@@ -1,5 +1,5 @@
 import type { RecognizerManifest } from "./package.js";
-import type { StateRows } from "./state-rows.js";
+import type { EncoderState, StateRows } from "./state-rows.js";
 
 /** Sizes of the buffers that batches of several shapes share: only one of them runs at a time. */
 export interface StepCapacity {
@@ -8,27 +8,13 @@ export interface StepCapacity {
   readonly frames: number;
 }
 
-/** What an encoder remembers of one stream, or of the rows of a batch one after the other; zeros begin a stream. */
-export interface StreamState {
-  /** `[rows, stateSize]` */
-  readonly values: Float32Array;
-  /** `[rows, stateBytes]`, quantized as the graph quantizes them; empty for graphs that have none. */
-  readonly bytes: Uint8Array;
-}
-
-/** Copies a state over another of the same size. */
-export function copyState(from: StreamState, to: StreamState): void {
-  to.values.set(from.values);
-  if (to.bytes.length > 0) to.bytes.set(from.bytes);
-}
-
 /** The buffers of one batch shape of the streaming step, allocated once and reused by every run of that shape. */
 export interface StepBatch {
   readonly rows: number;
   readonly frames: number;
   /** `[rows, frames * frameSamples]`, -1 to 1. */
   readonly pcm: Float32Array;
-  readonly state: StreamState;
+  readonly state: EncoderState;
   /** `[rows, frames, vocabulary]`, natural log, of the streaming head. */
   readonly logProbs: Float32Array;
   /** `[rows, frames]`, probability that the frame is speech. */
@@ -36,7 +22,7 @@ export interface StepBatch {
   /** `[rows, frames, encodedSize]`, what the second pass works on. */
   readonly encoded: Float32Array;
   /** Of each row's owner after the run. */
-  readonly nextState: StreamState;
+  readonly nextState: EncoderState;
   /**
    * @param from holds the rows' states instead of `state`
    * @param to gets them instead of `nextState`; another one than `from`

@@ -1,7 +1,20 @@
 import { Tensor } from "onnxruntime-node";
-import type { StreamState } from "./recognizer.js";
 
-/** What one stream's state is made of. */
+/** What an encoder remembers of one session's audio, or of the rows of a batch one after the other; zeros are the beginning. */
+export interface EncoderState {
+  /** `[rows, stateSize]` */
+  readonly values: Float32Array;
+  /** `[rows, stateBytes]`, quantized as the graph quantizes them; empty for graphs that have none. */
+  readonly bytes: Uint8Array;
+}
+
+/** Copies a state over another of the same size. */
+export function copyState(from: EncoderState, to: EncoderState): void {
+  to.values.set(from.values);
+  if (to.bytes.length > 0) to.bytes.set(from.bytes);
+}
+
+/** What one state is made of. */
 export interface StateSize {
   /** Floats. */
   readonly stateSize: number;
@@ -17,12 +30,12 @@ export interface StateTensors {
   readonly bytes: Tensor | null;
 }
 
-/** States of several streams in one piece of memory, which a batch may be run from or into. */
-export class StateRows implements StreamState {
+/** Several states in one piece of memory, which a batch may be run from or into. */
+export class StateRows implements EncoderState {
   readonly values: Float32Array;
   readonly bytes: Uint8Array;
   /** A view of each row. */
-  readonly rows: readonly StreamState[];
+  readonly rows: readonly EncoderState[];
   readonly #size: StateSize;
   readonly #tensors: (StateTensors | undefined)[] = [];
 
@@ -52,7 +65,7 @@ export class StateRows implements StreamState {
   }
 
   /** The first `count` rows. */
-  first(count: number): StreamState {
+  first(count: number): EncoderState {
     return {
       values: this.values.subarray(0, count * this.#size.stateSize),
       bytes: this.bytes.subarray(0, count * this.#size.stateBytes),

@@ -66,7 +66,7 @@ export class RecordRing {
     const at = skipped > 0 ? 0 : start;
     this.#putHeader(at, kind, channel, bytes.length);
     this.#bytes.set(bytes, at + RECORD_HEADER_BYTES);
-    // Publish last: whoever sees the new count must also see the record.
+    // Publish last: a reader that sees the new count must also see the record.
     Atomics.store(this.#header, WRITTEN, (written + skipped + recordBytes) | 0);
     return true;
   }
@@ -89,7 +89,7 @@ export class RecordRing {
    * @returns whether something was left, for which no bell rings
    */
   drain(visit: RecordVisitor, mostRecords = Number.POSITIVE_INFINITY): boolean {
-    // Cleared first: what is written from here on rings anew.
+    // Cleared first: what is written from here on rings again.
     Atomics.store(this.#header, RUNG, 0);
     const written = Atomics.load(this.#header, WRITTEN);
     let position = Atomics.load(this.#header, RELEASED);

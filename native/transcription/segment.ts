@@ -5,9 +5,15 @@ import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { Resampler } from "../../src/domain/audio/resample.js";
 import { audioTooLong } from "../../src/domain/audio/too-long.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
-import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
+import {
+  type EndpointEvent,
+  Endpointer,
+  FINISH_FRAMES,
+  pauseFramesFor,
+} from "../../src/domain/endpointing/endpointer.js";
 import { ServiceError } from "../../src/domain/errors.js";
-import { copyState, type RecognizerModel, type StepBatch } from "../models/recognizer.js";
+import type { RecognizerModel, StepBatch } from "../models/recognizer.js";
+import { copyState } from "../models/state-rows.js";
 import type { FilePiece, FileTask, SegmentResult } from "../threads/protocol.js";
 import { obeyCell } from "./task-cell.js";
 
@@ -15,8 +21,6 @@ import { obeyCell } from "./task-cell.js";
 const PAUSE_MS = 480;
 /** Frames of one run of the encoder: 2 s. */
 const CHUNK_FRAMES = 50;
-/** Silence fed after the end, so that speech right before it is still seen. */
-const FINISH_FRAMES = 8;
 const SHORTEST_SECONDS = 0.1;
 const READ_BYTES = 1 << 18;
 

@@ -2,12 +2,11 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { LIVE_RATE_HZ } from "../domain/audio/frame.js";
 import { Resampler } from "../domain/audio/resample.js";
 import { WavSampleReader } from "../domain/audio/wav-samples.js";
 import { CommandError } from "./command.js";
 import { reasonOf } from "./failures.js";
-
-export const LIVE_RATE_HZ = 16_000;
 
 const CHUNK_MS = 100;
 const CHUNK_BYTES = (LIVE_RATE_HZ * 2 * CHUNK_MS) / 1000;

@@ -1,10 +1,8 @@
+import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../domain/audio/frame.js";
 import type { LiveFinal, LiveMessage, LivePartial, LiveResult, ScoredWord } from "./types.js";
 
-export const LIVE_RATE_HZ = 16_000;
-/** The service hears in frames of 40 ms: audio that is sent again begins on one, so that it is heard the same. */
-export const LIVE_FRAME_SAMPLES = 640;
 /** What the recognizer's ear needs to have heard before a place to hear that place the same again: 1.6 s. */
-const CONTEXT_SAMPLES = 40 * LIVE_FRAME_SAMPLES;
+const CONTEXT_SAMPLES = 40 * FRAME_SAMPLES;
 /** An utterance this long may have been cut within speech, at 30 s: what was before the cut would not be cut again. */
 const MAYBE_CUT_SAMPLES = 24 * LIVE_RATE_HZ;
 /** A final that ends so close to the last audio a stopping service took was ended by the stop, not by the speaker. */
@@ -41,7 +39,8 @@ export class LiveTranscript {
     if (this.#last === null) return 0;
     const { startSample, endSample } = this.#last;
     const context = endSample - startSample > MAYBE_CUT_SAMPLES ? 0 : CONTEXT_SAMPLES;
-    return Math.max(0, Math.floor(endSample / LIVE_FRAME_SAMPLES) * LIVE_FRAME_SAMPLES - context);
+    // The service hears in frames: what begins on one is heard the same.
+    return Math.max(0, Math.floor(endSample / FRAME_SAMPLES) * FRAME_SAMPLES - context);
   }
 
   /** Another socket begins, with the audio at `offsetSamples`. */

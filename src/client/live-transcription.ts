@@ -1,3 +1,4 @@
+import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../domain/audio/frame.js";
 import { copied } from "./bytes.js";
 import { CallScope } from "./call-scope.js";
 import { type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
@@ -6,14 +7,14 @@ import type { LiveConnector } from "./live-connector.js";
 import { canReconnect, endingError, type LiveEnding, mayHeal } from "./live-ending.js";
 import { LiveHistory } from "./live-history.js";
 import { type LiveDone, type LiveOptions, liveQuery } from "./live-options.js";
-import { LIVE_FRAME_SAMPLES, LIVE_RATE_HZ, LiveTranscript } from "./live-transcript.js";
+import { LiveTranscript } from "./live-transcript.js";
 import { ResultQueue } from "./result-queue.js";
 import { backoffMs } from "./retry.js";
 import { sleep } from "./sleep.js";
 import type { LiveMessage, LiveResult } from "./types.js";
 
 const BYTES_PER_SECOND = LIVE_RATE_HZ * 2;
-const FRAME_BYTES = LIVE_FRAME_SAMPLES * 2;
+const FRAME_BYTES = FRAME_SAMPLES * 2;
 /**
  * Audio that was sent is kept so long: the service lets 60 s wait and cuts an utterance at 30 s, so what is older has
  * been heard, and has become a final if there was speech in it.

@@ -1,6 +1,9 @@
-/** Samples of one frame at 16 kHz: 40 ms. */
-export const ENDPOINT_FRAME_SAMPLES = 640;
-const FRAME_MS = 40;
+import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../audio/frame.js";
+
+const FRAME_MS = (1_000 * FRAME_SAMPLES) / LIVE_RATE_HZ;
+
+/** Frames of silence fed after the last audio, so that speech right before the end is still seen as speech. */
+export const FINISH_FRAMES = 8;
 
 /** All counts are frames of 40 ms. */
 export interface EndpointerOptions {

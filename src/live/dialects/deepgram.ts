@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { LIVE_RATE_HZ } from "../../domain/audio/frame.js";
 import { StreamedPcm } from "../../domain/audio/streamed-pcm.js";
 import { listenCredential } from "../../http/bearer.js";
 import type { LiveConversation } from "../../ports/conversations.js";
@@ -11,7 +12,6 @@ import { type ListenOptions, parseListenQuery } from "../../protocol/listen-quer
 import type { StreamOptions, StreamServerMessage } from "../../protocol/stream-messages.js";
 import type { ErrorMessage, LiveDialect, LiveTranslation, WireMessage } from "./dialect.js";
 
-const SESSION_RATE_HZ = 16_000;
 const CHANNEL = 0;
 
 /**
@@ -49,7 +49,7 @@ class ListenTranslation implements LiveTranslation {
   constructor(asked: ListenOptions, requestId: string) {
     this.#asked = asked;
     this.#requestId = requestId;
-    this.#pcm = new StreamedPcm(asked.encoding, asked.sampleRateHz, SESSION_RATE_HZ);
+    this.#pcm = new StreamedPcm(asked.encoding, asked.sampleRateHz, LIVE_RATE_HZ);
     const { endOfUtteranceMs } = asked;
     this.options = {
       endOfUtteranceMs,
@@ -87,7 +87,7 @@ class ListenTranslation implements LiveTranslation {
   }
 
   get #seconds(): number {
-    return this.#sessionSamples / SESSION_RATE_HZ;
+    return this.#sessionSamples / LIVE_RATE_HZ;
   }
 
   #close(conversation: LiveConversation): void {

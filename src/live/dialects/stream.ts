@@ -20,7 +20,7 @@ export const STREAM_DIALECT: LiveDialect = {
       toClient: (message) => [encode(message)],
       text: onText,
       binary(conversation, bytes) {
-        // An empty message says no more than that somebody is there.
+        // An empty message says no more than that the client is there.
         if (bytes.length === 0) conversation.keepalive();
         else conversation.audio(bytes);
         return NO_MESSAGES;

@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { StatePool } from "../../../native/live/state-pool.js";
-import { type StateOwner, StateSlabs, slabOf } from "../../../native/live/state-slabs.js";
-import { copyState, type StreamState } from "../../../native/models/recognizer.js";
-import { StateRows } from "../../../native/models/state-rows.js";
+import { StatePlace, StateSlabs, slabOf } from "../../../native/live/state-slabs.js";
+import { copyState, type EncoderState, StateRows } from "../../../native/models/state-rows.js";
 import * as fc from "../../support/properties.js";
 
 const ROWS = 6;
 const SIZE = { stateSize: 2, stateBytes: 1 };
 
-interface Session extends StateOwner {
+interface Session {
+  readonly place: StatePlace;
   /** What its state must be. */
   readonly heard: { frames: number };
   readonly name: number;
@@ -24,7 +24,7 @@ function run(from: StateRows, to: StateRows, count: number): void {
   }
 }
 
-function contentOf({ values, bytes }: StreamState): number[] {
+function contentOf({ values, bytes }: EncoderState): number[] {
   return [...values, ...bytes];
 }
 
@@ -49,14 +49,7 @@ test("every session finds its own state, whichever sessions are stepped together
         for (let nth = 0; nth <= opens; nth++) {
           const ownState = pool.acquire();
           ownState.values[1] = named;
-          open.push({
-            state: ownState,
-            ownState,
-            slab: null,
-            slabRow: 0,
-            heard: { frames: 0 },
-            name: named++,
-          });
+          open.push({ place: new StatePlace(ownState), heard: { frames: 0 }, name: named++ });
         }
         const stillOpen = last.filter((session) => open.includes(session));
         const picked = [...new Set(picks.map((pick) => open[pick % open.length]!))];
@@ -65,22 +58,22 @@ test("every session finds its own state, whichever sessions are stepped together
         assert.equal(next.count, 0);
         const from = slabOf({ at: (row) => chosen[row]! }, 0, chosen.length);
         if (from !== null) inPlace++;
-        else for (const [row, { state }] of chosen.entries()) copyState(state, staging.rows[row]!);
+        else for (const [row, { place }] of chosen.entries()) copyState(place.state, staging.rows[row]!);
         run(from?.states ?? staging, next.states, chosen.length);
         for (const [row, session] of chosen.entries()) {
-          next.put(session, row);
+          session.place.moveTo(next, row);
           session.heard.frames++;
         }
         last = chosen;
         for (const close of closes) {
           const session = open.length > 1 ? open[close % open.length]! : null;
           if (session === null) continue;
-          session.slab?.remove(session);
-          pool.release(session.ownState);
+          session.place.leave();
+          pool.release(session.place.own);
           open = open.filter((other) => other !== session);
         }
-        for (const { name, heard, state } of open) {
-          assert.deepEqual(contentOf(state), [heard.frames, name, heard.frames % 256]);
+        for (const { name, heard, place } of open) {
+          assert.deepEqual(contentOf(place.state), [heard.frames, name, heard.frames % 256]);
         }
       }
     }),
@@ -91,14 +84,11 @@ test("every session finds its own state, whichever sessions are stepped together
 test("a state is moved into its session's own memory when its slab is wanted", () => {
   const slabs = new StateSlabs(SIZE, ROWS);
   const pool = new StatePool(SIZE);
-  const idle: StateOwner[] = Array.from({ length: 30 }, () => {
-    const ownState = pool.acquire();
-    return { state: ownState, ownState, slab: null, slabRow: 0 };
-  });
-  for (const [nth, owner] of idle.entries()) {
+  const idle = Array.from({ length: 30 }, () => new StatePlace(pool.acquire()));
+  for (const [nth, place] of idle.entries()) {
     const slab = slabs.take();
     slab.states.rows[0]!.values.fill(nth);
-    slab.put(owner, 0);
+    place.moveTo(slab, 0);
   }
   assert.deepEqual(
     idle.map(({ state }) => state.values[0]),

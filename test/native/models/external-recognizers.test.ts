@@ -4,8 +4,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type RecognizerManifest, readPackage } from "../../../native/models/package.js";
-import { copyState, type RecognizerModel } from "../../../native/models/recognizer.js";
+import type { RecognizerModel } from "../../../native/models/recognizer.js";
 import { loadRecognizerModel } from "../../../native/models/recognizer-families.js";
+import { copyState } from "../../../native/models/state-rows.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
 
