@@ -1,7 +1,7 @@
 import { type SpeechQuantity, speechSeconds } from "../../src/domain/synthesis/longest-speech.js";
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import type { Delivery } from "../../src/ports/conversations.js";
-import type { PlannedSentence, SynthesisPlan } from "./session.js";
+import type { PlannedSentence, SynthesisPlan } from "./planned-speech.js";
 
 /**
  * Speech that may wait for a reader who takes its time: with so much made nothing more is begun. A listener at the pace of

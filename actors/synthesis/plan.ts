@@ -13,7 +13,7 @@ import type { CatalogModel } from "../../src/ports/conversations.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import { Turns } from "../kernel/turns.js";
 import { quantityOf } from "./held-speech.js";
-import type { PlannedSentence, SynthesisPlan } from "./session.js";
+import type { PlannedSentence, SynthesisPlan } from "./planned-speech.js";
 
 /** Silence between sentences, and where a paragraph ends. */
 const SENTENCE_PAUSE_MS = 250;

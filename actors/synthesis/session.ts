@@ -3,12 +3,11 @@ import { LONGEST_SPEECH_SECONDS, tooLong } from "../../src/domain/synthesis/long
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import type { Urgency } from "../../src/domain/synthesis/urgency.js";
 import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
-import type { SpokenPiece } from "../../src/domain/text/spoken-sentences.js";
 import type { UnbilledSynthesis } from "../../src/money/billed-synthesis.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { Delivery, SpeechChunk, StopReason } from "../../src/ports/conversations.js";
-import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
+import type { Synthesizer } from "../../src/ports/synthesizer.js";
 import { Actor } from "../kernel/actor.js";
 import {
   decideSynthesis,
@@ -18,27 +17,7 @@ import {
   waitingSamples,
 } from "./decision.js";
 import { mostHeldBytes, SECONDS_AHEAD } from "./held-speech.js";
-
-/** One sentence to be delivered as a whole; its pieces are spoken one after another. */
-export interface PlannedSentence {
-  readonly pieces: readonly Pick<SpokenPiece, "text" | "words">[];
-  /** Silence before the sentence; none when absent. */
-  readonly leadSamples?: number;
-  /** Silence after the sentence. */
-  readonly pauseSamples: number;
-  /** Billed characters from the start of the text to the end of this sentence. */
-  readonly charactersThrough: number;
-}
-
-export interface SynthesisPlan {
-  readonly sentences: readonly PlannedSentence[];
-  readonly billedCharacters: number;
-  /** Characters (code points) of the text that have no place in speech. They stay billed. */
-  readonly droppedCharacters: number;
-  readonly sampleRateHz: number;
-  /** Everything of a job but its text. */
-  readonly voicing: Omit<SynthesisJob, "spokenText">;
-}
+import type { SynthesisPlan } from "./planned-speech.js";
 
 /** Told what a synthesis gives. */
 export interface SpeechObserver {

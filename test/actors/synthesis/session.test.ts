@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type SynthesisPlan, SynthesisSession } from "../../../actors/synthesis/session.js";
+import type { SynthesisPlan } from "../../../actors/synthesis/planned-speech.js";
+import { SynthesisSession } from "../../../actors/synthesis/session.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { Urgency } from "../../../src/domain/synthesis/urgency.js";
 import type { Delivery, SpeechChunk } from "../../../src/ports/conversations.js";

@@ -5,6 +5,7 @@ import { useLoaded } from "../hooks.js";
 import { go, Link } from "../router.js";
 import type { TextName } from "../text/en.js";
 import { useWords } from "../text/language.js";
+import type { ViewProps } from "../view-props.js";
 import { Account } from "../views/account.js";
 import { CreditsView } from "../views/credits.js";
 import { Keys } from "../views/keys.js";
@@ -15,11 +16,6 @@ import { Speak } from "../views/speak.js";
 import { Transcribe } from "../views/transcribe.js";
 import { Usage } from "../views/usage.js";
 import { Preferences } from "./preferences.js";
-
-export interface ViewProps {
-  readonly organization: Organization;
-  readonly session: Session;
-}
 
 const VIEWS: Readonly<Record<string, (props: ViewProps) => ComponentChildren>> = {
   "": Overview,

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { ask, type Session } from "../api.js";
 import { useWork } from "../hooks.js";
 import { useWords } from "../text/language.js";
-import type { ViewProps } from "../ui/frame.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
+import type { ViewProps } from "../view-props.js";
 
 const FIELD_OF: Readonly<Record<string, string>> = {
   wrong_password: "current",

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { ask, type Credits, creditsChanged, type LedgerEntry } from "../api.js";
 import { useLoaded, useWork } from "../hooks.js";
 import { useWords } from "../text/language.js";
-import type { ViewProps } from "../ui/frame.js";
 import { Button, Field, PageHead, Shown, TableBox, Trouble } from "../ui/parts.js";
+import type { ViewProps } from "../view-props.js";
 
 interface LedgerPage {
   readonly data: readonly LedgerEntry[];

@@ -5,10 +5,10 @@ import { useIsSlow } from "../hooks.js";
 import { MICROPHONE_RATE_HZ, openMicrophone } from "../microphone.js";
 import { liveClient } from "../playground-client.js";
 import { useWords } from "../text/language.js";
-import type { ViewProps } from "../ui/frame.js";
 import { Button, PageHead, Trouble } from "../ui/parts.js";
 import { listenSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
+import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 3_000;
 /** Beyond so many the oldest latencies do not count. */

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 import { type ApiKey, ask, type Invitation, type Member, type Organization } from "../api.js";
 import { useLoaded, useWork } from "../hooks.js";
 import { useWords } from "../text/language.js";
-import type { ViewProps } from "../ui/frame.js";
 import { Button, CopyText, Dialog, PageHead, Shown, TableBox, Trouble } from "../ui/parts.js";
+import type { ViewProps } from "../view-props.js";
 
 export function Members({ organization, session }: ViewProps) {
   const { t, date } = useWords();

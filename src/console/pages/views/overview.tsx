@@ -2,8 +2,8 @@ import type { ApiKey, Credits } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";
 import { useWords } from "../text/language.js";
-import type { ViewProps } from "../ui/frame.js";
 import { PageHead, Shown } from "../ui/parts.js";
+import type { ViewProps } from "../view-props.js";
 
 const PLAYGROUNDS = [
   { name: "speak", lead: "startSpeak", icon: "M5 9v6h4l5 4V5L9 9H5zM17 8.5a5 5 0 0 1 0 7" },

@@ -9,12 +9,12 @@ import { useIsSlow } from "../hooks.js";
 import { forgetRefusedKey, playgroundClient, spokenSentences } from "../playground-client.js";
 import { save } from "../save.js";
 import { useWords } from "../text/language.js";
-import type { ViewProps } from "../ui/frame.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
 import { speakSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
 import { SpokenText } from "../ui/spoken-text.js";
 import { Waveform } from "../ui/waveform.js";
+import type { ViewProps } from "../view-props.js";
 
 const RATE_HZ = 24_000;
 const WAV_HEADER_BYTES = 44;

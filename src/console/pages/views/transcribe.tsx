@@ -4,11 +4,11 @@ import { asProblem, creditsChanged, type Problem } from "../api.js";
 import { useIsSlow } from "../hooks.js";
 import { forgetRefusedKey, playgroundClient } from "../playground-client.js";
 import { useWords } from "../text/language.js";
-import type { ViewProps } from "../ui/frame.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
 import { transcribeSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
 import { Transcript } from "../ui/transcript.js";
+import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 6_000;
 

@@ -3,8 +3,8 @@ import type { UsageRow } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { useWords } from "../text/language.js";
 import { DayChart } from "../ui/day-chart.js";
-import type { ViewProps } from "../ui/frame.js";
 import { Empty, PageHead, Shown } from "../ui/parts.js";
+import type { ViewProps } from "../view-props.js";
 
 const PERIODS = [7, 30, 90] as const;
 const PERIOD_TEXTS = { 7: "days7", 30: "days30", 90: "days90" } as const;

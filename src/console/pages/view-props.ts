@@ -1,0 +1,7 @@
+import type { Organization, Session } from "./api.js";
+
+/** What every page of a person who is signed in gets. */
+export interface ViewProps {
+  readonly organization: Organization;
+  readonly session: Session;
+}
