@@ -1,3 +1,6 @@
+import { settlesWithin } from "./readiness.js";
+import { RESTART_LIMITS, RestartBudget, type RestartLimits } from "./restart-budget.js";
+
 /** Something with a life of its own, owned by a supervisor. */
 export interface Child {
   /** Settles when the child has ended: null after `stop`, else the reason. Never rejects. */
@@ -6,14 +9,28 @@ export interface Child {
   stop(): Promise<void>;
 }
 
+/** How a child, or its start, came to an end. */
+export interface ChildEnd {
+  readonly reason: Error;
+  /** Since it was up; 0 for a start that failed. */
+  readonly servedMs: number;
+}
+
+export interface RestartPause {
+  readonly firstMs: number;
+  readonly longestMs: number;
+}
+
 export interface ChildSpec<C extends Child> {
   readonly id: string;
   /** Settles once the child is ready to serve. */
   readonly start: () => Promise<C>;
-  readonly maxRestarts: number;
-  readonly windowMs: number;
-  /** The end of a child that has served this long costs nothing of the budget; every end counts without it. */
-  readonly provenAfterMs?: number;
+  /** {@link RESTART_LIMITS} when absent. */
+  readonly limits?: RestartLimits;
+  /** Asked of every end and of every restart that fails: one that says nothing against the child costs no restart. */
+  readonly isExcused?: (end: ChildEnd) => boolean | Promise<boolean>;
+  /** Before restarts: none at first, then `firstMs`, doubled up to `longestMs` until a child has served a whole window. */
+  readonly pause?: RestartPause;
   readonly onUp: (child: C) => void;
   /** The child ended by itself; a restart follows unless the budget is spent. */
   readonly onDown: (reason: Error) => void;
@@ -21,31 +38,16 @@ export interface ChildSpec<C extends Child> {
   readonly onGiveUp: (reason: Error) => void;
 }
 
-/** Counts restarts in a sliding window. Pure: the caller brings the time. */
-export class RestartBudget {
-  readonly #maxRestarts: number;
-  readonly #windowMs: number;
-  #restartsAtMs: number[] = [];
-
-  constructor(options: { readonly maxRestarts: number; readonly windowMs: number }) {
-    this.#maxRestarts = options.maxRestarts;
-    this.#windowMs = options.windowMs;
-  }
-
-  /** Takes one restart out of the budget; false when the window holds `maxRestarts` already. */
-  take(nowMs: number): boolean {
-    this.#restartsAtMs = this.#restartsAtMs.filter((atMs) => nowMs - atMs < this.#windowMs);
-    if (this.#restartsAtMs.length >= this.#maxRestarts) return false;
-    this.#restartsAtMs.push(nowMs);
-    return true;
-  }
-}
-
 /** Keeps one child running: restarts it when it ends by itself, within a budget. */
 export class Supervisor<C extends Child> {
   readonly #spec: ChildSpec<C>;
   readonly #nowMs: () => number;
+  readonly #limits: RestartLimits;
   readonly #budget: RestartBudget;
+  /** Settles with `stop`, which ends a pause. */
+  readonly #stopped: Promise<void>;
+  #tellStopped: () => void = () => {};
+  #pauseMs = 0;
   #child: C | null = null;
   #isStopping = false;
   #starting: Promise<void> = Promise.resolve();
@@ -53,7 +55,11 @@ export class Supervisor<C extends Child> {
   constructor(spec: ChildSpec<C>, nowMs: () => number) {
     this.#spec = spec;
     this.#nowMs = nowMs;
-    this.#budget = new RestartBudget(spec);
+    this.#stopped = new Promise((resolve) => {
+      this.#tellStopped = resolve;
+    });
+    this.#limits = spec.limits ?? RESTART_LIMITS;
+    this.#budget = new RestartBudget(this.#limits);
   }
 
   /** The running child, or null while it is down. */
@@ -72,6 +78,7 @@ export class Supervisor<C extends Child> {
   /** Ends the child and restarts nothing any more. May be called twice. */
   async stop(): Promise<void> {
     this.#isStopping = true;
+    this.#tellStopped();
     await this.#starting;
     await this.#child?.stop();
     this.#child = null;
@@ -91,27 +98,37 @@ export class Supervisor<C extends Child> {
       if (this.#child === child) this.#child = null;
       if (this.#isStopping || reason === null) return;
       this.#spec.onDown(reason);
-      const servedMs = this.#nowMs() - upAtMs;
-      const isProven = servedMs >= (this.#spec.provenAfterMs ?? Number.POSITIVE_INFINITY);
-      this.#starting = this.#restart(reason, isProven);
+      this.#starting = this.#restart({ reason, servedMs: this.#nowMs() - upAtMs });
     });
   }
 
-  async #restart(reason: Error, isProven: boolean): Promise<void> {
-    let lastReason = reason;
-    for (let isFree = isProven; !this.#isStopping; isFree = false) {
-      if (!isFree && !this.#budget.take(this.#nowMs())) {
+  async #restart(first: ChildEnd): Promise<void> {
+    for (let end = first; ; ) {
+      const isExcused = this.#spec.isExcused !== undefined && (await this.#spec.isExcused(end));
+      if (this.#isStopping) return;
+      if (!isExcused && !this.#budget.take(this.#nowMs())) {
         this.#isStopping = true;
-        this.#spec.onGiveUp(lastReason);
+        this.#spec.onGiveUp(end.reason);
         return;
       }
+      await this.#pause(end);
+      if (this.#isStopping) return;
       try {
         await this.#startChild();
         return;
       } catch (error) {
         // A start that fails counts against the same budget, so a broken model file does not spin for ever.
-        lastReason = error instanceof Error ? error : new Error(String(error));
+        end = { reason: error instanceof Error ? error : new Error(String(error)), servedMs: 0 };
       }
     }
+  }
+
+  async #pause({ servedMs }: ChildEnd): Promise<void> {
+    const { pause } = this.#spec;
+    if (pause === undefined) return;
+    if (servedMs > this.#limits.windowMs) this.#pauseMs = 0;
+    const pauseMs = this.#pauseMs;
+    this.#pauseMs = Math.min(Math.max(2 * pauseMs, pause.firstMs), pause.longestMs);
+    if (pauseMs > 0) await settlesWithin(this.#stopped, pauseMs);
   }
 }

@@ -39,8 +39,6 @@ export interface LiveEngineOptions {
   readonly observer?: LiveObserver;
 }
 
-const MAX_RESTARTS = 5;
-const RESTART_WINDOW_MS = 30_000;
 /** A worker that has served this long did not die of what it was started with. */
 const PROVEN_AFTER_MS = 500;
 const NOT_AVAILABLE = "live transcription is not available";
@@ -148,9 +146,7 @@ export class LiveEngine implements LiveDecoder {
       {
         id,
         start: () => startWorker(cells, (message) => this.#onMessage(message)),
-        maxRestarts: MAX_RESTARTS,
-        windowMs: RESTART_WINDOW_MS,
-        provenAfterMs: PROVEN_AFTER_MS,
+        isExcused: ({ servedMs }) => servedMs >= PROVEN_AFTER_MS,
         onUp: () => {
           for (const feed of feeds) feed.attach();
           // Sessions without audio wait for any worker.

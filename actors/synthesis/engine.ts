@@ -49,8 +49,6 @@ const PIECES_PER_LANE = 32;
 const QUEUE_CAPACITY = 256;
 /** A worker's way back: 87 s at 24 kHz. The engine empties it at each message, so a piece never waits for room. */
 const PCM_QUEUE_SAMPLES = 2 ** 21;
-const MAX_RESTARTS = 5;
-const RESTART_WINDOW_MS = 30_000;
 /** A piece whose workers died twice is taken to be the cause. */
 const MAX_ATTEMPTS = 2;
 
@@ -191,8 +189,6 @@ export class SynthesisEngine implements Synthesizer {
               if (generation === lane.generation) this.#onAnswer(lane, answer);
             });
           },
-          maxRestarts: MAX_RESTARTS,
-          windowMs: RESTART_WINDOW_MS,
           onUp: () => this.#dispatch(),
           onDown: (error) => {
             log.error({ worker: id, err: error }, "synthesis worker ended");

@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { settlesWithin, whenReady } from "../../actors/kernel/readiness.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { PROTOCOL_VERSION, type WorkerData, type WorkerStatus } from "./protocol.js";
 
@@ -39,7 +40,7 @@ export class WorkerHandle<To> {
   }
 
   /**
-   * A race of ready, exit and a deadline.
+   * Settles once the thread is loaded and warmed up.
    * @throws {ServiceError} the worker's own error, or `WORKER_LOST` when it ends or stays silent before it is ready
    */
   static async start<To, From extends { readonly type: string }>(
@@ -52,7 +53,16 @@ export class WorkerHandle<To> {
         resolve(new ServiceError("WORKER_LOST", `${options.name} ended (${code})`)),
       );
     });
-    const warmupMs = await whenReady(worker, ended, options);
+    const { name, readyWithinMs } = options;
+    const warmupMs = await whenReady<number>({
+      ended,
+      withinMs: readyWithinMs,
+      listen: (ready, failed) => listen(worker, options, ready, failed),
+      giveUp: () => {
+        worker.postMessage({ type: "stop" });
+        return new ServiceError("WORKER_LOST", `${name} was not ready within ${readyWithinMs} ms`);
+      },
+    });
     return new WorkerHandle<To>({ worker, ended, warmupMs, stopWithinMs: options.stopWithinMs });
   }
 
@@ -66,42 +76,25 @@ export class WorkerHandle<To> {
       this.#isStopping = true;
       this.#worker.postMessage({ type: "stop" });
     }
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#stopWithinMs);
-    });
-    await Promise.race([this.ended, deadline]);
-    clearTimeout(timer);
+    await settlesWithin(this.ended, this.#stopWithinMs);
   }
 }
 
-async function whenReady<From extends { readonly type: string }>(
+/** Hears the worker's messages: the first of its status is its start, all others are the owner's. */
+function listen<From extends { readonly type: string }>(
   worker: Worker,
-  ended: Promise<Error>,
   options: WorkerHandleOptions<From>,
-): Promise<number> {
-  let timer: NodeJS.Timeout | undefined;
-  try {
-    return await new Promise<number>((resolve, reject) => {
-      timer = setTimeout(() => {
-        worker.postMessage({ type: "stop" });
-        reject(
-          new ServiceError("WORKER_LOST", `${options.name} was not ready within ${options.readyWithinMs} ms`),
-        );
-      }, options.readyWithinMs);
-      void ended.then(reject);
-      worker.on("message", (message: From) => {
-        if (message.type !== "ready" && message.type !== "failed") {
-          options.onMessage(message as Exclude<From, WorkerStatus>);
-          return;
-        }
-        const status = message as unknown as WorkerStatus;
-        if (status.type === "failed") reject(new ServiceError(status.code, status.message));
-        else if (status.protocolVersion === PROTOCOL_VERSION) resolve(status.warmupMs);
-        else reject(new ServiceError("WORKER_LOST", `${options.name} speaks another protocol version`));
-      });
-    });
-  } finally {
-    clearTimeout(timer);
-  }
+  ready: (warmupMs: number) => void,
+  failed: (reason: Error) => void,
+): void {
+  worker.on("message", (message: From) => {
+    if (message.type !== "ready" && message.type !== "failed") {
+      options.onMessage(message as Exclude<From, WorkerStatus>);
+      return;
+    }
+    const status = message as unknown as WorkerStatus;
+    if (status.type === "failed") failed(new ServiceError(status.code, status.message));
+    else if (status.protocolVersion === PROTOCOL_VERSION) ready(status.warmupMs);
+    else failed(new ServiceError("WORKER_LOST", `${options.name} speaks another protocol version`));
+  });
 }

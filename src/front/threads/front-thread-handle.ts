@@ -1,4 +1,5 @@
 import { Worker } from "node:worker_threads";
+import { settlesWithin, whenReady } from "../../../actors/kernel/readiness.js";
 import type { Child } from "../../../actors/kernel/supervisor.js";
 import { RecordRing } from "../../../native/ring/record-ring.js";
 import { ServiceError } from "../../domain/errors.js";
@@ -84,24 +85,20 @@ export class FrontThreadHandle implements Child {
   /** Settles when the thread listens. @throws why it does not */
   static async start(options: FrontThreadOptions): Promise<FrontThreadHandle> {
     const thread = new FrontThreadHandle(options);
-    let timer: NodeJS.Timeout | undefined;
-    try {
-      await new Promise<void>((resolve, reject) => {
-        timer = setTimeout(() => {
-          reject(
-            new ServiceError("WORKER_LOST", `${options.name} was not ready within ${READY_WITHIN_MS} ms`),
-          );
-          void thread.stop();
-        }, READY_WITHIN_MS);
-        void thread.ended.then(reject);
+    await whenReady<void>({
+      ended: thread.ended,
+      withinMs: READY_WITHIN_MS,
+      listen: (ready) => {
         thread.#worker.on("message", (message: FromFrontThread) => {
-          if (message.type === "ready") resolve();
+          if (message.type === "ready") ready();
           else thread.#onMessage(message);
         });
-      });
-    } finally {
-      clearTimeout(timer);
-    }
+      },
+      giveUp: () => {
+        void thread.stop();
+        return new ServiceError("WORKER_LOST", `${options.name} was not ready within ${READY_WITHIN_MS} ms`);
+      },
+    });
     return thread;
   }
 
@@ -109,12 +106,7 @@ export class FrontThreadHandle implements Child {
     this.#isStopping = true;
     const graceMs = this.#options.graceMs();
     this.#post({ type: "close", graceMs });
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, graceMs + END_WITHIN_MS);
-    });
-    await Promise.race([this.ended, deadline]);
-    clearTimeout(timer);
+    await settlesWithin(this.ended, graceMs + END_WITHIN_MS);
     // One that hangs must not keep the process: to end it from outside would abort everything.
     this.#worker.unref();
   }

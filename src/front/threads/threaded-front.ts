@@ -7,8 +7,6 @@ import { openDescriptors } from "../shared/descriptors.js";
 import { loadUwsBinding } from "../uws/uws-binding.js";
 import { FrontThreadHandle } from "./front-thread-handle.js";
 
-const MAX_RESTARTS = 5;
-const RESTART_WINDOW_MS = 30_000;
 /** Descriptors that a thread has for itself. */
 const DESCRIPTORS_PER_THREAD = 12;
 
@@ -90,8 +88,6 @@ export class ThreadedFront implements Front {
           const options = { name, host, port, limits, ownDescriptors, handlers, graceMs, allowFaults };
           return FrontThreadHandle.start(options);
         },
-        maxRestarts: MAX_RESTARTS,
-        windowMs: RESTART_WINDOW_MS,
         onUp: () => log.info({ thread: name }, "front thread up"),
         onDown: (error) => log.error({ thread: name, err: error }, "front thread ended"),
         onGiveUp: (error) => {

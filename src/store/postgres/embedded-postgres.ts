@@ -2,6 +2,8 @@ import { randomBytes } from "node:crypto";
 import { open, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { RESTART_LIMITS } from "../../../actors/kernel/restart-budget.js";
+import { Supervisor } from "../../../actors/kernel/supervisor.js";
 import type { Log } from "../../observe/log.js";
 import { type FolderLock, type LockPurpose, lockFolder } from "./folder-lock.js";
 import { freeLoopbackPort } from "./loopback-port.js";
@@ -29,11 +31,8 @@ export interface EmbeddedPostgresOptions {
 /** While the server runs, operators' commands find it by this file in the data folder. */
 export const CONNECTION_FILE = "postgres.json";
 
-const MAX_RESTARTS = 5;
-const RESTART_WINDOW_MS = 30_000;
-/** Between an ending and the restart, doubled with each: six endings in one second say less than six in eight. */
-const RESTART_PAUSE_MS = 250;
-const LONGEST_RESTART_PAUSE_MS = 5_000;
+/** Between an end and the restart: six ends in one second say less than six in eight. */
+const RESTART_PAUSE = { firstMs: 250, longestMs: 5_000 };
 /** Three segments of the write-ahead log: with less the server may not come up. */
 const LEAST_FREE_BYTES = 48 * 2 ** 20;
 const START_TRIES = 8;
@@ -52,14 +51,9 @@ export class EmbeddedPostgres {
   /** Settles with the reason when the server has died too often and is given up. */
   readonly lost: Promise<Error>;
   readonly #lock: FolderLock;
-  readonly #options: PostgresProcessOptions;
   readonly #dataDir: string;
-  readonly #log: Log;
-  readonly #giveUp: (reason: Error) => void;
   readonly #stopping = new AbortController();
-  #server: PostgresProcess;
-  /** Runs as long as the server is watched. */
-  readonly #watch: Promise<void>;
+  readonly #supervisor: Supervisor<PostgresProcess>;
   #stopped: Promise<void> | null = null;
 
   private constructor(parts: {
@@ -69,18 +63,48 @@ export class EmbeddedPostgres {
     server: PostgresProcess;
     options: EmbeddedPostgresOptions;
   }) {
-    this.connection = parts.connection;
-    this.#lock = parts.lock;
-    this.#options = parts.processOptions;
-    this.#server = parts.server;
-    this.#dataDir = parts.options.dataDir;
-    this.#log = parts.options.log;
+    const { connection, lock, processOptions, server, options } = parts;
+    const { dataDir, log } = options;
+    this.connection = connection;
+    this.#lock = lock;
+    this.#dataDir = dataDir;
+    let first: PostgresProcess | null = server;
     let giveUp: (reason: Error) => void = () => {};
     this.lost = new Promise((resolve) => {
       giveUp = resolve;
     });
-    this.#giveUp = giveUp;
-    this.#watch = this.#watchServer();
+    const start = async () => {
+      const started = first ?? (await restart(processOptions, this.#stopping.signal));
+      first = null;
+      return started;
+    };
+    this.#supervisor = new Supervisor<PostgresProcess>(
+      {
+        id: "private-database",
+        start,
+        pause: RESTART_PAUSE,
+        // A disk that is full, or not to be written to, is no fault of the server, and may be mended while we wait.
+        isExcused: async ({ reason, servedMs }) => {
+          const isDiskShort = await isShort(dataDir);
+          log.error({ ending: reason.message, servedMs, isDiskShort }, "private database ended, restarting");
+          return isDiskShort;
+        },
+        onUp: ({ pid }) => log.info({ serverPid: pid }, "private database up"),
+        onDown: () => {
+          // Logged with what the disk has to say about it.
+        },
+        onGiveUp: (ending) => {
+          const { maxRestarts, windowMs } = RESTART_LIMITS;
+          const times = `${maxRestarts + 1} times in ${windowMs / 1000} s`;
+          const reason = new Error(`the private database ended ${times}: ${ending.message}`, {
+            cause: ending,
+          });
+          log.fatal({ err: reason }, "private database given up");
+          giveUp(reason);
+        },
+      },
+      () => performance.now(),
+    );
   }
 
   /**
@@ -107,8 +131,10 @@ export class EmbeddedPostgres {
       const address = { host: "127.0.0.1", port: processOptions.port };
       const connection = { ...address, user: CLUSTER_USER, password, database: CLUSTER_DATABASE };
       await writeSecret(join(dataDir, CONNECTION_FILE), JSON.stringify(connection));
-      log.info({ ...address, serverPid: server.pid, as: cluster.launcher.name }, "private database started");
-      return new EmbeddedPostgres({ connection, lock, processOptions, server, options });
+      log.info({ ...address, as: cluster.launcher.name }, "private database started");
+      const embedded = new EmbeddedPostgres({ connection, lock, processOptions, server, options });
+      await embedded.#supervisor.start();
+      return embedded;
     } catch (error) {
       await lock.release();
       throw error;
@@ -117,7 +143,7 @@ export class EmbeddedPostgres {
 
   /** Process id of the server that runs now; for tests and messages. */
   get pid(): number | undefined {
-    return this.#server.pid;
+    return this.#supervisor.child?.pid;
   }
 
   /** Ends the server and frees the folder. May be called twice. */
@@ -130,61 +156,16 @@ export class EmbeddedPostgres {
     this.#stopping.abort();
     await rm(join(this.#dataDir, CONNECTION_FILE), { force: true });
     try {
-      await this.#server.stop();
-      await this.#watch;
-      // A restart that was under way when the stop came has brought up another server.
-      await this.#server.stop();
+      await this.#supervisor.stop();
     } finally {
       await this.#lock.release();
     }
   }
+}
 
-  async #watchServer(): Promise<void> {
-    const restartsAtMs: number[] = [];
-    let pauseMs = 0;
-    let upAtMs = performance.now();
-    while (true) {
-      const ending = await this.#server.exited;
-      if (this.#stopping.signal.aborted) return;
-      const nowMs = performance.now();
-      if (nowMs - upAtMs > RESTART_WINDOW_MS) pauseMs = 0;
-      // A disk that is full, or not to be written to, is no fault of the server, and may be mended while we wait.
-      const isDiskShort = await isShort(this.#dataDir);
-      if (!isDiskShort) restartsAtMs.push(nowMs);
-      const recent = restartsAtMs.filter((atMs) => nowMs - atMs < RESTART_WINDOW_MS).length;
-      if (recent > MAX_RESTARTS) {
-        const reason = new Error(
-          `the private database ended ${recent} times in ${RESTART_WINDOW_MS / 1000} s: ${ending}`,
-        );
-        this.#log.fatal({ err: reason }, "private database given up");
-        this.#giveUp(reason);
-        return;
-      }
-      this.#log.error({ ending, recent, isDiskShort, pauseMs }, "private database ended, restarting");
-      await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => {
-        // Told to stop: the loop finds out.
-      });
-      if (this.#stopping.signal.aborted) return;
-      pauseMs = Math.min(Math.max(2 * pauseMs, RESTART_PAUSE_MS), LONGEST_RESTART_PAUSE_MS);
-      await this.#restart();
-      upAtMs = performance.now();
-    }
-  }
-
-  /** Brings the server back on its old port, where the connections look for it. A failure counts as another ending. */
-  async #restart(): Promise<void> {
-    try {
-      this.#server = await startPatiently(this.#options, {
-        tries: RESTART_TRIES,
-        passing: [NOT_YET_GONE, PORT_TAKEN],
-        stopping: this.#stopping.signal,
-      });
-      this.#log.info({ serverPid: this.#server.pid }, "private database restarted");
-    } catch (error) {
-      this.#log.error({ err: error }, "private database not restarted");
-      await sleep(START_PAUSE_MS);
-    }
-  }
+/** Brings the server back on its old port, where the connections look for it. */
+function restart(options: PostgresProcessOptions, stopping: AbortSignal): Promise<PostgresProcess> {
+  return startPatiently(options, { tries: RESTART_TRIES, passing: [NOT_YET_GONE, PORT_TAKEN], stopping });
 }
 
 /** Whether the disk of a folder has no room for the server, or takes no writes. */

@@ -2,6 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { open, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { settlesWithin, whenReady } from "../../../actors/kernel/readiness.js";
+import type { Child } from "../../../actors/kernel/supervisor.js";
 import { launch, type PostgresLauncher } from "./postgres-launcher.js";
 
 export interface PostgresProcessOptions {
@@ -19,7 +21,7 @@ export class PostgresStartError extends Error {
 
 /** What the server writes into `postmaster.pid` once it takes connections. */
 const READY = "ready";
-const READY_TIMEOUT_MS = 60_000;
+const READY_WITHIN_MS = 60_000;
 const READY_POLL_MS = 20;
 const FAST_SHUTDOWN_MS = 15_000;
 const IMMEDIATE_SHUTDOWN_MS = 5_000;
@@ -45,20 +47,23 @@ const SETTINGS: Readonly<Record<string, string>> = {
 };
 
 /** One run of the server, from ready to exit. */
-export class PostgresProcess {
+export class PostgresProcess implements Child {
+  readonly ended: Promise<Error | null>;
   /** Settles when the process is gone, and says how it went. */
-  readonly exited: Promise<string>;
+  readonly #exited: Promise<string>;
   readonly #child: ChildProcess;
+  #isStopping = false;
   readonly #endWithUs = () => {
     this.#child.kill("SIGINT");
   };
 
   private constructor(child: ChildProcess) {
     this.#child = child;
-    this.exited = hasExited(child);
+    this.#exited = hasExited(child);
+    this.ended = this.#exited.then((how) => (this.#isStopping ? null : new Error(how)));
     // The last resort when this process ends without stopping the server; after kill -9 the kernel does it.
     process.on("exit", this.#endWithUs);
-    this.exited.then(() => process.off("exit", this.#endWithUs));
+    void this.#exited.then(() => process.off("exit", this.#endWithUs));
   }
 
   /**
@@ -75,11 +80,22 @@ export class PostgresProcess {
     const child = launch(options.launcher, command, { stdio: ["ignore", log.fd, log.fd] });
     const server = new PostgresProcess(child);
     await log.close();
-    const outcome = await Promise.race([server.#ready(options.clusterDir), server.exited]);
-    if (outcome === READY) return server;
-    await server.stop();
-    const said = await tail(options.logPath, logStart);
-    throw new PostgresStartError(`Cannot start the private PostgreSQL: ${outcome}: ${said}`);
+    const watch = new AbortController();
+    try {
+      await whenReady<void>({
+        ended: server.ended,
+        withinMs: READY_WITHIN_MS,
+        listen: (ready) => void server.#isReady(options.clusterDir, watch.signal).then(ready),
+        giveUp: () => new Error(`it is not ready after ${READY_WITHIN_MS} ms`),
+      });
+      return server;
+    } catch (cause) {
+      await server.stop();
+      const said = `${(cause as Error).message}: ${await tail(options.logPath, logStart)}`;
+      throw new PostgresStartError(`Cannot start the private PostgreSQL: ${said}`, { cause });
+    } finally {
+      watch.abort();
+    }
   }
 
   get pid(): number | undefined {
@@ -88,6 +104,7 @@ export class PostgresProcess {
 
   /** Ends the server: clients are disconnected, everything committed is on disk. May be called twice. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     if (this.#child.pid === undefined) return;
     for (const [signal, patienceMs] of [
       ["SIGINT", FAST_SHUTDOWN_MS],
@@ -95,39 +112,24 @@ export class PostgresProcess {
       ["SIGKILL", IMMEDIATE_SHUTDOWN_MS],
     ] as const) {
       this.#child.kill(signal);
-      if (await settlesWithin(this.exited, patienceMs)) return;
+      if (await settlesWithin(this.#exited, patienceMs)) return;
     }
     throw new Error(`Cannot stop the private PostgreSQL, process id ${this.#child.pid}`);
   }
 
-  /** The server writes its state into `postmaster.pid`: asking there needs no connection and no password. */
-  async #ready(clusterDir: string): Promise<string> {
-    const deadlineMs = performance.now() + READY_TIMEOUT_MS;
-    while (
-      performance.now() < deadlineMs &&
-      this.#child.exitCode === null &&
-      this.#child.signalCode === null
-    ) {
+  /**
+   * Settles when the server says so in `postmaster.pid`, which needs no connection and no password, or when nobody waits
+   * for it any more.
+   */
+  async #isReady(clusterDir: string, watched: AbortSignal): Promise<void> {
+    while (true) {
       const lines = (await readFile(join(clusterDir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
       // A file that a killed server left behind says "ready" too, under another process id.
-      if (Number(lines[0]) === this.#child.pid && lines[7]?.trim() === READY) return READY;
+      if (Number(lines[0]) === this.#child.pid && lines[7]?.trim() === READY) return;
+      if (watched.aborted) return;
       await sleep(READY_POLL_MS);
     }
-    return `it is not ready after ${READY_TIMEOUT_MS} ms`;
   }
-}
-
-/** Whether `work` settles in time. */
-export async function settlesWithin(work: Promise<unknown>, limitMs: number): Promise<boolean> {
-  const giveUp = new AbortController();
-  const timeout = sleep(limitMs, false, { signal: giveUp.signal }).catch(() => false);
-  const done = work.then(
-    () => true,
-    () => true,
-  );
-  const isSettled = await Promise.race([done, timeout]);
-  giveUp.abort();
-  return isSettled;
 }
 
 async function hasExited(child: ChildProcess): Promise<string> {

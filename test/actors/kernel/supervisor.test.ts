@@ -1,15 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RestartBudget, Supervisor } from "../../../actors/kernel/supervisor.js";
+import { type ChildEnd, type RestartPause, Supervisor } from "../../../actors/kernel/supervisor.js";
 import { type Deferred, deferred, settled } from "../../support/deferred.js";
 import { FakeChild } from "../../support/fake-child.js";
-import * as fc from "../../support/properties.js";
 
 const WINDOW_MS = 30_000;
 const MAX_RESTARTS = 3;
 
 /** A supervisor over fake children: each start waits in `starts` until the test settles it. */
-function supervised(changes: { readonly provenAfterMs?: number } = {}) {
+function supervised(
+  changes: {
+    readonly isExcused?: (end: ChildEnd) => boolean | Promise<boolean>;
+    readonly pause?: RestartPause;
+  } = {},
+) {
   const starts: Deferred<FakeChild>[] = [];
   const log: string[] = [];
   const clock = { nowMs: 0 };
@@ -21,8 +25,7 @@ function supervised(changes: { readonly provenAfterMs?: number } = {}) {
         starts.push(start);
         return start.promise;
       },
-      maxRestarts: MAX_RESTARTS,
-      windowMs: WINDOW_MS,
+      limits: { maxRestarts: MAX_RESTARTS, windowMs: WINDOW_MS },
       ...changes,
       onUp: () => log.push("up"),
       onDown: (reason) => log.push(`down: ${reason.message}`),
@@ -49,26 +52,6 @@ function supervised(changes: { readonly provenAfterMs?: number } = {}) {
   };
   return { supervisor, starts, log, clock, comeUp, start, fail };
 }
-
-test("a budget allows so many restarts in every window, and no more", () => {
-  fc.assert(
-    fc.property(
-      fc.integer({ min: 0, max: 4 }),
-      fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 40 }),
-      (maxRestarts, pausesMs) => {
-        const budget = new RestartBudget({ maxRestarts, windowMs: 100 });
-        const takenAtMs: number[] = [];
-        let nowMs = 0;
-        for (const pauseMs of pausesMs) {
-          nowMs += pauseMs;
-          const inWindow = takenAtMs.filter((atMs) => atMs > nowMs - 100).length;
-          assert.equal(budget.take(nowMs), inWindow < maxRestarts);
-          if (inWindow < maxRestarts) takenAtMs.push(nowMs);
-        }
-      },
-    ),
-  );
-});
 
 test("start settles when the child is up, and the child is current", async () => {
   const { supervisor, log, start } = supervised();
@@ -124,8 +107,10 @@ test("restarts outside the window are forgotten", async () => {
   assert.ok(!log.some((line) => line.startsWith("gave up")));
 });
 
-test("the end of a child that has served for a while costs nothing of the budget", async () => {
-  const { supervisor, log, clock, start, fail, comeUp } = supervised({ provenAfterMs: 500 });
+test("an end that is excused costs nothing of the budget", async () => {
+  const { supervisor, log, clock, start, fail, comeUp } = supervised({
+    isExcused: ({ servedMs }) => servedMs >= 500,
+  });
   let child = await start();
   for (let restart = 0; restart < MAX_RESTARTS * 3; restart++) {
     clock.nowMs += 500;
@@ -211,4 +196,59 @@ test("stop during the first start waits for the child and ends it unseen", async
   assert.equal(late.stopCalls, 1);
   assert.equal(supervisor.child, null);
   assert.deepEqual(log, []);
+});
+
+test("starts that fail are excused or not like ends, with what they failed of", async () => {
+  const asked: ChildEnd[] = [];
+  const { supervisor, starts, log, clock, start, fail, comeUp } = supervised({
+    isExcused: async (end) => {
+      asked.push(end);
+      return end.reason.message === "disk full";
+    },
+  });
+  const child = await start();
+  clock.nowMs += 40;
+  await fail(child, "disk full");
+  for (let attempt = 0; attempt < MAX_RESTARTS * 2; attempt++) {
+    starts.at(-1)!.reject(new Error("disk full"));
+    await settled();
+  }
+  const second = await comeUp();
+  assert.equal(supervisor.child, second);
+  assert.deepEqual(log, ["up", "down: disk full", "up"]);
+  assert.deepEqual(
+    asked.map(({ servedMs }) => servedMs),
+    [40, ...new Array(MAX_RESTARTS * 2).fill(0)],
+  );
+});
+
+test("pauses between restarts double, and begin again after a child that served a whole window", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const { supervisor, starts, clock, start, fail, comeUp } = supervised({
+    isExcused: () => true,
+    pause: { firstMs: 100, longestMs: 300 },
+  });
+  let child = await start();
+  for (const pauseMs of [0, 100, 200, 300, 300]) {
+    const before = starts.length;
+    await fail(child, "again");
+    if (pauseMs > 0) {
+      t.mock.timers.tick(pauseMs - 1);
+      await settled();
+      assert.equal(starts.length, before, `a restart before ${pauseMs} ms`);
+    }
+    t.mock.timers.tick(1);
+    await settled();
+    assert.equal(starts.length, before + 1, `no restart after ${pauseMs} ms`);
+    child = await comeUp();
+  }
+  clock.nowMs += WINDOW_MS + 1;
+  const before = starts.length;
+  await fail(child, "once in a while");
+  t.mock.timers.tick(1);
+  await settled();
+  assert.equal(starts.length, before + 1);
+  await fail(await comeUp(), "on the way");
+  await supervisor.stop();
+  assert.equal(starts.length, before + 1, "stop ends the pause, and nothing comes after it");
 });

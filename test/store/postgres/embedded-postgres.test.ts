@@ -112,7 +112,7 @@ test("leftovers of a service that died do not stop the next one", async (t) => {
   await t.test("a server without its service is stopped", async () => {
     const orphan = await startOrphan(dataDir);
     const server = await startPrivate(dataDir);
-    await orphan.exited;
+    await orphan.ended;
     assert.ok(await accepts(server.connection.port));
     await server.stop();
   });
