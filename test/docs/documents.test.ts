@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { basename, join, posix } from "node:path";
+import { test } from "node:test";
+import { openApiDocument } from "../../src/protocol/openapi.js";
+import { anchorsOf, codeSpans, linesOf, ROOT, read, relativeLinks, repositoryFiles } from "./markdown.js";
+
+const FILES = repositoryFiles().filter((name) => existsSync(join(ROOT, name)));
+const KNOWN = new Set(FILES);
+const BASENAMES = new Set(FILES.map((name) => basename(name)));
+const DOCUMENTS = FILES.filter((name) => name.endsWith(".md"));
+const PAGES = DOCUMENTS.filter((name) => /^docs\/[\w-]+\.md$/.test(name));
+const LONGEST_LINE = 110;
+/** Words that hide the actor, or are no English. */
+const FORBIDDEN = /\bwhoever\b|\banew\b|\bthe begin\b|\b(has|have) them not\b|\bat (its|their|his) peril\b/i;
+const OURS = /^(src|actors|native|test|bench|models|scripts|docs)\/[\w./-]+$/;
+/** Files of others, and what a reader is to make. */
+const NOT_HERE = new Set(["Export_F5.py", "models/my-package"]);
+
+/** Every line that breaks a rule, so that one run of the test shows all of them. */
+function broken(rule: (line: string, isCode: boolean) => boolean): readonly string[] {
+  return DOCUMENTS.flatMap((document) =>
+    linesOf(read(document))
+      .filter(({ text, isCode }) => rule(text, isCode))
+      .map(({ number, text }) => `${document}:${number}: ${text.slice(0, 120)}`),
+  );
+}
+
+test("every relative link of every document leads to a file, and to a heading where it names one", () => {
+  const lost = DOCUMENTS.flatMap((document) =>
+    relativeLinks(read(document))
+      .filter((target) => !leadsSomewhere(target, document))
+      .map((target) => `${document} links to ${target}`),
+  );
+  assert.deepEqual(lost, []);
+});
+
+function leadsSomewhere(target: string, document: string): boolean {
+  const [path = "", anchor] = target.split("#");
+  const file = path === "" ? document : posix.join(posix.dirname(document), decodeURIComponent(path));
+  if (!existsSync(join(ROOT, file))) return false;
+  return anchor === undefined || anchorsOf(read(file)).has(anchor);
+}
+
+test("every file and folder of ours that a document names is there", () => {
+  const lost = DOCUMENTS.flatMap((document) =>
+    codeSpans(read(document))
+      .filter((span) => !isThere(span, document))
+      .map((span) => `${document} names ${span}`),
+  );
+  assert.deepEqual(lost, []);
+});
+
+function isThere(span: string, document: string): boolean {
+  if (NOT_HERE.has(span)) return true;
+  if (/^[\w-]+\.(ts|mjs|cc|py|sh)$/.test(span)) return BASENAMES.has(span);
+  if (!OURS.test(span)) return true;
+  const path = span.replace(/\/$/, "");
+  return [path, posix.join(posix.dirname(document), path)].some(
+    (candidate) => KNOWN.has(candidate) || FILES.some((name) => name.startsWith(`${candidate}/`)),
+  );
+}
+
+test("README is short, leads to every page of docs, and says first what the models cannot do", () => {
+  const readme = read("README.md");
+  const lines = readme.trimEnd().split("\n");
+  assert.ok(lines.length <= 110, `${lines.length} lines`);
+  const links = relativeLinks(readme).map((target) => target.split("#")[0]);
+  assert.ok(PAGES.length >= 9, `${PAGES.length} pages`);
+  for (const page of PAGES) assert.ok(links.includes(page), `README.md does not link to ${page}`);
+  const first = lines.slice(0, 10).join(" ").replaceAll("*", "");
+  assert.match(first, /hardly understands people: 25 to 71 % of the characters are wrong/);
+  for (const command of ["npm ci && npm start", "npm ci && npm test"]) assert.ok(readme.includes(command));
+});
+
+test("each measured line of README, and each page with figures, names a result of the repository", () => {
+  const measured = read("README.md").split("## Measured")[1]!.split("\n## ")[0]!;
+  const lines = measured.split("\n- ").slice(1);
+  assert.equal(lines.length, 5);
+  for (const text of [...lines, read("docs/benchmarks.md"), read("docs/operations.md")]) {
+    const results = codeSpans(text).filter((span) => /^(bench|models)\/.+\.json$/.test(span));
+    assert.ok(results.length > 0, `no result is named in: ${text.slice(0, 100)}`);
+    for (const result of results) assert.ok(KNOWN.has(result), result);
+  }
+});
+
+test("every saved result stands on the page of benchmarks", () => {
+  const results = FILES.filter((name) =>
+    /^bench\/results\/.+\.json$|^models\/[^/]+\/evaluation\.json$/.test(name),
+  );
+  const page = read("docs/benchmarks.md");
+  assert.deepEqual(
+    results.filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  );
+});
+
+test(`prose has at most ${LONGEST_LINE} columns`, () => {
+  // A table has no way to break a line, and a single long word none either.
+  const cannotBreak = (line: string) => /^\s*\||^\s*([-*] )?\S+$/.test(line);
+  assert.deepEqual(
+    broken((line, isCode) => !isCode && [...line].length > LONGEST_LINE && !cannotBreak(line)),
+    [],
+  );
+});
+
+test("documents name the actor: no phrase that hides it", () => {
+  assert.deepEqual(
+    broken((line) => FORBIDDEN.test(line)),
+    [],
+  );
+});
+
+test("the reference of a running service keeps to the same words", () => {
+  const sentences = JSON.stringify(openApiDocument()).split(/(?<=\.) /);
+  assert.ok(sentences.length > 10);
+  assert.deepEqual(
+    sentences.filter((sentence) => FORBIDDEN.test(sentence)),
+    [],
+  );
+});
