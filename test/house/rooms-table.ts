@@ -10,14 +10,16 @@ export function roomsTable(): string {
   );
   const groups = Object.entries(NODE_GROUPS).map(
     ([name, modules]) =>
-      `\`${name}\`: ${modules.map((module) => module.replace(/^\w/, "node:$&")).join(", ")}`,
+      `| \`${name}\` | ${modules.map((module) => module.replace(/^\w/, "node:$&")).join(", ")} |`,
   );
   return [
     "| Room | Holds | May import | Packages, and groups of node's modules |",
     "|---|---|---|---|",
     ...rows.map((row) => `| ${row} |`),
     "",
-    ...groups.map((group) => `- ${group}`),
+    "| Group | Modules |",
+    "|---|---|",
+    ...groups,
   ].join("\n");
 }
 
