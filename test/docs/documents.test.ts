@@ -9,7 +9,8 @@ const FILES = repositoryFiles().filter((name) => existsSync(join(ROOT, name)));
 const KNOWN = new Set(FILES);
 const BASENAMES = new Set(FILES.map((name) => basename(name)));
 const DOCUMENTS = FILES.filter((name) => name.endsWith(".md"));
-const PAGES = DOCUMENTS.filter((name) => /^docs\/[\w-]+\.md$/.test(name));
+/** Pages for readers: those of a request's path through the files are ARCHITECTURE's. */
+const PAGES = DOCUMENTS.filter((name) => /^docs\/([\w-]+|examples\/README)\.md$/.test(name));
 const LONGEST_LINE = 110;
 /** Words that hide the actor, or are no English. */
 const FORBIDDEN = /\bwhoever\b|\banew\b|\bthe begin\b|\b(has|have) them not\b|\bat (its|their|his) peril\b/i;
