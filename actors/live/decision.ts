@@ -1,9 +1,10 @@
+import { CLOSE } from "../../src/domain/close-codes.js";
 import {
   type ShownPartial,
   type StablePartial,
   stablePartial,
 } from "../../src/domain/decoding/stable-prefix.js";
-import type { ErrorCode, ServiceError } from "../../src/domain/errors.js";
+import { errorName, type ServiceError } from "../../src/domain/errors.js";
 import type { LiveEvent } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { Decision } from "../kernel/actor.js";
@@ -14,20 +15,6 @@ import {
   MAX_SESSION_SECONDS,
   MOST_BAD_MESSAGES,
 } from "./limits.js";
-
-/** Close codes of the public protocol. */
-export const CLOSE = {
-  done: 1000,
-  goingAway: 1012,
-  internal: 1011,
-  noCapacity: 1013,
-  badRequest: 4400,
-  unauthorized: 4401,
-  idle: 4408,
-  tooLong: 4413,
-  outOfCredits: 4429,
-  storeAway: 4503,
-} as const;
 
 /** Endings after which the same session may succeed. */
 const OUR_FAULT: ReadonlySet<number> = new Set([CLOSE.internal, CLOSE.noCapacity, CLOSE.goingAway]);
@@ -297,10 +284,6 @@ function stopWith(
 
 function stopped({ acceptedSamples, isReady }: LiveState): LiveState {
   return { phase: "stopped", acceptedSamples, isReady };
-}
-
-function errorName(code: ErrorCode): string {
-  return code.toLowerCase();
 }
 
 function errorMessage(code: string, detail: string, retryable: boolean): LiveEffect {

@@ -1,3 +1,4 @@
+import { CLOSE } from "../../src/domain/close-codes.js";
 import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../src/ports/conversations.js";
@@ -7,7 +8,6 @@ import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stre
 import { Actor } from "../kernel/actor.js";
 import {
   billedSamples,
-  CLOSE,
   decideLive,
   type LiveEffect,
   type LiveMessage,

@@ -2,6 +2,7 @@ import { ServiceError } from "../../src/domain/errors.js";
 import { requireSpeakable } from "../../src/domain/synthesis/longest-speech.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
+import { countCodePoints } from "../../src/domain/text/code-points.js";
 import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
 import type { NormalizeOptions } from "../../src/domain/text/kazakh/normalize.js";
 import {
@@ -62,13 +63,6 @@ export async function planSynthesis(
       seed: request.seed ?? seedOf(request.text),
     },
   };
-}
-
-/** The unit of the price: Unicode code points of the text as it was sent. */
-export function countCodePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
 }
 
 async function readInTurns(text: string, options: NormalizeOptions): Promise<SpokenSentence[]> {

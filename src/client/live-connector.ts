@@ -1,9 +1,9 @@
+import { BROKEN } from "./live-ending.js";
 import type { SocketLike } from "./transport.js";
 import type { LiveMessage } from "./types.js";
 
 /** Announces that the second subprotocol is a key or a token. */
 const BEARER_PROTOCOL = "svc-bearer";
-const NO_CLOSE_CODE = 1006;
 
 export interface ConnectorParts {
   readonly url: URL;
@@ -63,7 +63,7 @@ export class LiveSocket {
     socket.onclose = (event: { readonly code?: number; readonly reason?: string }) => {
       if (this.#isOver) return;
       this.#isOver = true;
-      events.closed(event.code ?? NO_CLOSE_CODE, event.reason || reason);
+      events.closed(event.code ?? BROKEN, event.reason || reason);
     };
   }
 

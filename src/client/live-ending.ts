@@ -1,3 +1,4 @@
+import { CLOSE } from "../domain/close-codes.js";
 import { ApiError, ConnectionError, type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
 import type { LiveMessage } from "./types.js";
 
@@ -11,8 +12,14 @@ export interface LiveEnding {
   readonly requestId: string | null;
 }
 
-/** 1001 and 1012: it is going away; 1006: it broke; 1011 and 1013: it failed or is full; 4408: we were suspended. */
-const TRANSIENT_CODES = [1001, 1006, 1011, 1012, 1013, 4408, 4503];
+/** Told by the socket itself: a proxy or a page goes away, and a connection that broke without a word. */
+const GOING_AWAY = 1001;
+export const BROKEN = 1006;
+/** Where the service fails, stops or is full, and where we were suspended, another socket may do better. */
+const TRANSIENT_CODES: readonly number[] = [
+  ...[GOING_AWAY, BROKEN],
+  ...[CLOSE.internal, CLOSE.goingAway, CLOSE.noCapacity, CLOSE.idle, CLOSE.storeAway],
+];
 
 /** Whether another socket may go on where this one ended. */
 export function canReconnect({ closeCode, error }: LiveEnding): boolean {
@@ -22,12 +29,12 @@ export function canReconnect({ closeCode, error }: LiveEnding): boolean {
 
 /** What a caller is told when nothing goes on after it. */
 export function endingError({ closeCode, reason, error, requestId }: LiveEnding): DauysError {
-  if (closeCode === 1006 && error === null) {
+  if (closeCode === BROKEN && error === null) {
     return new ConnectionError(`Cannot reach live transcription: ${reason}`);
   }
   const code = error?.code ?? "closed";
   const detail = error?.detail ?? `the service closed the session: ${reason}`;
-  if (closeCode >= 4400 && closeCode < 4600) {
+  if (closeCode >= CLOSE.badRequest && closeCode < 4600) {
     return new ApiError({ status: closeCode - 4000, code, detail, requestId, retryAfterMs: null });
   }
   return new LiveError(code, detail, { closeCode, requestId });

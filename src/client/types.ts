@@ -129,6 +129,8 @@ export interface Model {
   readonly sample_rate: number;
   readonly voices: readonly string[];
   readonly default_voice: string;
+  /** Whether it tells when it says its words, with `timestamps`. */
+  readonly word_times: boolean;
 }
 
 export interface Voice {

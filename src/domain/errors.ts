@@ -43,6 +43,11 @@ export class ServiceError extends Error {
   }
 }
 
+/** The stable name of a failure: in `X-Svc-Error`, in live `error` messages, and in metrics. */
+export function errorName(code: ErrorCode): string {
+  return code.toLowerCase();
+}
+
 /** What the system says when a disk is full, over its quota, or not to be written to. */
 const NO_STORAGE = ["ENOSPC", "EDQUOT", "EROFS"];
 

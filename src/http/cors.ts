@@ -1,22 +1,10 @@
 import type { FrontRequest } from "../ports/front.js";
+import { ANSWER_HEADERS, IDEMPOTENCY } from "../protocol/endpoints.js";
 
 const EXPOSED = [
-  "X-Svc-Chars",
-  "X-Svc-Stream",
-  "X-Svc-Audio-Seconds",
-  "X-Svc-Credits",
-  "X-Svc-Model",
-  "X-Svc-Error",
-  "X-Svc-Cold-Start-Ms",
-  "X-Svc-Notes",
-  "X-Sample-Rate",
-  "X-Channels",
-  "X-Bit-Depth",
-  "Idempotent-Replayed",
-  "Original-Request",
-  "x-request-id",
-  "x-should-retry",
-  "Retry-After",
+  ...Object.keys(ANSWER_HEADERS),
+  ...Object.keys(IDEMPOTENCY.answerHeaders),
+  ...["X-Svc-Error", "x-request-id", "x-should-retry", "Retry-After"],
 ].join(", ");
 
 /** On every answer: browsers of any origin may call the API, without cookies. */
@@ -34,7 +22,9 @@ export function preflightHeaders(request: FrontRequest, methods: readonly string
     allow: methods.join(", "),
     "access-control-allow-methods": methods.join(", "),
     "access-control-allow-headers":
-      names.length > 0 ? names.join(", ") : "authorization, content-type, idempotency-key",
+      names.length > 0
+        ? names.join(", ")
+        : `authorization, content-type, ${IDEMPOTENCY.header.toLowerCase()}`,
     "access-control-max-age": "86400",
     vary: "access-control-request-headers",
   };

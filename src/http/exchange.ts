@@ -1,7 +1,7 @@
-import { asServiceError } from "../domain/errors.js";
+import { asServiceError, errorName } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
-import { errorHeaders, errorName, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
+import { errorHeaders, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
 import { CORS_HEADERS } from "./cors.js";
 
 /** A shorter wait for a model is no cold start that a client would notice. */

@@ -5,6 +5,7 @@ import type { Idempotency } from "../ports/idempotency.js";
 import type { KeyStore } from "../ports/key-store.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
 import type { UrlSource } from "../ports/url-source.js";
+import type { HttpOperation } from "../protocol/endpoints.js";
 import type { AnswerFiles } from "./answer-files.js";
 import type { Exchange } from "./exchange.js";
 import type { KeyEndings } from "./key-endings.js";
@@ -13,15 +14,23 @@ import type { RunningWork } from "./running-work.js";
 import type { SpeechBudget } from "./speech-budget.js";
 import type { StreamTokens } from "./stream-tokens.js";
 
-/** One path and method; HEAD is answered by GET. A path that ends in `/*` takes everything below it. */
+/** One path and method; HEAD is answered by GET. A path that ends in `/*` takes everything below it, `:name` any one segment. */
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
   /** Pages of other origins are not let in; else every page may call. */
   readonly isSameOrigin?: boolean;
-  /** Ends the exchange, or throws a `ServiceError` that becomes its answer. */
-  handle(exchange: Exchange): Promise<void>;
+  readonly handle: Handler;
 }
+
+/** Ends the exchange, or throws a `ServiceError` that becomes its answer. */
+export type Handler = (exchange: Exchange, params: PathParams) => Promise<void>;
+
+/** What stands in a path at its `:name`s. */
+export type PathParams = Readonly<Record<string, string>>;
+
+/** The handlers of some operations of the endpoint table, or of all. */
+export type Handlers<Operation extends HttpOperation = HttpOperation> = Readonly<Record<Operation, Handler>>;
 
 /** What routes are made of. */
 export interface RouteDeps {

@@ -1,48 +1,94 @@
 import { ServiceError } from "../domain/errors.js";
-import type { Route } from "./route.js";
+import type { PathParams, Route } from "./route.js";
 
 /** What a path offers. */
 export interface RouteMatch {
   /** Null when the path is known and the method is not. */
   readonly route: Route | null;
+  /** What stands in the path at the route's `:name`s. */
+  readonly params: PathParams;
   /** Methods of the path, for `Allow`. */
   readonly methods: readonly string[];
   /** The path is for pages of this origin only. */
   readonly isSameOrigin: boolean;
 }
 
-/** Finds routes by exact path first, then by the longest prefix. */
+type Methods = Map<string, Route>;
+
+/** Finds routes by exact path first, then by paths with `:name`s, then by the longest prefix. */
 export class Router {
-  readonly #exact = new Map<string, Map<string, Route>>();
-  readonly #prefixes = new Map<string, Map<string, Route>>();
+  readonly #exact = new Map<string, Methods>();
+  readonly #patterns = new Map<string, { readonly segments: readonly string[]; readonly methods: Methods }>();
+  readonly #prefixes = new Map<string, Methods>();
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
-      const isPrefix = route.path.endsWith("/*");
-      const table = isPrefix ? this.#prefixes : this.#exact;
-      const path = isPrefix ? route.path.slice(0, -1) : route.path;
-      const methods = table.get(path) ?? new Map<string, Route>();
+      const methods = this.#methodsOf(route.path);
       if (methods.has(route.method)) throw new Error(`Cannot serve ${route.method} ${route.path} twice`);
-      table.set(path, methods.set(route.method, route));
+      methods.set(route.method, route);
     }
   }
 
   /** @throws {ServiceError} `NOT_FOUND` when nothing lives at `path` */
   match(method: string, path: string): RouteMatch {
-    const methods = this.#exact.get(path) ?? this.#byPrefix(path);
-    if (methods === undefined) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
-    const names = [...methods.keys()];
-    if (methods.has("GET")) names.push("HEAD");
-    names.push("OPTIONS");
-    const isSameOrigin = [...methods.values()].some((route) => route.isSameOrigin === true);
-    return { route: methods.get(method === "HEAD" ? "GET" : method) ?? null, methods: names, isSameOrigin };
+    const segments = path.split("/");
+    const found = [this.#exact.get(path), this.#byPattern(segments), this.#byPrefix(path)].filter(
+      (methods) => methods !== undefined,
+    );
+    if (found.length === 0) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+    const names = new Set(found.flatMap((methods) => [...methods.keys()]));
+    if (names.has("GET")) names.add("HEAD");
+    names.add("OPTIONS");
+    const wanted = method === "HEAD" ? "GET" : method;
+    const route = found.find((methods) => methods.has(wanted))?.get(wanted) ?? null;
+    return {
+      route,
+      params: route === null ? {} : paramsOf(route.path.split("/"), segments),
+      methods: [...names],
+      isSameOrigin: found.some((methods) => [...methods.values()].some((one) => one.isSameOrigin === true)),
+    };
   }
 
-  #byPrefix(path: string): Map<string, Route> | undefined {
-    let found: { readonly prefix: string; readonly methods: Map<string, Route> } | undefined;
+  #methodsOf(path: string): Methods {
+    if (path.endsWith("/*")) return entryOf(this.#prefixes, path.slice(0, -1), () => new Map());
+    const segments = path.split("/");
+    if (!segments.some(isParam)) return entryOf(this.#exact, path, () => new Map());
+    return entryOf(this.#patterns, path, () => ({ segments, methods: new Map() })).methods;
+  }
+
+  #byPattern(segments: readonly string[]): Methods | undefined {
+    for (const pattern of this.#patterns.values())
+      if (fits(pattern.segments, segments)) return pattern.methods;
+    return undefined;
+  }
+
+  #byPrefix(path: string): Methods | undefined {
+    let found: { readonly prefix: string; readonly methods: Methods } | undefined;
     for (const [prefix, methods] of this.#prefixes) {
       if (path.startsWith(prefix) && prefix.length > (found?.prefix.length ?? 0)) found = { prefix, methods };
     }
     return found?.methods;
   }
+}
+
+function entryOf<T>(table: Map<string, T>, key: string, make: () => T): T {
+  const entry = table.get(key) ?? make();
+  table.set(key, entry);
+  return entry;
+}
+
+function isParam(segment: string): boolean {
+  return segment.startsWith(":");
+}
+
+function fits(pattern: readonly string[], segments: readonly string[]): boolean {
+  return (
+    pattern.length === segments.length &&
+    pattern.every((part, index) => isParam(part) || part === segments[index])
+  );
+}
+
+function paramsOf(pattern: readonly string[], segments: readonly string[]): PathParams {
+  const params = pattern.map((part, index) => [part.slice(1), segments[index] ?? ""] as const);
+  return Object.fromEntries(params.filter((_param, index) => isParam(pattern[index]!)));
 }

@@ -1,10 +1,10 @@
-import { asServiceError, ServiceError } from "../domain/errors.js";
+import { asServiceError, errorName, ServiceError } from "../domain/errors.js";
 import { GatheredAudio } from "../front/shared/gathered-audio.js";
 import type { RouteDeps } from "../http/route.js";
 import type { Log } from "../observe/log.js";
 import type { Caller, LiveConversation } from "../ports/conversations.js";
 import type { FrontSocket, SocketEvents } from "../ports/front.js";
-import { CLOSE_CODE, errorName, HTTP_STATUS, isRetryable, publicDetail } from "../protocol/error-status.js";
+import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../protocol/error-status.js";
 import type { ErrorMessage, LiveTranslation, WireMessage } from "./dialects/dialect.js";
 
 /** A client that leaves this much unread is cut off: finals are never dropped, so they would pile up. */

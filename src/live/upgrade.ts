@@ -7,6 +7,7 @@ import { isToken } from "../http/stream-tokens.js";
 import type { Caller } from "../ports/conversations.js";
 import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../ports/front.js";
 import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
+import type { LivePath } from "../protocol/endpoints.js";
 import { errorHeaders, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
 import { LiveAuthorization } from "./authorization.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
@@ -14,7 +15,13 @@ import type { ErrorMessage, LiveDialect } from "./dialects/dialect.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
 import { LiveSocket, serverFault } from "./live-socket.js";
 
-export const DIALECTS: readonly LiveDialect[] = [STREAM_DIALECT, LISTEN_DIALECT];
+/** A path of the endpoint table without a dialect does not compile. */
+const BY_PATH = {
+  "/v1/stream": STREAM_DIALECT,
+  "/v1/listen": LISTEN_DIALECT,
+} satisfies { readonly [Path in LivePath]: LiveDialect };
+
+export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
 
 /** Decides about WebSockets: who may open one, in which language, and what is said to those who may not. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {

@@ -8,12 +8,14 @@ import {
   MODELS,
   READINESS,
   STREAM_TOKEN,
+  TOKEN_QUERY,
   VOICE_ENTRY,
   VOICES,
   VOICES_QUERY,
 } from "./catalog-schemas.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
 import { LISTEN_QUERY } from "./listen-query.js";
+import type { Query } from "./query.js";
 import { SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
@@ -121,7 +123,7 @@ export interface Endpoint {
   readonly isOpen?: boolean;
   /** Costs credits, and takes an `Idempotency-Key`. */
   readonly isBilled?: boolean;
-  readonly query?: z.ZodObject;
+  readonly query?: Query;
   readonly requestHeaders?: Readonly<Record<string, string>>;
   readonly request?: Content | "form";
   readonly status: 200 | 101;
@@ -132,8 +134,7 @@ export interface Endpoint {
 
 const AUDIO_HEADERS = ["X-Svc-Audio-Seconds", "X-Svc-Credits", "X-Svc-Model", "X-Svc-Cold-Start-Ms"] as const;
 
-/** Every endpoint of the public interface. */
-export const ENDPOINTS: readonly Endpoint[] = [
+const TABLE = [
   {
     method: "POST",
     path: "/v1/tts",
@@ -262,6 +263,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     path: "/v1/stream/token",
     group: "Live",
     summary: "Make a token that opens one live socket within 60 s",
+    query: TOKEN_QUERY,
     status: 200,
     answer: { "application/json": "StreamToken" },
     errors: [400, 401, 503],
@@ -283,9 +285,30 @@ export const ENDPOINTS: readonly Endpoint[] = [
     ),
     errors: [503],
   },
-];
+] as const satisfies readonly Endpoint[];
 
-function open(path: string, summary: string, answer: ComponentName): Endpoint {
+/** Every endpoint of the public interface. */
+export const ENDPOINTS: readonly Endpoint[] = TABLE;
+
+type Row = (typeof TABLE)[number];
+type OperationOf<E> = E extends {
+  readonly method: infer M extends string;
+  readonly path: infer P extends string;
+}
+  ? `${M} ${P}`
+  : never;
+
+/** What is asked over HTTP: each has a handler, or the service does not compile. */
+export type HttpOperation = OperationOf<Extract<Row, { readonly status: 200 }>>;
+/** Where WebSockets are opened: each has a dialect. */
+export type LivePath = Extract<Row, { readonly status: 101 }>["path"];
+
+/** Method and path of everything that is asked over HTTP. */
+export const HTTP_OPERATIONS = TABLE.filter((row) => row.status === 200).map(
+  (row) => `${row.method} ${row.path}` as HttpOperation,
+);
+
+function open<const Path extends string>(path: Path, summary: string, answer: ComponentName) {
   return {
     method: "GET",
     path,
@@ -295,5 +318,5 @@ function open(path: string, summary: string, answer: ComponentName): Endpoint {
     status: 200,
     answer: { "application/json": answer },
     errors: [],
-  };
+  } as const;
 }

@@ -1,4 +1,5 @@
-import type { ErrorCode } from "../domain/errors.js";
+import { CLOSE } from "../domain/close-codes.js";
+import { type ErrorCode, errorName } from "../domain/errors.js";
 
 /** HTTP status of each expected failure. 499 is never sent: whoever cancelled is gone. */
 export const HTTP_STATUS = {
@@ -35,39 +36,39 @@ export const HTTP_STATUS = {
   INTERNAL: 500,
 } as const satisfies Record<ErrorCode, number>;
 
-/** Close code of the live socket for each expected failure: 4000 + HTTP status where the client can do something. */
+/** How each expected failure closes a live socket. */
 export const CLOSE_CODE = {
-  INVALID_REQUEST: 4400,
-  UNKNOWN_PARAMETER: 4400,
-  TEXT_REQUIRED: 4400,
-  TEXT_TOO_LONG: 4400,
-  NOTHING_TO_SAY: 4400,
-  UNKNOWN_MODEL: 4400,
-  UNKNOWN_VOICE: 4400,
-  UNSUPPORTED_FORMAT: 4400,
-  NO_AUDIO: 4400,
-  AUDIO_UNREADABLE: 4400,
-  AUDIO_TOO_SHORT: 4400,
-  AUDIO_TOO_LONG: 4413,
-  BODY_TOO_LARGE: 1009,
-  BODY_TOO_SLOW: 4400,
-  URL_FETCH_FAILED: 4400,
-  KEY_INVALID: 4401,
-  OUT_OF_CREDITS: 4429,
-  TOO_MANY_REQUESTS: 4429,
-  TOO_FAST: 4400,
-  NOT_FOUND: 4400,
-  METHOD_NOT_ALLOWED: 4400,
-  IDEMPOTENCY_KEY_IN_USE: 4400,
-  IDEMPOTENCY_KEY_REUSED: 4400,
-  AUTH_UNAVAILABLE: 4503,
-  ENGINE_BUSY: 1013,
-  STORAGE_FULL: 1013,
-  WORKER_LOST: 1011,
-  MODEL_BROKEN: 1011,
-  CANCELLED: 1011,
-  SHUTTING_DOWN: 1012,
-  INTERNAL: 1011,
+  INVALID_REQUEST: CLOSE.badRequest,
+  UNKNOWN_PARAMETER: CLOSE.badRequest,
+  TEXT_REQUIRED: CLOSE.badRequest,
+  TEXT_TOO_LONG: CLOSE.badRequest,
+  NOTHING_TO_SAY: CLOSE.badRequest,
+  UNKNOWN_MODEL: CLOSE.badRequest,
+  UNKNOWN_VOICE: CLOSE.badRequest,
+  UNSUPPORTED_FORMAT: CLOSE.badRequest,
+  NO_AUDIO: CLOSE.badRequest,
+  AUDIO_UNREADABLE: CLOSE.badRequest,
+  AUDIO_TOO_SHORT: CLOSE.badRequest,
+  AUDIO_TOO_LONG: CLOSE.tooLong,
+  BODY_TOO_LARGE: CLOSE.messageTooLong,
+  BODY_TOO_SLOW: CLOSE.badRequest,
+  URL_FETCH_FAILED: CLOSE.badRequest,
+  KEY_INVALID: CLOSE.unauthorized,
+  OUT_OF_CREDITS: CLOSE.outOfCredits,
+  TOO_MANY_REQUESTS: CLOSE.outOfCredits,
+  TOO_FAST: CLOSE.badRequest,
+  NOT_FOUND: CLOSE.badRequest,
+  METHOD_NOT_ALLOWED: CLOSE.badRequest,
+  IDEMPOTENCY_KEY_IN_USE: CLOSE.badRequest,
+  IDEMPOTENCY_KEY_REUSED: CLOSE.badRequest,
+  AUTH_UNAVAILABLE: CLOSE.storeAway,
+  ENGINE_BUSY: CLOSE.noCapacity,
+  STORAGE_FULL: CLOSE.noCapacity,
+  WORKER_LOST: CLOSE.internal,
+  MODEL_BROKEN: CLOSE.internal,
+  CANCELLED: CLOSE.internal,
+  SHUTTING_DOWN: CLOSE.goingAway,
+  INTERNAL: CLOSE.internal,
 } as const satisfies Record<ErrorCode, number>;
 
 /** Seconds after which a client may try again; failures that are not named here do not heal by themselves. */
@@ -80,11 +81,6 @@ const RETRY_AFTER_S: Partial<Record<ErrorCode, number>> = {
   WORKER_LOST: 1,
   SHUTTING_DOWN: 5,
 };
-
-/** The stable name of a failure in `X-Svc-Error` and in live `error` messages. */
-export function errorName(code: ErrorCode): string {
-  return code.toLowerCase();
-}
 
 /** Whether the same request may succeed later. */
 export function isRetryable(code: ErrorCode): boolean {

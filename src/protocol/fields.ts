@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type ErrorCode, ServiceError } from "../domain/errors.js";
-import { requireKnownNames, unknownNameRule } from "./known-names.js";
+import { unknownNameRule } from "./known-names.js";
 
 /** A type as a parser gives it: nobody changes it any more. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
@@ -24,40 +24,6 @@ export function parseWith<T extends z.ZodType>(schema: T, value: unknown): DeepR
   if (result.success) return result.data as DeepReadonly<z.output<T>>;
   const [issue] = result.error.issues;
   throw new ServiceError(codeOf(issue), issue?.message ?? "the request is invalid");
-}
-
-/** Reads a query by its schema; of a name that is given twice the last one counts. @throws {ServiceError} as `parseWith` */
-export function parseQuery<T extends z.ZodType>(
-  schema: T,
-  query: URLSearchParams,
-): DeepReadonly<z.output<T>> {
-  return parseWith(schema, Object.fromEntries(query));
-}
-
-/** Reads a query by its schema, which names everything that may be there. @throws {ServiceError} `UNKNOWN_PARAMETER`, as `parseWith` */
-export function parseStrictQuery<T extends z.ZodObject>(
-  schema: T,
-  query: URLSearchParams,
-): DeepReadonly<z.output<T>> {
-  requireKnownQuery(schema, query);
-  return parseQuery(schema, query);
-}
-
-/**
- * Of a name that is given twice nobody knows which was meant.
- *
- * @throws {ServiceError} `UNKNOWN_PARAMETER`, `INVALID_REQUEST` for a name that is given twice
- */
-export function requireKnownQuery(
-  schema: z.ZodObject,
-  query: URLSearchParams,
-  { repeatable = [] }: { readonly repeatable?: readonly string[] } = {},
-): void {
-  requireKnownNames("parameter", query.keys(), Object.keys(schema.shape));
-  for (const name of new Set(query.keys())) {
-    if (repeatable.includes(name) || query.getAll(name).length === 1) continue;
-    throw new ServiceError("INVALID_REQUEST", `${name} must be given once`);
-  }
 }
 
 /** An object in a JSON body, whose schema names all members that it may have. */

@@ -1,9 +1,10 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
-import { flag, oneOf, parseQuery, queryInteger, shown } from "./fields.js";
+import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
-import { refuseNearMisses } from "./known-names.js";
+import { type Query, readQuery } from "./query.js";
+import { DEFAULT_TRANSCRIPTION_MODEL } from "./transcription-form.js";
 
 /** Sample formats that `/v1/listen` takes. */
 export const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
@@ -32,32 +33,40 @@ const IGNORED = [
   ...["tag", "tier", "version"],
 ];
 
-export const LISTEN_QUERY = z.object({
-  model: z
-    .string()
-    .optional()
-    .meta({ description: "`svc-kk-ru-v2`; names that begin with `nova` mean it too" }),
-  language: z.string().optional().meta({ description: "`kk`, `ru` or `multi`: both are always recognized" }),
-  encoding: oneOf("encoding", LISTEN_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
-    description: "Raw samples only, no containers",
+export const LISTEN_QUERY = {
+  schema: z.object({
+    model: z
+      .string()
+      .optional()
+      .meta({
+        description: `\`${DEFAULT_TRANSCRIPTION_MODEL}\`; names that begin with \`nova\` mean it too`,
+      }),
+    language: z
+      .string()
+      .optional()
+      .meta({ description: "`kk`, `ru` or `multi`: both are always recognized" }),
+    encoding: oneOf("encoding", LISTEN_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
+      description: "Raw samples only, no containers",
+    }),
+    sample_rate: queryInteger("sample_rate", { min: 8_000, max: 48_000, otherwise: 16_000 }).meta({
+      description: "Samples per second; 8000 unless given for mulaw and alaw",
+    }),
+    channels: queryInteger("channels", { min: 1, max: 1, otherwise: 1 }),
+    interim_results: flag("interim_results", false),
+    endpointing: z.string().optional().meta({
+      description:
+        "Silence in milliseconds that ends an utterance, 100 to 2000; less counts as 100, `false` as 2000",
+    }),
+    utterance_end_ms: z
+      .string()
+      .optional()
+      .meta({ description: "1000 to 5000: `UtteranceEnd` after this silence" }),
+    keyterm: hotWords("keyterm"),
+    keywords: hotWords("keywords"),
+    vad_events: flag("vad_events", false).meta({ description: "`SpeechStarted` when an utterance begins" }),
   }),
-  sample_rate: queryInteger("sample_rate", { min: 8_000, max: 48_000, otherwise: 16_000 }).meta({
-    description: "Samples per second; 8000 unless given for mulaw and alaw",
-  }),
-  channels: queryInteger("channels", { min: 1, max: 1, otherwise: 1 }),
-  interim_results: flag("interim_results", false),
-  endpointing: z.string().optional().meta({
-    description:
-      "Silence in milliseconds that ends an utterance, 100 to 2000; less counts as 100, `false` as 2000",
-  }),
-  utterance_end_ms: z
-    .string()
-    .optional()
-    .meta({ description: "1000 to 5000: `UtteranceEnd` after this silence" }),
-  keyterm: hotWords("keyterm"),
-  keywords: hotWords("keywords"),
-  vad_events: flag("vad_events", false).meta({ description: "`SpeechStarted` when an utterance begins" }),
-});
+  others: { passed: IGNORED, alsoKnown: [...MISSING, "token"] },
+} as const satisfies Query;
 
 /** What a client of `/v1/listen` asks for. */
 export interface ListenOptions {
@@ -81,12 +90,10 @@ export function parseListenQuery(query: URLSearchParams, alphabet: ReadonlySet<s
     const value = query.get(name);
     if (value !== null && value !== "" && value !== "false") throw invalid(`${name} is not supported`);
   }
-  const known = [...Object.keys(LISTEN_QUERY.shape), ...MISSING, "token"];
-  refuseNearMisses("parameter", query.keys(), { known, ignored: IGNORED });
-  const fields = parseQuery(LISTEN_QUERY, query);
-  const { model = "svc-kk-ru-v2", language = "multi", encoding } = fields;
-  if (model !== "svc-kk-ru-v2" && !MODEL_ALIAS.test(model)) {
-    throw invalid(`model must be svc-kk-ru-v2, received ${shown(model)}`);
+  const fields = readQuery(LISTEN_QUERY, query);
+  const { model = DEFAULT_TRANSCRIPTION_MODEL, language = "multi", encoding } = fields;
+  if (model !== DEFAULT_TRANSCRIPTION_MODEL && !MODEL_ALIAS.test(model)) {
+    throw invalid(`model must be ${DEFAULT_TRANSCRIPTION_MODEL}, received ${shown(model)}`);
   }
   if (!LANGUAGES.includes(language)) {
     throw invalid(`language must be one of ${LANGUAGES.join(", ")}, received ${shown(language)}`);

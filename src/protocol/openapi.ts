@@ -109,7 +109,7 @@ function operationId({ method, path }: Endpoint): string {
 }
 
 function parameters({ query, requestHeaders = {}, isBilled = false }: Endpoint): readonly Json[] {
-  const schemas = query === undefined ? {} : (jsonSchema(query)["properties"] as Record<string, Json>);
+  const schemas = query === undefined ? {} : (jsonSchema(query.schema)["properties"] as Record<string, Json>);
   const inQuery = Object.entries(schemas).map(([name, { description, ...schema }]) => {
     return { name, in: "query", required: false, ...(description !== undefined && { description }), schema };
   });

@@ -1,21 +1,27 @@
 import { z } from "zod";
-import { flag, oneOf, parseStrictQuery, queryInteger } from "./fields.js";
+import { flag, oneOf, queryInteger } from "./fields.js";
 import { hotWords, requireAlphabet } from "./hot-words.js";
+import { type Query, readQuery } from "./query.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
 
-export const STREAM_QUERY = z.object({
-  eou_ms: queryInteger("eou_ms", { min: 100, max: 2_000, otherwise: 200 }).meta({
-    description: "Silence in milliseconds that ends an utterance",
+export const STREAM_QUERY = {
+  schema: z.object({
+    eou_ms: queryInteger("eou_ms", { min: 100, max: 2_000, otherwise: 200 }).meta({
+      description: "Silence in milliseconds that ends an utterance",
+    }),
+    partials: flag("partials", true).meta({ description: "Send partial results" }),
+    words: flag("words", false).meta({
+      description: "Finals carry the times and confidences of their words",
+    }),
+    hotwords: hotWords("hotwords"),
+    encoding: oneOf("encoding", STREAM_ENCODINGS, { otherwise: "json", code: "INVALID_REQUEST" }).meta({
+      description: "`msgpack`: every server message is one binary MessagePack map with the same members",
+    }),
+    token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
   }),
-  partials: flag("partials", true).meta({ description: "Send partial results" }),
-  words: flag("words", false).meta({ description: "Finals carry the times and confidences of their words" }),
-  hotwords: hotWords("hotwords"),
-  encoding: oneOf("encoding", STREAM_ENCODINGS, { otherwise: "json", code: "INVALID_REQUEST" }).meta({
-    description: "`msgpack`: every server message is one binary MessagePack map with the same members",
-  }),
-  token: z.string().optional().meta({ description: "A token from `POST /v1/stream/token`; never a key" }),
-});
+  others: "refused",
+} as const satisfies Query;
 
 /**
  * Options of `/v1/stream` from its query.
@@ -24,7 +30,7 @@ export const STREAM_QUERY = z.object({
  * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
 export function parseStreamQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): StreamOptions {
-  const { eou_ms, partials, words, hotwords } = parseStrictQuery(STREAM_QUERY, query);
+  const { eou_ms, partials, words, hotwords } = readQuery(STREAM_QUERY, query);
   requireAlphabet("hotwords", hotwords, alphabet);
   return { endOfUtteranceMs: eou_ms, partials, words, hotWords: hotwords };
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { LONGEST_SPEECH_SECONDS, LONGEST_SPOKEN_CHARACTERS } from "../domain/synthesis/longest-speech.js";
+import { countCodePoints } from "../domain/text/code-points.js";
 import { brokenPauseRule } from "../domain/text/pause-marks.js";
 import {
   body,
@@ -82,13 +83,6 @@ export function withText(value: unknown, name: string): unknown {
   const text = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : null;
   if ((text ?? null) === null) throw new ServiceError("TEXT_REQUIRED", `${name} is required`);
   return value;
-}
-
-/** Unicode code points of well-formed `text`. */
-export function countCodePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
 }
 
 function brokenTextRule(

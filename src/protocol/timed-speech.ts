@@ -1,12 +1,16 @@
 import { z } from "zod";
 import { type DeepReadonly, flag } from "./fields.js";
+import type { Query } from "./query.js";
 
 /** Query of the paths that speak. */
-export const SPEECH_QUERY = z.object({
-  timestamps: flag("timestamps", false).meta({
-    description: "Adds the words and when they are said, at no cost",
+export const SPEECH_QUERY = {
+  schema: z.object({
+    timestamps: flag("timestamps", false).meta({
+      description: "Adds the words and when they are said, at no cost",
+    }),
   }),
-});
+  others: "refused",
+} as const satisfies Query;
 
 export const WORD_TIME = z.object({
   word: z.string().meta({ description: "The characters of the text as they were sent" }),

@@ -1,17 +1,23 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
-import { flag, parseQuery, requireKnownQuery } from "./fields.js";
+import { flag } from "./fields.js";
 import { hotWords, requireAlphabet } from "./hot-words.js";
+import { type Query, readQuery } from "./query.js";
 
 /** Query of `/v1/transcribe`. */
-export const TRANSCRIBE_QUERY = z.object({
-  hotwords: hotWords("hotwords"),
-  timestamps: flag("timestamps", false).meta({ description: "Adds `words` and `segments`" }),
-  url: z
-    .string()
-    .optional()
-    .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
-});
+export const TRANSCRIBE_QUERY = {
+  schema: z.object({
+    hotwords: hotWords("hotwords"),
+    timestamps: flag("timestamps", false).meta({ description: "Adds `words` and `segments`" }),
+    url: z
+      .string()
+      .optional()
+      .meta({ format: "uri", description: "Public address of the audio, instead of a body" }),
+  }),
+  others: "refused",
+  // An address too many is one source of audio too many, and is told as such.
+  repeatable: ["url"],
+} as const satisfies Query;
 
 /** What a request for a transcript asks for, beside the audio. */
 export interface TranscribeOptions {
@@ -26,9 +32,7 @@ export function parseTranscribeQuery(
   query: URLSearchParams,
   alphabet: ReadonlySet<string>,
 ): TranscribeOptions {
-  // An address too many is one source of audio too many, and is told as such.
-  requireKnownQuery(TRANSCRIBE_QUERY, query, { repeatable: ["url"] });
-  const { timestamps, hotwords } = parseQuery(TRANSCRIBE_QUERY, query);
+  const { timestamps, hotwords } = readQuery(TRANSCRIBE_QUERY, query);
   requireAlphabet("hotwords", hotwords, alphabet);
   return { timestamps, hotWords: hotwords, urls: query.getAll("url").filter((value) => value !== "") };
 }

@@ -9,36 +9,34 @@ const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
 export type TranscriptFormat = (typeof FORMATS)[number];
 
+export const DEFAULT_TRANSCRIPTION_MODEL = "svc-kk-ru-v2";
 const IGNORED = { description: "Accepted and ignored" };
 
-/** The fields of a `/v1/audio/transcriptions` form beside the file. */
-export const TRANSCRIPTION_FIELDS = z.object({
+const EFFECTIVE_FIELDS = {
   model: z
     .string()
-    .default("svc-kk-ru-v2")
+    .default(DEFAULT_TRANSCRIPTION_MODEL)
     .meta({ description: `Model id; ${ALIASES.join(", ")} mean the default` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
+};
+const IGNORED_FIELDS = {
   language: z.string().optional().meta(IGNORED),
   prompt: z.string().optional().meta(IGNORED),
   temperature: z
     .string()
     .optional()
     .meta({ ...IGNORED, type: "number" }),
-});
+};
+
+/** The fields of a `/v1/audio/transcriptions` form beside the file. */
+export const TRANSCRIPTION_FIELDS = z.object({ ...EFFECTIVE_FIELDS, ...IGNORED_FIELDS });
 
 /** Fields that have an effect, the file among them. */
-const KNOWN = ["file", "model", "response_format"];
+const KNOWN = ["file", ...Object.keys(EFFECTIVE_FIELDS)];
 /** What clients of the OpenAI shape send beside those, which is ignored. */
-const IGNORED_FIELDS = [
-  ...[
-    "language",
-    "prompt",
-    "temperature",
-    "timestamp_granularities",
-    "include",
-    "chunking_strategy",
-    "stream",
-  ],
+const PASSED = [
+  ...Object.keys(IGNORED_FIELDS),
+  ...["timestamp_granularities", "include", "chunking_strategy", "stream"],
   ...["known_speaker_names", "known_speaker_references"],
 ];
 
@@ -53,7 +51,7 @@ export function parseTranscriptionForm(
   fields: ReadonlyMap<string, string>,
   models: readonly string[],
 ): TranscriptFormat {
-  refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: IGNORED_FIELDS });
+  refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: PASSED });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
   const { model, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
   if (filled["model"] === undefined || ALIASES.includes(model) || models.includes(model)) return format;

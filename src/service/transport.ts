@@ -108,10 +108,10 @@ function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
 async function answer(exchange: Exchange, router: Router): Promise<void> {
   const { request } = exchange;
   if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
-  const { route, methods, isSameOrigin } = router.match(request.method, request.path);
+  const { route, params, methods, isSameOrigin } = router.match(request.method, request.path);
   exchange.isSameOrigin = isSameOrigin;
   exchange.route = route?.path ?? null;
-  if (route !== null) return route.handle(exchange);
+  if (route !== null) return route.handle(exchange, params);
   if (request.method === "OPTIONS") {
     exchange.start(204, isSameOrigin ? { allow: methods.join(", ") } : preflightHeaders(request, methods));
     return exchange.end();

@@ -70,7 +70,7 @@ test("the library can send every parameter and field of the interface, and sends
   for (const { path, query, request } of ours) {
     const asked = stub.asked.filter((one) => pathOf(one) === path);
     assert.ok(asked.length > 0, `${path} was asked`);
-    const known = Object.keys(query?.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));
+    const known = Object.keys(query?.schema.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));
     const sent = new Set(asked.flatMap((one) => [...queryOf(one).keys()]));
     assert.deepEqual([...sent].sort(), known.sort(), `the query of ${path}`);
     const component = typeof request === "object" ? request["application/json"] : undefined;

@@ -5,7 +5,8 @@ import { kk } from "../../src/console/pages/text/kk.js";
 import { ru } from "../../src/console/pages/text/ru.js";
 import { CONSOLE_ERRORS } from "../../src/console/server/console-error.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
-import { errorName, HTTP_STATUS, isRetryable } from "../../src/protocol/error-status.js";
+import { errorName } from "../../src/domain/errors.js";
+import { HTTP_STATUS, isRetryable } from "../../src/protocol/error-status.js";
 
 test("every language fills in the same values, and none leaves a text in English", () => {
   const names = Object.keys(en) as TextName[];

@@ -28,6 +28,13 @@ test("a service runs on packages of public weights in a folder of its user's", a
     assert.equal(spoken.status, 200, await spoken.clone().text());
     const wav = new Uint8Array(await spoken.arrayBuffer());
     assert.equal(new DataView(wav.buffer).getUint32(24, true), 22_050);
+    const { data } = (await (await fetch(`${service.url}/v1/models`)).json()) as {
+      data: readonly { readonly word_times: boolean }[];
+    };
+    assert.deepEqual(
+      data.map(({ word_times }) => word_times),
+      [false],
+    );
     const timed = await fetch(`${service.url}/v1/tts?timestamps=true`, {
       method: "POST",
       headers: { ...headers, "content-type": "application/json" },

@@ -9,7 +9,6 @@ import OpenAI5 from "openai-5";
 import OpenAI6 from "openai-6";
 import type { Sql } from "postgres";
 import { writeWav } from "../../src/domain/audio/wav.js";
-import { synthesisCredits } from "../../src/domain/usage/tariff.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { dauys } from "../cli/support.js";
@@ -17,6 +16,7 @@ import { FRONTS } from "../http/running-transport.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { synthesisCredits } from "../support/prices.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
 

@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as delay } from "node:timers/promises";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { ServiceError } from "../../src/domain/errors.js";
+import { countCodePoints } from "../../src/domain/text/code-points.js";
 import type {
   CatalogModel,
   Conversations,
@@ -12,7 +13,6 @@ import type {
 import type { Departure } from "../../src/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
 import type { StreamOptions } from "../../src/protocol/stream-messages.js";
-import { countCodePoints } from "../../src/protocol/synthesis-request.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;

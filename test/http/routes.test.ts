@@ -73,6 +73,7 @@ for (const front of FRONTS) {
             sample_rate: 24_000,
             voices: ["aigul"],
             default_voice: "aigul",
+            word_times: true,
           },
         ],
       });

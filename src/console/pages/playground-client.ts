@@ -1,4 +1,4 @@
-import { ApiError, DauysClient, type SpeechFrame, type SpeechRequest } from "../../client/browser.js";
+import { ApiError, DauysClient } from "../../client/browser.js";
 import { ask } from "./api.js";
 
 /** A key is replaced so long before it ends: a long upload begins with one that lasts. */
@@ -20,21 +20,6 @@ export async function playgroundClient(organization: string): Promise<DauysClien
     held = { organization, key, untilMs: performance.now() + expires_in * 1_000 - SPARE_MS };
   }
   return new DauysClient({ baseUrl: location.origin, apiKey: held.key });
-}
-
-/** Sentences with the times of their words, from models that tell them. */
-export async function* spokenSentences(
-  client: DauysClient,
-  request: SpeechRequest,
-  signal: AbortSignal,
-): AsyncGenerator<SpeechFrame, void> {
-  try {
-    yield* client.speakStream(request, { signal, timestamps: true });
-  } catch (thrown) {
-    // Refused before anything was made or charged.
-    if (!(thrown instanceof ApiError && thrown.detail.startsWith("timestamps must be false"))) throw thrown;
-    yield* client.speakStream(request, { signal });
-  }
 }
 
 /** For live sessions, which outlast a key: each connection asks for a token with a fresh one. */

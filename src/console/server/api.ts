@@ -1,7 +1,7 @@
 import { asServiceError, type ErrorCode } from "../../domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
 import { readJson } from "../../http/read-json.js";
-import type { Route } from "../../http/route.js";
+import type { PathParams, Route } from "../../http/route.js";
 import { errorHeaders, HTTP_STATUS } from "../../protocol/error-status.js";
 import { accountRoutes } from "./account-routes.js";
 import { CONSOLE_ERRORS, ConsoleError } from "./console-error.js";
@@ -32,28 +32,39 @@ export function consoleRoutes(deps: ConsoleDeps): readonly ConsoleRoute[] {
 
 /** The same as routes of the service. */
 export function consoleApi(deps: ConsoleDeps): readonly Route[] {
-  const rows = consoleRoutes(deps).map((row) => ({ row, segments: row.path.split("/") }));
-  return METHODS.map((method) => ({
+  const rows = consoleRoutes(deps).map((row) =>
+    route(row.method, row.path, async (exchange, params) => {
+      if (row.method !== "GET") requireOwnPage(exchange.request);
+      return run(row, openCall(exchange, deps, params));
+    }),
+  );
+  const others = METHODS.map((method) =>
+    route(method, `${API}/*`, async () => {
+      throw new ConsoleError("not_found", "nothing lives at this path");
+    }),
+  );
+  return [...rows, ...others];
+}
+
+function route(
+  method: Route["method"],
+  path: string,
+  answer: (exchange: Exchange, params: PathParams) => Promise<ConsoleAnswer | null>,
+): Route {
+  return {
     method,
-    path: `${API}/*`,
+    path,
     isSameOrigin: true,
-    handle: async (exchange) => {
-      const segments = exchange.request.path.split("/");
-      const found = rows.find(
-        (candidate) => candidate.row.method === method && fits(candidate.segments, segments),
-      );
+    handle: async (exchange, params) => {
       try {
-        if (found === undefined) throw new ConsoleError("not_found", "nothing lives at this path");
-        exchange.route = found.row.path;
-        if (method !== "GET") requireOwnPage(exchange.request);
-        const answer = await run(found.row, openCall(exchange, deps, found.segments, segments));
-        if (answer === null) return;
-        await exchange.json(answer.status ?? 200, answer.body, { ...PRIVATE, ...answer.headers });
+        const answered = await answer(exchange, params);
+        if (answered === null) return;
+        await exchange.json(answered.status ?? 200, answered.body, { ...PRIVATE, ...answered.headers });
       } catch (thrown) {
         await refuse(exchange, thrown);
       }
     },
-  }));
+  };
 }
 
 async function run(row: ConsoleRoute, call: OpenCall): Promise<ConsoleAnswer | null> {
@@ -71,25 +82,13 @@ async function run(row: ConsoleRoute, call: OpenCall): Promise<ConsoleAnswer | n
   return row.handle({ ...userCall, organizationId, role });
 }
 
-function openCall(
-  exchange: Exchange,
-  deps: ConsoleDeps,
-  pattern: readonly string[],
-  segments: readonly string[],
-): OpenCall {
+function openCall(exchange: Exchange, deps: ConsoleDeps, params: PathParams): OpenCall {
   return {
     exchange,
     deps,
-    param: (name) => segments[pattern.indexOf(`:${name}`)] ?? "",
+    param: (name) => params[name] ?? "",
     body: () => readJson(exchange.request, LONGEST_BODY_BYTES),
   };
-}
-
-function fits(pattern: readonly string[], segments: readonly string[]): boolean {
-  return (
-    pattern.length === segments.length &&
-    pattern.every((part, index) => part.startsWith(":") || part === segments[index])
-  );
 }
 
 async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {

@@ -32,21 +32,6 @@ export function creditsFor({ units, unitsPerSecond }: Quantity, tariff: Tariff):
   return ceilingOfFraction(units * tariff.credits, unitsPerSecond * tariff.perUnits);
 }
 
-/** Credits for a transcribed file of `sampleCount` samples per channel at its own rate. */
-export function fileCredits(sampleCount: number, sampleRateHz: number, tariff: Tariff = FILE_TARIFF): number {
-  return ceilingOfFraction(sampleCount * tariff.credits, sampleRateHz * tariff.perUnits);
-}
-
-/** Credits for a live session that accepted `sampleCount` samples. */
-export function liveCredits(sampleCount: number, sampleRateHz: number, tariff: Tariff = LIVE_TARIFF): number {
-  return ceilingOfFraction(sampleCount * tariff.credits, sampleRateHz * tariff.perUnits);
-}
-
-/** Credits for `billedCharacters` Unicode code points of submitted text. */
-export function synthesisCredits(billedCharacters: number, tariff: Tariff = SYNTHESIS_TARIFF): number {
-  return ceilingOfFraction(billedCharacters * tariff.credits, tariff.perUnits);
-}
-
 /** Rounds up in whole numbers: money never passes through a fraction. */
 function ceilingOfFraction(numerator: number, denominator: number): number {
   if (!Number.isSafeInteger(numerator) || numerator < 0) {

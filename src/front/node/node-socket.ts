@@ -1,4 +1,5 @@
 import type { RawData, WebSocket } from "ws";
+import { CLOSE } from "../../domain/close-codes.js";
 import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
 import type { FloodWatch } from "../shared/flood-watch.js";
 import { FLOOD_DETAIL, MessageBudget, type Verdict } from "../shared/message-budget.js";
@@ -103,7 +104,7 @@ export class NodeFrontSocket implements FrontSocket {
     callSafely(
       this.#handlers,
       () => (isBinary ? events.binary(bytes) : events.text(bytes.toString())),
-      () => this.close(1011, "internal error"),
+      () => this.close(CLOSE.internal, "internal error"),
     );
   }
 
@@ -113,7 +114,7 @@ export class NodeFrontSocket implements FrontSocket {
     if (verdict !== "flood") return false;
     this.#onFlood();
     const events = this.#events;
-    const refuse = () => this.close(1008, "too many messages");
+    const refuse = () => this.close(CLOSE.flooded, "too many messages");
     if (events?.flooded === undefined) refuse();
     else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
     this.#ws.pause();

@@ -1,3 +1,4 @@
+import { CLOSE } from "../../domain/close-codes.js";
 import type { FrontHandlers, FrontSocket, SocketEvents } from "../../ports/front.js";
 import { callSafely } from "../shared/serve-safely.js";
 import type { SocketOrder } from "./protocol.js";
@@ -74,7 +75,7 @@ export class RemoteSocket implements FrontSocket {
 
   flooded(bytes: Uint8Array): void {
     this.#message((events) => {
-      if (events.flooded === undefined) this.close(1008, "too many messages");
+      if (events.flooded === undefined) this.close(CLOSE.flooded, "too many messages");
       else events.flooded(Buffer.from(bytes).toString());
     });
   }
@@ -99,7 +100,7 @@ export class RemoteSocket implements FrontSocket {
     callSafely(
       this.#handlers,
       () => tell(events),
-      () => this.close(1011, "internal error"),
+      () => this.close(CLOSE.internal, "internal error"),
     );
   }
 }

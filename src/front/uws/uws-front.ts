@@ -1,4 +1,5 @@
 import { STATUS_CODES } from "node:http";
+import { CLOSE } from "../../domain/close-codes.js";
 import type {
   Front,
   FrontHandlers,
@@ -228,7 +229,7 @@ export class UwsFront implements Front {
     if (!this.#takes(socket, isBinary ? budget.binary(message.byteLength) : budget.text(message.byteLength)))
       return;
     if (message.byteLength > this.#limits.messageBytes) {
-      socket.close(1009, `a message holds at most ${this.#limits.messageBytes} bytes`);
+      socket.close(CLOSE.messageTooLong, `a message holds at most ${this.#limits.messageBytes} bytes`);
       return;
     }
     const events = socket.events;
@@ -237,7 +238,7 @@ export class UwsFront implements Front {
       this.#handlers,
       () =>
         isBinary ? events.binary(new Uint8Array(message)) : events.text(Buffer.from(message).toString()),
-      () => socket.close(1011, "internal error"),
+      () => socket.close(CLOSE.internal, "internal error"),
     );
   }
 
@@ -260,7 +261,7 @@ export class UwsFront implements Front {
   #flooded(socket: UwsFrontSocket): void {
     this.#watch.flooded(socket.remoteAddress);
     const { events } = socket;
-    const refuse = () => socket.close(1008, "too many messages");
+    const refuse = () => socket.close(CLOSE.flooded, "too many messages");
     if (events?.flooded === undefined) refuse();
     else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
   }

@@ -1,21 +1,26 @@
-import type { Route, RouteDeps } from "../route.js";
-import { catalogRoutes } from "./catalog.js";
+import { HTTP_OPERATIONS } from "../../protocol/endpoints.js";
+import type { Handlers, Route, RouteDeps } from "../route.js";
+import { catalogHandlers } from "./catalog.js";
 import { referenceRoutes } from "./reference.js";
-import { speechRoutes } from "./speech.js";
-import { synthesisRoutes } from "./synthesis.js";
-import { tokenRoutes } from "./token.js";
-import { transcribeRoutes } from "./transcribe.js";
-import { transcriptionsRoutes } from "./transcriptions.js";
+import { speechHandlers } from "./speech.js";
+import { synthesisHandlers } from "./synthesis.js";
+import { tokenHandlers } from "./token.js";
+import { transcribeHandlers } from "./transcribe.js";
+import { transcriptionsHandlers } from "./transcriptions.js";
 
-/** Every HTTP route of the public interface. */
+/** Every HTTP route of the public interface: an operation of the endpoint table without a handler does not compile. */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
-  return [
-    ...catalogRoutes(deps),
-    ...synthesisRoutes(deps),
-    ...speechRoutes(deps),
-    ...transcribeRoutes(deps),
-    ...transcriptionsRoutes(deps),
-    ...tokenRoutes(deps),
-    ...referenceRoutes(),
-  ];
+  const handlers: Handlers = {
+    ...catalogHandlers(deps),
+    ...synthesisHandlers(deps),
+    ...speechHandlers(deps),
+    ...transcribeHandlers(deps),
+    ...transcriptionsHandlers(deps),
+    ...tokenHandlers(deps),
+  };
+  const routes = HTTP_OPERATIONS.map((operation) => {
+    const [method, path] = operation.split(" ") as [Route["method"], string];
+    return { method, path, handle: handlers[operation] };
+  });
+  return [...routes, ...referenceRoutes()];
 }

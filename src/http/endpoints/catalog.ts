@@ -2,13 +2,20 @@ import { ServiceError } from "../../domain/errors.js";
 import type { CatalogModel } from "../../ports/conversations.js";
 import { type Model, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
 import { errorHeaders } from "../../protocol/error-status.js";
-import { parseQuery, shown } from "../../protocol/fields.js";
-import { refuseNearMisses } from "../../protocol/known-names.js";
-import type { Exchange } from "../exchange.js";
-import type { Route, RouteDeps } from "../route.js";
+import { shown } from "../../protocol/fields.js";
+import { readQuery } from "../../protocol/query.js";
+import type { Handlers, RouteDeps } from "../route.js";
+
+type CatalogOperation =
+  | "GET /v1/models"
+  | "GET /v1/voices"
+  | "GET /v1/audio/models"
+  | "GET /v1/audio/voices"
+  | "GET /health"
+  | "GET /ready";
 
 /** Open routes: what can be spoken with, and whether the service is up. */
-export function catalogRoutes({ conversations, running, isReady }: RouteDeps): readonly Route[] {
+export function catalogHandlers({ conversations, running, isReady }: RouteDeps): Handlers<CatalogOperation> {
   const speaking = conversations.models.filter((model) => model.task === "synthesis");
   const models = { data: speaking.map(toModel) };
   const health = { status: "ok", models: conversations.models.map((model) => model.name) };
@@ -17,22 +24,18 @@ export function catalogRoutes({ conversations, running, isReady }: RouteDeps): r
   const voiceIds = {
     voices: speaking.flatMap(({ voices }) => voices.map(({ name }) => ({ id: name, name }))),
   };
-  return [
-    get("/v1/models", (exchange) => exchange.json(200, models)),
-    get("/v1/voices", (exchange) => exchange.json(200, voicesOf(speaking, exchange.request.query))),
-    get("/v1/audio/models", (exchange) => exchange.json(200, modelIds)),
-    get("/v1/audio/voices", (exchange) => exchange.json(200, voiceIds)),
-    get("/health", (exchange) => exchange.json(200, health)),
-    get("/ready", async (exchange) => {
+  return {
+    "GET /v1/models": (exchange) => exchange.json(200, models),
+    "GET /v1/voices": (exchange) => exchange.json(200, voicesOf(speaking, exchange.request.query)),
+    "GET /v1/audio/models": (exchange) => exchange.json(200, modelIds),
+    "GET /v1/audio/voices": (exchange) => exchange.json(200, voiceIds),
+    "GET /health": (exchange) => exchange.json(200, health),
+    "GET /ready": async (exchange) => {
       if (!running.isDraining && (await isReady())) return exchange.json(200, { status: "ready" });
       const detail = running.isDraining ? "the service is stopping" : "the service is not ready";
       return exchange.json(503, { detail }, errorHeaders("SHUTTING_DOWN"));
-    }),
-  ];
-}
-
-function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {
-  return { method: "GET", path, handle };
+    },
+  };
 }
 
 function toModel(model: CatalogModel): Model {
@@ -42,13 +45,12 @@ function toModel(model: CatalogModel): Model {
     sample_rate: model.sample_rate,
     voices: model.voices.map((voice) => voice.name),
     default_voice: model.default_voice,
+    word_times: model.tells_word_times,
   };
 }
 
 function voicesOf(models: readonly CatalogModel[], query: URLSearchParams): Voices {
-  // Open paths are fetched through caches and past them, which adds names of all kinds.
-  refuseNearMisses("parameter", query.keys(), { known: Object.keys(VOICES_QUERY.shape), ignored: [] });
-  const { model: name } = parseQuery(VOICES_QUERY, query);
+  const { model: name } = readQuery(VOICES_QUERY, query);
   const model = models.find((candidate) => candidate.name === name);
   if (model === undefined) {
     const known = models.map((candidate) => candidate.name).join(", ");

@@ -1,19 +1,20 @@
 import { littleEndianBytes } from "../../domain/audio/pcm.js";
 import { ServiceError } from "../../domain/errors.js";
+import { countCodePoints } from "../../domain/text/code-points.js";
 import type { CatalogModel } from "../../ports/conversations.js";
 import { parseSpeechRequest } from "../../protocol/speech-request.js";
-import { countCodePoints, type SynthesisRequest } from "../../protocol/synthesis-request.js";
+import type { SynthesisRequest } from "../../protocol/synthesis-request.js";
 import { admit, converse } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey } from "../idempotent-answer.js";
 import { SLICE_BYTES, writeBody } from "../long-body.js";
 import { readJson } from "../read-json.js";
-import type { Route, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../route.js";
 import { answerWithWav, charsHeader, type HeldSpeech, noteText, withMemory } from "./synthesis.js";
 
 /** Text-to-speech for clients of the OpenAI shape. */
-export function speechRoutes(deps: RouteDeps): readonly Route[] {
-  return [{ method: "POST", path: "/v1/audio/speech", handle: (exchange) => speak(exchange, deps) }];
+export function speechHandlers(deps: RouteDeps): Handlers<"POST /v1/audio/speech"> {
+  return { "POST /v1/audio/speech": (exchange) => speak(exchange, deps) };
 }
 
 async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {

@@ -2,6 +2,7 @@ import { wavInParts } from "../../domain/audio/wav.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../domain/synthesis/word-times.js";
+import { countCodePoints } from "../../domain/text/code-points.js";
 import { textNotes } from "../../domain/text/notes.js";
 import type {
   Caller,
@@ -11,12 +12,8 @@ import type {
   SynthesisConversation,
 } from "../../ports/conversations.js";
 import type { Headers } from "../../ports/front.js";
-import { parseStrictQuery } from "../../protocol/fields.js";
-import {
-  countCodePoints,
-  parseSynthesisRequest,
-  type SynthesisRequest,
-} from "../../protocol/synthesis-request.js";
+import { readQuery } from "../../protocol/query.js";
+import { parseSynthesisRequest, type SynthesisRequest } from "../../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../../protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../../protocol/wav-frames.js";
 import { admit, converse } from "../admit.js";
@@ -24,29 +21,21 @@ import type { Exchange } from "../exchange.js";
 import { fingerprintOf, idempotencyKey, onceByKey } from "../idempotent-answer.js";
 import { base64Body, endWithBody, joinedBody, type LongBody, textBody, writeBody } from "../long-body.js";
 import { readJson } from "../read-json.js";
-import type { Route, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../route.js";
 import type { SpeechShare } from "../speech-budget.js";
 
 /** Text-to-speech, whole and sentence by sentence. */
-export function synthesisRoutes(deps: RouteDeps): readonly Route[] {
-  return [
-    {
-      method: "POST",
-      path: "/v1/tts",
-      handle: (exchange) =>
-        speak(exchange, deps, { delivery: "whole", answer: answerWithWav, answerTimed: answerWithJson }),
-    },
-    {
-      method: "POST",
-      path: "/v1/tts/stream",
-      handle: (exchange) =>
-        speak(exchange, deps, {
-          delivery: "sentences",
-          answer: answerWithFrames,
-          answerTimed: answerWithFrames,
-        }),
-    },
-  ];
+export function synthesisHandlers(deps: RouteDeps): Handlers<"POST /v1/tts" | "POST /v1/tts/stream"> {
+  return {
+    "POST /v1/tts": (exchange) =>
+      speak(exchange, deps, { delivery: "whole", answer: answerWithWav, answerTimed: answerWithJson }),
+    "POST /v1/tts/stream": (exchange) =>
+      speak(exchange, deps, {
+        delivery: "sentences",
+        answer: answerWithFrames,
+        answerTimed: answerWithFrames,
+      }),
+  };
 }
 
 interface Answers {
@@ -68,7 +57,7 @@ async function speak(
 ): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
-  const { timestamps } = parseStrictQuery(SPEECH_QUERY, exchange.request.query);
+  const { timestamps } = readQuery(SPEECH_QUERY, exchange.request.query);
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.models);
   noteText(exchange, request, deps.conversations.models);

@@ -15,7 +15,7 @@ import { jsonInTurns } from "../json-in-turns.js";
 import { endWithBody } from "../long-body.js";
 import { FormUpload, isMultipart } from "../multipart-upload.js";
 import { paced, UPLOAD_PACE } from "../paced-body.js";
-import type { Route, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../route.js";
 import {
   LONGEST_FETCH_BYTES,
   LONGEST_UPLOAD_BYTES,
@@ -25,8 +25,8 @@ import {
 } from "../spool.js";
 
 /** File transcription. */
-export function transcribeRoutes(deps: RouteDeps): readonly Route[] {
-  return [{ method: "POST", path: "/v1/transcribe", handle: (exchange) => transcribe(exchange, deps) }];
+export function transcribeHandlers(deps: RouteDeps): Handlers<"POST /v1/transcribe"> {
+  return { "POST /v1/transcribe": (exchange) => transcribe(exchange, deps) };
 }
 
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {

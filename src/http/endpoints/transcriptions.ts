@@ -10,13 +10,12 @@ import { idempotencyKey, requireCreditForFile } from "../idempotent-answer.js";
 import { jsonInTurns } from "../json-in-turns.js";
 import { endWithBody, type LongBody, textBody } from "../long-body.js";
 import { FormUpload, isMultipart } from "../multipart-upload.js";
-import type { Route, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../route.js";
 import { checkLength, transcribeUpload } from "./transcribe.js";
 
 /** File transcription for clients of the OpenAI shape. */
-export function transcriptionsRoutes(deps: RouteDeps): readonly Route[] {
-  const path = "/v1/audio/transcriptions";
-  return [{ method: "POST", path, handle: (exchange) => transcribe(exchange, deps) }];
+export function transcriptionsHandlers(deps: RouteDeps): Handlers<"POST /v1/audio/transcriptions"> {
+  return { "POST /v1/audio/transcriptions": (exchange) => transcribe(exchange, deps) };
 }
 
 async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {

@@ -1,6 +1,7 @@
 import type { StreamCredential } from "../../http/bearer.js";
 import type { LiveConversation } from "../../ports/conversations.js";
 import type { FrontRequest } from "../../ports/front.js";
+import type { LivePath } from "../../protocol/endpoints.js";
 import type { StreamOptions, StreamServerMessage } from "../../protocol/stream-messages.js";
 
 /** One message on the wire: text, or binary. */
@@ -10,7 +11,7 @@ export type ErrorMessage = Extract<StreamServerMessage, { readonly type: "error"
 
 /** A language in which clients hold live conversations: one path, one set of messages, the same sessions behind it. */
 export interface LiveDialect {
-  readonly path: string;
+  readonly path: LivePath;
   credential(request: FrontRequest): StreamCredential;
   /** How a client is told that it gets no session. */
   refusal(query: URLSearchParams, error: ErrorMessage): WireMessage;

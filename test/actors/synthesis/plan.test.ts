@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countCodePoints, planSynthesis } from "../../../actors/synthesis/plan.js";
+import { planSynthesis } from "../../../actors/synthesis/plan.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { countCodePoints } from "../../../src/domain/text/code-points.js";
 import type { CatalogModel } from "../../../src/ports/conversations.js";
 import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
 

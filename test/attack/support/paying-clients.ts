@@ -6,11 +6,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { runLive } from "../../../bench/support/live-client.js";
 import { writeWav } from "../../../src/domain/audio/wav.js";
-import { synthesisCredits } from "../../../src/domain/usage/tariff.js";
 import { newRawKey } from "../../../src/store/people/key-secret.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { brokenRules } from "../../store/ledger/ledger-support.js";
 import { eventually } from "../../support/eventually.js";
+import { synthesisCredits } from "../../support/prices.js";
 import type { ServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
 

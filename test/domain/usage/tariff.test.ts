@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fileCredits, liveCredits, synthesisCredits } from "../../../src/domain/usage/tariff.js";
+import { fileCredits, liveCredits, synthesisCredits } from "../../support/prices.js";
 import * as fc from "../../support/properties.js";
 
 test("credits are exact ceilings, as big integers compute them", () => {

@@ -6,7 +6,7 @@ import type { WordTime } from "../../../domain/synthesis/word-time.js";
 import { SentencePlayer } from "../../../player/sentence-player.js";
 import { asProblem, creditsChanged, type Problem } from "../api.js";
 import { useIsSlow } from "../hooks.js";
-import { forgetRefusedKey, playgroundClient, spokenSentences } from "../playground-client.js";
+import { forgetRefusedKey, playgroundClient } from "../playground-client.js";
 import { save } from "../save.js";
 import { useWords } from "../text/language.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
@@ -34,6 +34,7 @@ export function Speak({ organization }: ViewProps) {
   const [text, setText] = useState(t("sampleText"));
   const [voices, setVoices] = useState<Voices["voices"]>([]);
   const [voice, setVoice] = useState<string | undefined>(undefined);
+  const [hasWordTimes, setWordTimes] = useState(false);
   const [speed, setSpeed] = useState(1);
   const [nfe, setNfe] = useState(16);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -49,9 +50,10 @@ export function Speak({ organization }: ViewProps) {
 
   useEffect(() => {
     playgroundClient(organization.id)
-      .then((client) => client.voices())
-      .then(({ voices: found }) => {
+      .then((client) => Promise.all([client.voices(), client.models()]))
+      .then(([{ model, voices: found }, models]) => {
         setVoices(found);
+        setWordTimes(models.some(({ name, word_times }) => name === model && word_times));
         setVoice(found[0]?.name);
       })
       .catch((thrown: unknown) => setProblem(asProblem(thrown)));
@@ -96,7 +98,10 @@ export function Speak({ organization }: ViewProps) {
     try {
       const client = await playgroundClient(organization.id);
       let requestId: string | null = null;
-      const sentences = spokenSentences(client, { text, voice, speed, nfe }, control.signal);
+      const sentences = client.speakStream(
+        { text, voice, speed, nfe },
+        { signal: control.signal, timestamps: hasWordTimes },
+      );
       for await (const { wav, words, usage } of sentences) {
         firstSoundMs ||= Math.round(performance.now() - startedAtMs);
         requestId = usage.requestId;

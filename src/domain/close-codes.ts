@@ -1,0 +1,34 @@
+/** Close codes of live sockets. From 4400 on they are 4000 and the HTTP status that says the same. */
+export const CLOSE = {
+  done: 1000,
+  /** Sent by fronts for messages whose sender no session hears any more. */
+  flooded: 1008,
+  messageTooLong: 1009,
+  internal: 1011,
+  goingAway: 1012,
+  noCapacity: 1013,
+  badRequest: 4400,
+  unauthorized: 4401,
+  idle: 4408,
+  tooLong: 4413,
+  outOfCredits: 4429,
+  storeAway: 4503,
+} as const;
+
+export type Closing = keyof typeof CLOSE;
+
+/** What each says to a client; documents are made from it. */
+export const CLOSE_MEANING = {
+  done: "done: everything was answered and charged",
+  flooded: "more messages than are taken, outside of a session",
+  messageTooLong: "a message is longer than the service takes",
+  internal: "internal error; the same audio may succeed in another session",
+  goingAway: "the service stops or restarts; connect again",
+  noCapacity: "no capacity, or the model could not be loaded in time; try again",
+  badRequest: "bad request: a parameter breaks its rule, over 60 s of backlog, or too many messages",
+  unauthorized: "the key or token is missing, invalid or has ended",
+  idle: "neither audio nor a keepalive for 60 s",
+  tooLong: "a session holds at most 4 hours of audio",
+  outOfCredits: "out of credits, or too many sessions at once",
+  storeAway: "the key store is away; try again",
+} as const satisfies Record<Closing, string>;

@@ -1,0 +1,6 @@
+/** Unicode code points of well-formed `text`: the unit of the price, of limits, and of places in a text. */
+export function countCodePoints(text: string): number {
+  let count = 0;
+  for (const _ of text) count++;
+  return count;
+}
