@@ -1,3 +1,4 @@
+import { countCodePoints } from "../text/code-points.js";
 import type { SpokenWord } from "../text/kazakh/normalize.js";
 import type { WordTime } from "./word-time.js";
 
@@ -75,7 +76,7 @@ export class WrittenWords {
   }
 
   #codePointsBefore(unit: number): number {
-    for (const _ of this.#text.slice(this.#units, unit)) this.#codePoints++;
+    this.#codePoints += countCodePoints(this.#text.slice(this.#units, unit));
     this.#units = unit;
     return this.#codePoints;
   }

@@ -1,4 +1,5 @@
 import type { TimedWord } from "../decoding/words.js";
+import { countCodePoints } from "./code-points.js";
 
 /** What stands on the screen from `startSeconds` to `endSeconds`. */
 export interface Cue {
@@ -103,12 +104,6 @@ class Group {
     this.#end = end;
     return true;
   }
-}
-
-function countCodePoints(text: string): number {
-  let count = 0;
-  for (const _ of text) count++;
-  return count;
 }
 
 /** `HH:MM:SS`, the separator, and milliseconds; hours grow beyond two digits when they must. */
