@@ -1,8 +1,6 @@
 /** Close codes of live sockets. From 4400 on they are 4000 and the HTTP status that says the same. */
 export const CLOSE = {
   done: 1000,
-  /** Sent by fronts for messages whose sender no session hears any more. */
-  flooded: 1008,
   messageTooLong: 1009,
   internal: 1011,
   goingAway: 1012,
@@ -20,7 +18,6 @@ export type Closing = keyof typeof CLOSE;
 /** What each says to a client; documents are made from it. */
 export const CLOSE_MEANING = {
   done: "done: everything was answered and charged",
-  flooded: "more messages than are taken, outside of a session",
   messageTooLong: "a message is longer than the service takes",
   internal: "internal error; the same audio may succeed in another session",
   goingAway: "the service stops or restarts; connect again",
@@ -32,3 +29,6 @@ export const CLOSE_MEANING = {
   outOfCredits: "out of credits, or too many sessions at once",
   storeAway: "the key store is away; try again",
 } as const satisfies Record<Closing, string>;
+
+/** Of fronts, for a flood on a socket whose owner does not take `flooded`; live sockets do. */
+export const UNTOLD_FLOOD = 1008;

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { z } from "zod";
-import { CLOSE } from "../../actors/live/decision.js";
-import type { ErrorCode } from "../../src/domain/errors.js";
+import { CLOSE } from "../../src/domain/close-codes.js";
+import { type ErrorCode, errorName } from "../../src/domain/errors.js";
 import { ANSWER_HEADERS, ENDPOINTS, IDEMPOTENCY } from "../../src/protocol/endpoints.js";
-import { CLOSE_CODE, errorHeaders, errorName, HTTP_STATUS } from "../../src/protocol/error-status.js";
+import { CLOSE_CODE, errorHeaders, HTTP_STATUS } from "../../src/protocol/error-status.js";
 import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "../../src/protocol/listen-messages.js";
 import { LISTEN_QUERY } from "../../src/protocol/listen-query.js";
 import { SPEECH_REQUEST } from "../../src/protocol/speech-request.js";
@@ -86,7 +86,12 @@ const REQUESTS: readonly ShownRequest[] = [
     schema: SPEECH_REQUEST,
     minimal: { input: "а" },
   },
-  { page: API, heading: "## Transcribe: `POST /v1/transcribe`", schema: TRANSCRIBE_QUERY, minimal: {} },
+  {
+    page: API,
+    heading: "## Transcribe: `POST /v1/transcribe`",
+    schema: TRANSCRIBE_QUERY.schema,
+    minimal: {},
+  },
   {
     page: API,
     heading: "## Transcribe, in OpenAI's shape: `POST /v1/audio/transcriptions`",
@@ -94,11 +99,11 @@ const REQUESTS: readonly ShownRequest[] = [
     minimal: {},
     also: ["file"],
   },
-  { page: LIVE, heading: "## Connect", schema: STREAM_QUERY, minimal: {} },
+  { page: LIVE, heading: "## Connect", schema: STREAM_QUERY.schema, minimal: {} },
   {
     page: LIVE,
     heading: "## Deepgram's messages: `/v1/listen`",
-    schema: LISTEN_QUERY,
+    schema: LISTEN_QUERY.schema,
     minimal: {},
     also: ["token"],
   },

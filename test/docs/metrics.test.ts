@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ErrorCode } from "../../src/domain/errors.js";
+import { type ErrorCode, errorName } from "../../src/domain/errors.js";
 import { Metrics } from "../../src/observe/metrics.js";
-import { errorName, HTTP_STATUS } from "../../src/protocol/error-status.js";
+import { HTTP_STATUS } from "../../src/protocol/error-status.js";
 import { codeSpans, read, section, tableRows } from "./markdown.js";
 
 const PAGE = read("docs/operations.md");

@@ -1,5 +1,5 @@
 import type { RawData, WebSocket } from "ws";
-import { CLOSE } from "../../domain/close-codes.js";
+import { CLOSE, UNTOLD_FLOOD } from "../../domain/close-codes.js";
 import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
 import type { FloodWatch } from "../shared/flood-watch.js";
 import { FLOOD_DETAIL, MessageBudget, type Verdict } from "../shared/message-budget.js";
@@ -114,7 +114,7 @@ export class NodeFrontSocket implements FrontSocket {
     if (verdict !== "flood") return false;
     this.#onFlood();
     const events = this.#events;
-    const refuse = () => this.close(CLOSE.flooded, "too many messages");
+    const refuse = () => this.close(UNTOLD_FLOOD, "too many messages");
     if (events?.flooded === undefined) refuse();
     else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
     this.#ws.pause();

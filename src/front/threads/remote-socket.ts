@@ -1,4 +1,4 @@
-import { CLOSE } from "../../domain/close-codes.js";
+import { CLOSE, UNTOLD_FLOOD } from "../../domain/close-codes.js";
 import type { FrontHandlers, FrontSocket, SocketEvents } from "../../ports/front.js";
 import { callSafely } from "../shared/serve-safely.js";
 import type { SocketOrder } from "./protocol.js";
@@ -75,7 +75,7 @@ export class RemoteSocket implements FrontSocket {
 
   flooded(bytes: Uint8Array): void {
     this.#message((events) => {
-      if (events.flooded === undefined) this.close(CLOSE.flooded, "too many messages");
+      if (events.flooded === undefined) this.close(UNTOLD_FLOOD, "too many messages");
       else events.flooded(Buffer.from(bytes).toString());
     });
   }

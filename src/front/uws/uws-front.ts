@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { CLOSE } from "../../domain/close-codes.js";
+import { CLOSE, UNTOLD_FLOOD } from "../../domain/close-codes.js";
 import type {
   Front,
   FrontHandlers,
@@ -261,7 +261,7 @@ export class UwsFront implements Front {
   #flooded(socket: UwsFrontSocket): void {
     this.#watch.flooded(socket.remoteAddress);
     const { events } = socket;
-    const refuse = () => socket.close(CLOSE.flooded, "too many messages");
+    const refuse = () => socket.close(UNTOLD_FLOOD, "too many messages");
     if (events?.flooded === undefined) refuse();
     else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
   }
