@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  LONGEST_SPEECH_SECONDS,
+  LONGEST_SPOKEN_CHARACTERS,
+} from "../../src/domain/synthesis/longest-speech.js";
+import { LONGEST_PAUSE_MS, LONGEST_PAUSES_MS } from "../../src/domain/text/pause-marks.js";
+import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
+import { DEFAULT_TARIFFS, FREE_GRANT_CREDITS } from "../../src/domain/usage/tariff.js";
+import { FLOOD_DETAIL } from "../../src/front/shared/message-budget.js";
+import { JSON_PACE, UPLOAD_PACE } from "../../src/http/paced-body.js";
+import { LONGEST_JSON_BYTES } from "../../src/http/read-json.js";
+import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES } from "../../src/http/spool.js";
+import { DEFAULT_FRONT_LIMITS } from "../../src/ports/front.js";
+import { LONGEST_TEXT } from "../../src/protocol/synthesis-request.js";
+import { read, section, tableRows } from "./markdown.js";
+
+const API = read("docs/api.md");
+const LIVE = read("docs/live-protocol.md");
+
+/** A number as documents write it. */
+const written = (value: number) => value.toLocaleString("en-US");
+
+/** What stands beside a limit in a table. @throws when the table does not name it */
+function limit(page: string, name: string): string {
+  const row = tableRows(section(page, "## Limits")).find(([cell]) => cell === name);
+  if (row === undefined) throw new Error(`no limit is called "${name}"`);
+  return row[1]!;
+}
+
+test("limits of requests are those of the code", () => {
+  const { paid, free } = CONCURRENCY_LIMITS;
+  const { readerPace, stallMs } = DEFAULT_FRONT_LIMITS;
+  const seconds = (ms: number) => `${ms / 1_000} s`;
+  const limits: readonly (readonly [name: string, value: string])[] = [
+    ["JSON body", `${LONGEST_JSON_BYTES / 1_024} KiB`],
+    ["audio body", `${written(LONGEST_UPLOAD_BYTES)} bytes`],
+    ["audio behind `url=`", `${LONGEST_FETCH_BYTES / 2 ** 30} GiB`],
+    ["text", `${written(LONGEST_TEXT)} code points`],
+    [
+      "text as it is spoken",
+      `${written(LONGEST_SPOKEN_CHARACTERS)} characters, ${written(LONGEST_SPEECH_SECONDS)} s`,
+    ],
+    [
+      "at once for one organization",
+      `${paid.synthesis} syntheses, ${paid.files} files, ${paid.live} live sessions; on the free grant ` +
+        `${free.synthesis}, ${free.files}, ${free.live} (settings)`,
+    ],
+    [
+      "pace of a body",
+      `after ${seconds(UPLOAD_PACE.graceMs)} (JSON: ${seconds(JSON_PACE.graceMs)}) ${UPLOAD_PACE.leastBytesPerS} ` +
+        `bytes a second on the whole, never ${seconds(UPLOAD_PACE.stallMs)} (JSON: ${seconds(JSON_PACE.stallMs)}) ` +
+        "without a byte",
+    ],
+    ["length of an upload, of a JSON body", `${UPLOAD_PACE.longestMs / 3_600_000} hours, one minute`],
+    [
+      "pace of a reader",
+      `${written(readerPace.leastBytesPerS)} bytes a second once the service has waited ten minutes for it, ` +
+        `never ${seconds(stallMs)} without a byte`,
+    ],
+  ];
+  for (const [name, value] of limits) assert.equal(limit(API, name), value, name);
+  assert.equal(JSON_PACE.longestMs, 60_000, "one minute");
+  assert.equal(readerPace.graceMs, 600_000, "ten minutes");
+});
+
+test("limits of live messages are those that a flooding client is told", () => {
+  const [, text, textRate, audio, bytes, audioRate] =
+    /most (\d+) text messages at once and (\d+) a second, and (\d+) audio messages of less than (\d+) bytes at once and (\d+)/
+      .exec(FLOOD_DETAIL)!
+      .map(Number);
+  assert.equal(limit(LIVE, "text messages"), `${text} at once, ${textRate} a second`);
+  const shown = limit(LIVE, `binary messages under ${bytes} bytes (5 ms)`);
+  assert.ok(shown.startsWith(`${written(audio!)} at once, ${written(audioRate!)} a second`), shown);
+});
+
+test("prices and the free grant are those of the code", () => {
+  const prices = section(API, "## Prices");
+  const { synthesis, file, live } = DEFAULT_TARIFFS;
+  for (const phrase of [
+    `Every organization starts with ${written(FREE_GRANT_CREDITS)}.`,
+    `${synthesis.credits} credits per ${synthesis.perUnits} characters`,
+    `${file.credits / file.perUnits} credits per second`,
+    `${live.credits / live.perUnits} credits per second`,
+  ]) {
+    assert.ok(prices.includes(phrase), phrase);
+  }
+});
+
+test("limits of pauses are those of the code", () => {
+  const pauses = section(read("docs/written-text.md"), "## Pauses").replaceAll("\n", " ");
+  assert.ok(
+    pauses.includes(
+      `At most ${LONGEST_PAUSE_MS / 1_000} s each and ${LONGEST_PAUSES_MS / 1_000} s in a text`,
+    ),
+  );
+});
