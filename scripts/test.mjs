@@ -1,14 +1,14 @@
 // What `npm test` runs after the build: node:test over the compiled tests. Words select files by their path
-// (`npm test -- store`), `--test-name-pattern=lock` tests by their name.
+// (`npm test -- store`), `--test-name-pattern=lock` tests by their name. `--quick` (`npm run test:quick`) leaves out all
+// that start processes, threads, models, databases or browsers.
 import { spawnSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
-import { join, relative } from "node:path";
+import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
 import { spec, tap } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { isAlone, isQuick, testFiles } from "./test-files.mjs";
 import { oneAfterAnother } from "./test-runs.mjs";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
@@ -21,23 +21,8 @@ const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
-
-/**
- * Tests that want a small machine for themselves: they fill both cores, watch the clock, or change what others read (`npm
- * pack` the manifest, `npm start` the build). Of all others, which mostly wait, two files run at a time.
- */
-const ALONE = [
-  ...[
-    "attack/",
-    "client/packed",
-    "console/browser",
-    "e2e/start",
-    "e2e/store-away",
-    "fault/",
-    "front/threads/",
-  ],
-  ...["input/media/uploads-damaged", "front/front."],
-];
+/** Most files wait as much as they work: three of them keep two cores busy. */
+const AT_A_TIME = 3;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
@@ -49,9 +34,14 @@ async function runTests(args) {
   const { values, positionals: words } = parseArgs({
     args,
     allowPositionals: true,
-    options: { "test-name-pattern": { type: "string", multiple: true } },
+    options: {
+      "test-name-pattern": { type: "string", multiple: true },
+      quick: { type: "boolean", default: false },
+    },
   });
-  const files = testFiles().filter((file) => words.length === 0 || words.some((word) => file.includes(word)));
+  const files = testFiles()
+    .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
+    .filter((file) => !values.quick || isQuick(file));
   if (files.length === 0) {
     console.error(`no test file's path has one of: ${words.join(", ") || "(any)"}`);
     return 2;
@@ -61,7 +51,8 @@ async function runTests(args) {
   for (const name of [...COMMAND_SETTINGS, ...SETTINGS.map((setting) => setting.name)])
     delete process.env[name];
   process.chdir(root);
-  const isAlone = (file) => ALONE.some((room) => file.startsWith(join("dist/test", room)));
+  // Traces name lines of TypeScript, in what tests start as well.
+  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --enable-source-maps`.trim();
   const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);
   const optionsOf = (chosen, concurrency) => ({
     files: chosen.map((file) => join(root, file)),
@@ -72,9 +63,9 @@ async function runTests(args) {
   const runs = [
     optionsOf(
       files.filter((file) => !isAlone(file)),
-      2,
+      AT_A_TIME,
     ),
-    optionsOf(files.filter(isAlone), availableParallelism() > 2 ? 2 : 1),
+    optionsOf(files.filter(isAlone), 1),
   ].filter((options) => options.files.length > 0);
   let hasFailed = false;
   const onFail = () => {
@@ -87,17 +78,6 @@ async function runTests(args) {
     { end: false },
   );
   return hasFailed ? 1 : 0;
-}
-
-/** Compiled tests whose source is still there: the compiler leaves the output of deleted files behind. */
-function testFiles() {
-  const compiled = join(root, "dist/test");
-  if (!existsSync(compiled)) return [];
-  return readdirSync(compiled, { recursive: true })
-    .filter((name) => name.endsWith(".test.js"))
-    .filter((name) => existsSync(join(root, "test", name.replace(/\.js$/, ".ts"))))
-    .map((name) => relative(root, join(compiled, name)))
-    .sort();
 }
 
 function installMissing(packages) {

@@ -13,7 +13,9 @@ test("a password is known by its hash, however its letters were typed", async ()
 });
 
 test("more people than can wait are asked to come again", async () => {
-  const all = await Promise.allSettled(Array.from({ length: 60 }, () => isPassword("x", null)));
+  // A kept password says itself what it costs; one of the service's own takes a third of a second.
+  const cheap = `scrypt$2$1$1$AAAA$${Buffer.alloc(32).toString("base64")}`;
+  const all = await Promise.allSettled(Array.from({ length: 60 }, () => isPassword("x", cheap)));
   const refused = all.filter((one) => one.status === "rejected").map((one) => one.reason.code);
   assert.equal(refused.length, 60 - 52);
   assert.deepEqual([...new Set(refused)], ["busy"]);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Lease, MODEL_WAIT_MS, ResidentModel } from "../../../actors/residency/resident-model.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { systemClock } from "../../../src/ports/clock.js";
@@ -129,7 +128,8 @@ test("waiting is bounded, the load is not", async (t) => {
   assert.deepEqual([timers.pendingCount, engines.made.length], [0, 1]);
 });
 
-test("an engine that cannot even be made is a load that failed", () => {
+test("an engine that cannot even be made is a load that failed", (t) => {
+  ManualTimers.install(t);
   const engines = new FakeEngines();
   let isBroken = true;
   const model = new ResidentModel({
@@ -163,7 +163,8 @@ test("a preload throws what the engine threw, and waits as long as it takes", as
 });
 
 for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
-  test(`a stop while ${phase} refuses who waits, ends the workers and takes nobody any more`, async () => {
+  test(`a stop while ${phase} refuses who waits, ends the workers and takes nobody any more`, async (t) => {
+    const timers = ManualTimers.install(t);
     const engines = new FakeEngines();
     const model = resident(engines, 1);
     const first = phase === "cold" ? null : model.take();
@@ -171,7 +172,7 @@ for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
     await settled();
     if (phase === "releasing") {
       first?.release();
-      await sleep(5);
+      timers.advance(1);
     }
     assert.equal(model.phase, phase);
     const waiting = phase === "loading" || phase === "releasing" ? [model.take()] : [];
@@ -187,7 +188,8 @@ for (const phase of ["cold", "loading", "warm", "releasing"] as const) {
 
 type Step = "take" | "give back" | "start ends" | "start fails" | "stop ends" | "time passes" | "turn";
 
-test("a release that races with requests loses none of them, in any order", async () => {
+test("a release that races with requests loses none of them, in any order", async (t) => {
+  const timers = ManualTimers.install(t);
   const anyStep = fc.oneof(
     { weight: 3, arbitrary: fc.constantFrom<Step>("take", "give back") },
     { weight: 4, arbitrary: fc.constantFrom<Step>("start ends", "stop ends", "time passes") },
@@ -229,7 +231,7 @@ test("a release that races with requests loses none of them, in any order", asyn
         else if (step === "start ends") engines.starting?.hasStarted();
         else if (step === "start fails") engines.starting?.hasFailed(new Error("no"));
         else if (step === "stop ends") engines.stopping?.hasStopped();
-        else if (step === "time passes") await sleep(2);
+        else if (step === "time passes") timers.advance(2);
         else await Promise.resolve();
       }
       // Every start and stop that is on ends well: then nobody waits any more.
@@ -243,7 +245,7 @@ test("a release that races with requests loses none of them, in any order", asyn
       assert.deepEqual(engines.faults, []);
       assert.equal(waiting.size, 0);
       for (const lease of [...held]) giveBack(lease);
-      await sleep(3);
+      timers.advance(3);
       engines.stopping?.hasStopped();
       await settled();
       assert.deepEqual([engines.running.length, model.phase], [0, "cold"]);

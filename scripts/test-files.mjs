@@ -1,0 +1,74 @@
+// Which compiled tests there are, what each of them reaches, and in which order they run best.
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const compiled = join(root, "dist/test");
+
+/** Tests that change what others read: `npm start` compiles the service, `npm pack` writes the manifest. */
+const ALONE = ["client/packed", "e2e/start"];
+
+/**
+ * The longest files, by far the most of the run: they begin, so that at its end no core waits for the other. Everything
+ * else takes seconds.
+ */
+const LONGEST_FIRST = [
+  ...["input/media/uploads-damaged", "attack/", "console/browser", "client/live-service-killed", "fault/"],
+  ...["e2e/", "patterns/", "input/media/", "store/", "console/", "client/", "cli/", "front/", "native/"],
+];
+
+/** What a quick test has no part in, with anything that it imports: processes, threads, models, databases, browsers. */
+const HEAVY_PACKAGES = [
+  ...["node:child_process", "node:worker_threads", "node:cluster", "piscina", "onnxruntime-node"],
+  ...["postgres", "playwright-core", "@biomejs/biome"],
+];
+/** Light, and as long as all the others together. */
+const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
+
+const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"/g;
+
+/** Paths from the root of compiled tests whose source is still there: the compiler leaves the output of deleted files. */
+export function testFiles() {
+  if (!existsSync(compiled)) return [];
+  return readdirSync(compiled, { recursive: true })
+    .filter((name) => name.endsWith(".test.js"))
+    .filter((name) => existsSync(join(root, "test", name.replace(/\.js$/, ".ts"))))
+    .sort((one, other) => placeOf(one) - placeOf(other) || (one < other ? -1 : 1))
+    .map((name) => relative(root, join(compiled, name)));
+}
+
+export function isAlone(file) {
+  return ALONE.some((start) => file.startsWith(join("dist/test", start)));
+}
+
+/** Whether a test, with all that it imports, starts no process, no thread, no model, no database and no browser. */
+export function isQuick(file) {
+  if (SLOW.some((room) => file.startsWith(join("dist/test", room)))) return false;
+  const seen = new Set();
+  const isLight = (path) => {
+    if (seen.has(path)) return true;
+    seen.add(path);
+    return importsOf(path).every((name) =>
+      name.startsWith(".") ? isLight(join(dirname(path), name)) : !HEAVY_PACKAGES.includes(name),
+    );
+  };
+  return isLight(join(root, file));
+}
+
+function placeOf(name) {
+  const place = LONGEST_FIRST.findIndex((start) => name.startsWith(start));
+  return place === -1 ? LONGEST_FIRST.length : place;
+}
+
+const known = new Map();
+function importsOf(path) {
+  const found = known.get(path) ?? readImports(path);
+  known.set(path, found);
+  return found;
+}
+
+function readImports(path) {
+  if (!path.endsWith(".js") || !existsSync(path)) return [];
+  return [...readFileSync(path, "utf8").matchAll(IMPORT)].map(([, name]) => name);
+}
