@@ -8,7 +8,7 @@ import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/route.js";
 
 /** Where the build puts the pages. */
-const PAGES_FOLDER = fileURLToPath(new URL("../../console/", import.meta.url));
+const PAGES_FOLDER = fileURLToPath(new URL("../../../console/", import.meta.url));
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".html": "text/html; charset=utf-8",
