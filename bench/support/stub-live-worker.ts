@@ -13,7 +13,7 @@ import {
 const ANSWER_SAMPLES = 1_600;
 const IDLE_SAMPLES = 32_000;
 
-interface StubSlot {
+interface StubTrack {
   readonly session: number;
   readonly epoch: number;
   ring: PcmRing;
@@ -23,7 +23,7 @@ interface StubSlot {
 
 const port = parentPort!;
 const cells = new Int32Array((workerData as WorkerData).cells);
-const slots = new Map<number, StubSlot>();
+const tracks = new Map<number, StubTrack>();
 let isStopping = false;
 
 function post(message: FromLiveWorker): void {
@@ -40,25 +40,25 @@ function postAnswers(): void {
 port.on("message", (message: ToLiveWorker) => {
   if (message.type === "open") {
     const ring = PcmRing.attach(message.ring);
-    slots.set(message.session, { ...message, ring, answeredSample: 0, releasedSample: 0 });
+    tracks.set(message.session, { ...message, ring, answeredSample: 0, releasedSample: 0 });
   } else if (message.type === "ring") {
-    const slot = slots.get(message.session);
-    if (slot !== undefined) slot.ring = PcmRing.attach(message.ring);
-  } else if (message.type === "close") slots.delete(message.session);
+    const track = tracks.get(message.session);
+    if (track !== undefined) track.ring = PcmRing.attach(message.ring);
+  } else if (message.type === "close") tracks.delete(message.session);
   else if (message.type === "finish") {
-    const slot = slots.get(message.session);
-    if (slot !== undefined) answers.push({ type: "finished", session: slot.session, epoch: slot.epoch });
+    const track = tracks.get(message.session);
+    if (track !== undefined) answers.push({ type: "finished", session: track.session, epoch: track.epoch });
   } else if (message.type === "stop") isStopping = true;
   Atomics.add(cells, LIVE_CELL.bell, 1);
   Atomics.notify(cells, LIVE_CELL.bell);
 });
 
-function answer(slot: StubSlot): void {
-  const { written } = slot.ring;
-  if (written - slot.answeredSample < ANSWER_SAMPLES) return;
-  const { session, epoch } = slot;
-  slot.ring.cursor = written;
-  slot.answeredSample = written;
+function answer(track: StubTrack): void {
+  const { written } = track.ring;
+  if (written - track.answeredSample < ANSWER_SAMPLES) return;
+  const { session, epoch } = track;
+  track.ring.cursor = written;
+  track.answeredSample = written;
   answers.push({
     type: "partial",
     session,
@@ -68,15 +68,15 @@ function answer(slot: StubSlot): void {
     startSample: 0,
     endSample: written,
   });
-  if (written - slot.releasedSample < IDLE_SAMPLES) return;
-  slot.releasedSample = written;
+  if (written - track.releasedSample < IDLE_SAMPLES) return;
+  track.releasedSample = written;
   answers.push({ type: "idle", session, epoch, resume: { sample: written, isMidSpeech: false } });
 }
 
 post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: 0 });
 while (!isStopping) {
   const rung = Atomics.load(cells, LIVE_CELL.bell);
-  for (const slot of slots.values()) answer(slot);
+  for (const track of tracks.values()) answer(track);
   postAnswers();
   // Lets messages in before it sleeps.
   await new Promise((resolve) => setImmediate(resolve));

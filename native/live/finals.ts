@@ -4,7 +4,6 @@ import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utteranc
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
 import type { LiveHypothesis } from "./hypothesis.js";
 import type { LiveTrack } from "./live-track.js";
-import { partialAnswer } from "./partial.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
 import type { StatePool } from "./state-pool.js";
 
@@ -196,6 +195,6 @@ export class LiveFinals {
     if (hypothesis === null || !hypothesis.hasLetters) return;
     if (pass !== null) hypothesis.takeLate(pass.endFrame, pass.lateOutputs);
     const text = hypothesis.takeNews();
-    if (text !== null) this.#post(partialAnswer(track, { text, startFrame, heardFrames }, this.#model));
+    if (text !== null) this.#post(track.partial({ text, startFrame, heardFrames }));
   }
 }

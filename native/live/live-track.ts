@@ -7,7 +7,7 @@ import {
   pauseFramesFor,
 } from "../../src/domain/endpointing/endpointer.js";
 import { PcmRing } from "../ring/pcm-ring.js";
-import type { ResumePoint, ToLiveWorker } from "../threads/protocol.js";
+import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";
 import { LiveHypothesis } from "./hypothesis.js";
 import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
@@ -29,6 +29,12 @@ export interface TrackModel {
   readonly vocabulary: readonly string[];
   readonly frameSamples: number;
   readonly contextFrames: number;
+}
+
+interface PartialText {
+  readonly text: string;
+  readonly startFrame: number;
+  readonly heardFrames: number;
 }
 
 /**
@@ -137,11 +143,6 @@ export class LiveTrack {
     this.#isFinished = true;
   }
 
-  /** Number of the utterance that is open, or of the next one. */
-  get utterance(): number {
-    return this.#nextUtterance;
-  }
-
   /** The earliest frame of the session that an open utterance, or one that may open, begins at. */
   get earliestNeededFrame(): number {
     return this.toSessionFrame(this.endpointer.earliestNeededFrame);
@@ -226,6 +227,20 @@ export class LiveTrack {
   /** Text of the open utterance that its listener was not told; null when there is none. It counts as told from here on. */
   takeNews(): string | null {
     return this.#hypothesis?.takeNews() ?? null;
+  }
+
+  /** What is said of text of an utterance that began at `startFrame`, when `heardFrames` of the session have been heard. */
+  partial({ text, startFrame, heardFrames }: PartialText): LiveWorkerAnswer {
+    const { frameSamples } = this.#model;
+    return {
+      type: "partial",
+      session: this.session,
+      epoch: this.epoch,
+      utterance: this.#nextUtterance,
+      text,
+      startSample: startFrame * frameSamples,
+      endSample: Math.min(heardFrames * frameSamples, this.audioEnd),
+    };
   }
 
   /** Keeps a second pass until its utterance ends or goes on. */

@@ -7,7 +7,6 @@ import { LiveFinals } from "./finals.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { letterTimingOf } from "./letter-timing.js";
 import { LiveTrack, type TrackModel } from "./live-track.js";
-import { partialAnswer } from "./partial.js";
 import { RowPool, StatePool } from "./state-pool.js";
 import { StateSlabs, slabOf } from "./state-slabs.js";
 import {
@@ -274,7 +273,7 @@ export class LiveStepper {
     if (text === null) return;
     const startFrame = track.earliestNeededFrame;
     const heardFrames = track.encoded.endFrame;
-    this.#post(partialAnswer(track, { text, startFrame, heardFrames }, this.#model));
+    this.#post(track.partial({ text, startFrame, heardFrames }));
   }
 
   #reportIdle(track: LiveTrack): void {

@@ -8,11 +8,14 @@ const HEADER_BYTES = 16;
 const SAMPLE_SCALE = 1 / 32_768;
 
 /**
- * 16-bit PCM over a SharedArrayBuffer: one writer, one reader, for life.
+ * 16-bit PCM over a SharedArrayBuffer, with replay. One thread writes for the ring's life, one at a time reads:
  *
- * Unlike a plain queue the reader may look at samples without giving them up: `copyOut` reads at any position that is
- * written and not yet released, `release` frees up to a position. So the audio since the last final stays in the ring
- * and can be replayed by another worker.
+ * - The writer is the session's feed: it alone calls `write`, sets `marks`, calls `release` and `moveTo`.
+ * - The reader is the session's track in a live worker: it reads at any position that is written and not released
+ *   (`copyOut`, `copyOutFloat`), and sets `cursor`, how far it has worked. Reading gives nothing up.
+ *
+ * The writer releases, because only it knows what no worker will need again: audio before the last final, less the
+ * context of a replay. So a worker that takes over from a lost one finds in the ring what it has to decode again.
  */
 export class PcmRing {
   readonly buffer: SharedArrayBuffer;
@@ -118,7 +121,7 @@ export class PcmRing {
       this.#storage.set(samples.subarray(0, firstRun), start);
       this.#storage.set(samples.subarray(firstRun, takenSamples), 0);
     }
-    // Publish last: whoever sees the new index must also see the samples behind it.
+    // Publish last: a reader that sees the new index must also see the samples behind it.
     Atomics.store(this.#indices, WRITTEN, (writeIndex + takenSamples) | 0);
     return takenSamples;
   }
@@ -143,7 +146,7 @@ export class PcmRing {
     target.set(this.#storage.subarray(0, target.length - firstRun), firstRun);
   }
 
-  /** Frees everything before `position`; positions at or before the last release change nothing. */
+  /** Frees everything before `position`; positions at or before the last release change nothing. Called by the writer only. */
   release(position: number): void {
     const advance = ((position >>> 0) - this.released) | 0;
     if (advance > 0) Atomics.store(this.#indices, RELEASED, position | 0);

@@ -95,7 +95,7 @@ export class PrefixBeamSearch implements TokenSearch {
   #nextBeam: Beam;
   readonly #candidates: Int32Array;
   readonly #ranking: Ranking;
-  /** For each beam slot and token: the frame in which that child was in the beam already. */
+  /** For each beam index and token: the frame in which that child was in the beam already. */
   readonly #coveredAt: Int32Array;
   #hotWords: HotWords | null = null;
 
@@ -121,7 +121,7 @@ export class PrefixBeamSearch implements TokenSearch {
 
   #start(): void {
     this.#tree.reset(this.#model?.startState ?? 0, EMPTY_WORD_HASH, this.#hotWords?.startState ?? 0);
-    this.#tree.slot[0] = 0;
+    this.#tree.beamIndex[0] = 0;
     this.#beam.count = 1;
     this.#beam.node[0] = 0;
     this.#beam.blank[0] = 0;
@@ -157,26 +157,26 @@ export class PrefixBeamSearch implements TokenSearch {
   #stay(logProbs: Float32Array, row: number, frame: number): void {
     const beam = this.#beam;
     const tree = this.#tree;
-    for (let slot = 0; slot < beam.count; slot++) {
-      beam.total[slot] = logAdd(beam.blank[slot]!, beam.token[slot]!);
+    for (let beamIndex = 0; beamIndex < beam.count; beamIndex++) {
+      beam.total[beamIndex] = logAdd(beam.blank[beamIndex]!, beam.token[beamIndex]!);
     }
-    for (let slot = 0; slot < beam.count; slot++) {
-      const node = beam.node[slot]!;
+    for (let beamIndex = 0; beamIndex < beam.count; beamIndex++) {
+      const node = beam.node[beamIndex]!;
       const token = tree.token[node]!;
-      const blank = beam.total[slot]! + logProbs[row + BLANK]!;
+      const blank = beam.total[beamIndex]! + logProbs[row + BLANK]!;
       let repeat = IMPOSSIBLE;
       if (node !== 0) {
-        repeat = beam.token[slot]! + logProbs[row + token]!;
+        repeat = beam.token[beamIndex]! + logProbs[row + token]!;
         const parent = tree.parent[node]!;
-        const parentSlot = tree.slot[parent]!;
-        if (parentSlot >= 0) {
-          const from = tree.token[parent] === token ? beam.blank[parentSlot]! : beam.total[parentSlot]!;
+        const parentIndex = tree.beamIndex[parent]!;
+        if (parentIndex >= 0) {
+          const from = tree.token[parent] === token ? beam.blank[parentIndex]! : beam.total[parentIndex]!;
           repeat = logAdd(repeat, from + logProbs[row + token]!);
-          this.#coveredAt[parentSlot * this.#width + token] = frame;
+          this.#coveredAt[parentIndex * this.#width + token] = frame;
         }
       }
       const score = logAdd(blank, repeat) + tree.textScore[node]!;
-      this.#ranking.offer(score, slot, -1, blank, repeat, 0, 0, 0, tree.textScore[node]!);
+      this.#ranking.offer(score, beamIndex, -1, blank, repeat, 0, 0, 0, tree.textScore[node]!);
     }
   }
 
@@ -187,16 +187,17 @@ export class PrefixBeamSearch implements TokenSearch {
     const ranking = this.#ranking;
     const hotWords = this.#hotWords;
     const { characterBonus, wordBonus, languageModelWeight, beamMargin } = this.#options;
-    for (let slot = 0; slot < beam.count; slot++) {
-      const node = beam.node[slot]!;
+    for (let beamIndex = 0; beamIndex < beam.count; beamIndex++) {
+      const node = beam.node[beamIndex]!;
       const last = tree.token[node]!;
       const textScore = tree.textScore[node]!;
       for (let i = 0; i < candidateCount; i++) {
         const token = this.#candidates[i]!;
-        if (this.#coveredAt[slot * this.#width + token] === frame) continue;
+        if (this.#coveredAt[beamIndex * this.#width + token] === frame) continue;
         const isSpace = token === this.#space;
         if (isSpace && (node === 0 || last === this.#space)) continue;
-        const acoustic = (token === last ? beam.blank[slot]! : beam.total[slot]!) + logProbs[row + token]!;
+        const acoustic =
+          (token === last ? beam.blank[beamIndex]! : beam.total[beamIndex]!) + logProbs[row + token]!;
         let childScore = textScore + characterBonus;
         let hotState = 0;
         if (hotWords !== null) {
@@ -214,7 +215,7 @@ export class PrefixBeamSearch implements TokenSearch {
         }
         const wordHash = isSpace ? EMPTY_WORD_HASH : extendWordHash(tree.wordHash[node]!, token);
         const score = acoustic + childScore;
-        ranking.offer(score, slot, token, IMPOSSIBLE, acoustic, state, wordHash, hotState, childScore);
+        ranking.offer(score, beamIndex, token, IMPOSSIBLE, acoustic, state, wordHash, hotState, childScore);
       }
     }
   }
@@ -224,11 +225,11 @@ export class PrefixBeamSearch implements TokenSearch {
     const { ranking, tree } = { ranking: this.#ranking, tree: this.#tree };
     const beam = this.#beam;
     const next = this.#nextBeam;
-    for (let slot = 0; slot < beam.count; slot++) tree.slot[beam.node[slot]!] = -1;
+    for (let beamIndex = 0; beamIndex < beam.count; beamIndex++) tree.beamIndex[beam.node[beamIndex]!] = -1;
     next.count = ranking.countWithin(this.#options.beamMargin);
-    for (let slot = 0; slot < next.count; slot++) {
-      const entry = ranking.order[slot]!;
-      const from = beam.node[ranking.slot[entry]!]!;
+    for (let beamIndex = 0; beamIndex < next.count; beamIndex++) {
+      const entry = ranking.order[beamIndex]!;
+      const from = beam.node[ranking.beamIndex[entry]!]!;
       const token = ranking.token[entry]!;
       let node = from;
       if (token >= 0) {
@@ -244,10 +245,10 @@ export class PrefixBeamSearch implements TokenSearch {
           );
         }
       }
-      next.node[slot] = node;
-      next.blank[slot] = ranking.blank[entry]!;
-      next.token[slot] = ranking.acoustic[entry]!;
-      tree.slot[node] = slot;
+      next.node[beamIndex] = node;
+      next.blank[beamIndex] = ranking.blank[entry]!;
+      next.token[beamIndex] = ranking.acoustic[entry]!;
+      tree.beamIndex[node] = beamIndex;
     }
     this.#beam = next;
     this.#nextBeam = beam;
@@ -255,9 +256,9 @@ export class PrefixBeamSearch implements TokenSearch {
 
   #hypotheses(): Hypotheses {
     const found: Hypothesis[] = [];
-    for (let slot = 0; slot < this.#beam.count; slot++) {
-      const node = this.#beam.node[slot]!;
-      const acoustic = logAdd(this.#beam.blank[slot]!, this.#beam.token[slot]!);
+    for (let beamIndex = 0; beamIndex < this.#beam.count; beamIndex++) {
+      const node = this.#beam.node[beamIndex]!;
+      const acoustic = logAdd(this.#beam.blank[beamIndex]!, this.#beam.token[beamIndex]!);
       const score = acoustic + this.#tree.textScore[node]! + this.#endScore(node);
       const tokens = this.#tree.tokensOf(node);
       if (tokens.at(-1) === this.#space) tokens.pop();

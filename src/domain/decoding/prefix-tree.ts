@@ -17,7 +17,7 @@ export class PrefixTree {
   /** Everything the prefix's text adds to its acoustic score. */
   textScore = new Float64Array(0);
   /** Its place in the current beam, or -1. */
-  slot = new Int32Array(0);
+  beamIndex = new Int32Array(0);
   #count = 0;
   /** Open addressing; holds node + 1, 0 is free. */
   #table = new Int32Array(0);
@@ -36,7 +36,7 @@ export class PrefixTree {
     this.wordHash[0] = emptyWordHash;
     this.hotState[0] = hotState;
     this.textScore[0] = 0;
-    this.slot[0] = NONE;
+    this.beamIndex[0] = NONE;
   }
 
   /** The node of `parent` plus `token`, or -1. */
@@ -65,7 +65,7 @@ export class PrefixTree {
     this.wordHash[node] = wordHash;
     this.hotState[node] = hotState;
     this.textScore[node] = textScore;
-    this.slot[node] = NONE;
+    this.beamIndex[node] = NONE;
     this.#insert(node);
     return node;
   }
@@ -91,7 +91,7 @@ export class PrefixTree {
     this.wordHash = grown(this.wordHash, new Uint32Array(capacity));
     this.hotState = grown(this.hotState, new Int32Array(capacity));
     this.textScore = grown(this.textScore, new Float64Array(capacity));
-    this.slot = grown(this.slot, new Int32Array(capacity));
+    this.beamIndex = grown(this.beamIndex, new Int32Array(capacity));
     let tableSize = 1;
     while (tableSize < capacity * 2) tableSize *= 2;
     this.#table = new Int32Array(tableSize);

@@ -4,8 +4,8 @@ export class Ranking {
   /** Entries from best to worst. */
   readonly order: Int32Array;
   readonly score: Float64Array;
-  /** Beam slot that the offer comes from. */
-  readonly slot: Int32Array;
+  /** Beam index that the offer comes from. */
+  readonly beamIndex: Int32Array;
   /** Token it adds, or -1 when it stays as it is. */
   readonly token: Int32Array;
   readonly blank: Float64Array;
@@ -18,7 +18,7 @@ export class Ranking {
   constructor(capacity: number) {
     this.order = new Int32Array(capacity);
     this.score = new Float64Array(capacity);
-    this.slot = new Int32Array(capacity);
+    this.beamIndex = new Int32Array(capacity);
     this.token = new Int32Array(capacity);
     this.blank = new Float64Array(capacity);
     this.acoustic = new Float64Array(capacity);
@@ -54,7 +54,7 @@ export class Ranking {
 
   offer(
     score: number,
-    slot: number,
+    beamIndex: number,
     token: number,
     blank: number,
     acoustic: number,
@@ -71,7 +71,7 @@ export class Ranking {
     for (; at > 0 && this.score[order[at - 1]!]! < score; at--) order[at] = order[at - 1]!;
     order[at] = entry;
     this.score[entry] = score;
-    this.slot[entry] = slot;
+    this.beamIndex[entry] = beamIndex;
     this.token[entry] = token;
     this.blank[entry] = blank;
     this.acoustic[entry] = acoustic;

@@ -4,7 +4,7 @@ import { ServiceError } from "../../domain/errors.js";
 const LONGEST_QUEUE = 256;
 
 /** Lets a few do something at a time, first come, first served. */
-export class Slots {
+export class DecoderPermits {
   readonly #waiting: (() => void)[] = [];
   #free: number;
 

@@ -5,11 +5,11 @@ import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../
 import { asServiceError, ServiceError } from "../../domain/errors.js";
 import type { AudioDecoder } from "../../ports/audio-decoder.js";
 import type { ContainerDecoder } from "./container-decoder.js";
-import type { Slots } from "./decoder-permits.js";
+import type { DecoderPermits } from "./decoder-permits.js";
 
 export interface FileDecoderOptions {
   readonly decoder: ContainerDecoder;
-  readonly slots: Slots;
+  readonly permits: DecoderPermits;
   readonly maxSeconds: number;
 }
 
@@ -22,7 +22,7 @@ export class FileDecoder implements AudioDecoder {
   }
 
   async decode(sourcePath: string, targetPath: string, signal: AbortSignal): Promise<string> {
-    const { decoder, slots, maxSeconds } = this.#options;
+    const { decoder, permits, maxSeconds } = this.#options;
     const head = await headOf(sourcePath);
     const container = detectContainer(head);
     if (container === null) throw unknownContainer();
@@ -34,7 +34,7 @@ export class FileDecoder implements AudioDecoder {
       }
     }
     const job = { container, head, sourcePath, targetPath, maxSeconds };
-    await slots.use(signal, () => decoder.decode(job, signal));
+    await permits.use(signal, () => decoder.decode(job, signal));
     this.#checkLength(await wavHeader(targetPath));
     return targetPath;
   }

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os";
 import { delimiter, isAbsolute, join } from "node:path";
 import type { Log } from "../../observe/log.js";
 import type { AudioDecoder } from "../../ports/audio-decoder.js";
-import { Slots } from "./decoder-permits.js";
+import { DecoderPermits } from "./decoder-permits.js";
 import { FfmpegDecoder } from "./ffmpeg-decoder.js";
 import { FileDecoder } from "./file-decoder.js";
 import { LimitedChildren } from "./limited-child.js";
@@ -24,7 +24,7 @@ export function openDecoder(options: {
   return new FileDecoder({
     decoder: program === null ? new WasmDecoder(children) : new FfmpegDecoder(program, children),
     // Decoding is a few percent of the work on a file: more at a time would only compete with speech.
-    slots: new Slots(Math.max(2, Math.floor(availableParallelism() / 4))),
+    permits: new DecoderPermits(Math.max(2, Math.floor(availableParallelism() / 4))),
     maxSeconds: options.maxSeconds,
   });
 }

@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
 import { type ErrorCode, ServiceError } from "../../../src/domain/errors.js";
-import { Slots } from "../../../src/input/media/decoder-permits.js";
+import { DecoderPermits } from "../../../src/input/media/decoder-permits.js";
 import { FfmpegDecoder } from "../../../src/input/media/ffmpeg-decoder.js";
 import { FileDecoder } from "../../../src/input/media/file-decoder.js";
 import { LimitedChildren } from "../../../src/input/media/limited-child.js";
@@ -211,7 +211,7 @@ describe("a decoder process", () => {
     assert.equal(slowProcesses(), 0);
   });
 
-  test("waits for a free slot, and leaves the queue with its client", async () => {
+  test("waits for a free permit, and leaves the queue with its client", async () => {
     const children = new LimitedChildren();
     const decoder = fileDecoder(new FfmpegDecoder(await slowProgram(), children));
     const source = await makeClip("speech.mp3", SPEECH, folder);
@@ -262,7 +262,7 @@ function decoderOf(searchPath: string, maxSeconds = 7_200): AudioDecoder {
 }
 
 function fileDecoder(decoder: FfmpegDecoder): FileDecoder {
-  return new FileDecoder({ decoder, slots: new Slots(1), maxSeconds: 7_200 });
+  return new FileDecoder({ decoder, permits: new DecoderPermits(1), maxSeconds: 7_200 });
 }
 
 function newTarget(): string {
