@@ -16,10 +16,24 @@ const READY_WITHIN_MS = 120_000;
 const STOP_WITHIN_MS = 10_000;
 const TASK_QUEUE_CAPACITY = 10_000;
 
+/** Compiled entries of the worker threads. */
+export interface WorkerEntries {
+  readonly live: URL;
+  readonly synthesis: URL;
+  readonly transcription: URL;
+}
+
+export const WORKER_ENTRIES: WorkerEntries = {
+  live: new URL("./live/worker.js", import.meta.url),
+  synthesis: new URL("./synthesis/worker.js", import.meta.url),
+  transcription: new URL("./transcription/worker.js", import.meta.url),
+};
+
 export interface WorkerSettings {
   readonly modelFolder: string;
   readonly intraOpThreads: number;
-  readonly allowFaults: boolean;
+  /** `WORKER_ENTRIES` when absent. */
+  readonly entries?: WorkerEntries;
 }
 
 export interface SynthesisWorkerSettings extends WorkerSettings {
@@ -28,13 +42,13 @@ export interface SynthesisWorkerSettings extends WorkerSettings {
 }
 
 export function startLiveWorker(
-  settings: WorkerSettings,
+  { entries = WORKER_ENTRIES, ...settings }: WorkerSettings,
   cells: SharedArrayBuffer,
   onMessage: (message: Exclude<FromLiveWorker, WorkerStatus>) => void,
 ): Promise<WorkerHandle<ToLiveWorker>> {
   return WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
     name: "live-worker",
-    entry: new URL("./live/worker.js", import.meta.url),
+    entry: entries.live,
     data: { protocolVersion: PROTOCOL_VERSION, ...settings, cells, pcm: null, rows: 1 },
     readyWithinMs: READY_WITHIN_MS,
     stopWithinMs: STOP_WITHIN_MS,
@@ -43,13 +57,13 @@ export function startLiveWorker(
 }
 
 export function startSynthesisWorker(
-  settings: SynthesisWorkerSettings,
+  { entries = WORKER_ENTRIES, ...settings }: SynthesisWorkerSettings,
   shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
   onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
 ): Promise<WorkerHandle<ToSynthesisWorker>> {
   return WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
     name: "synthesis-worker",
-    entry: new URL("./synthesis/worker.js", import.meta.url),
+    entry: entries.synthesis,
     data: { protocolVersion: PROTOCOL_VERSION, ...settings, ...shared },
     readyWithinMs: READY_WITHIN_MS,
     stopWithinMs: STOP_WITHIN_MS,
@@ -63,9 +77,9 @@ export function startFilePool(settings: WorkerSettings & { readonly workerCount:
   run(task: FileTask): Promise<unknown>;
   close(): Promise<void>;
 } {
-  const { modelFolder, intraOpThreads, workerCount } = settings;
+  const { modelFolder, intraOpThreads, workerCount, entries = WORKER_ENTRIES } = settings;
   const pool = new Piscina({
-    filename: new URL("./transcription/worker.js", import.meta.url).href,
+    filename: entries.transcription.href,
     workerData: { modelFolder, intraOpThreads },
     minThreads: workerCount,
     maxThreads: workerCount,

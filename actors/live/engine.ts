@@ -56,7 +56,6 @@ export class LiveEngine implements LiveDecoder {
   readonly #lanes: Lane[] = [];
   readonly #feeds = new Map<number, RingFeed>();
   #nextSession = 0;
-  #faultCount = 0;
   #isStopping = false;
 
   constructor(options: LiveEngineOptions) {
@@ -108,12 +107,6 @@ export class LiveEngine implements LiveDecoder {
     // The caller must have its feed in hand before the first event comes.
     if (this.#lanes.some(({ worker }) => worker !== null)) queueMicrotask(() => feed.ready());
     return feed;
-  }
-
-  /** Makes the workers fail, by turns after a step and in the middle of one. They obey only when started to: for tests. */
-  injectFault(): void {
-    const at = this.#faultCount++ % 2 === 0 ? "step" : "result";
-    for (const { worker } of this.#lanes) worker?.post({ type: "fault", at });
   }
 
   #leastLoaded(): Lane | null {

@@ -157,11 +157,6 @@ export class SynthesisEngine implements Synthesizer {
     });
   }
 
-  /** Makes the workers fail in the middle of their work. For fault tests: workers obey only when started to. */
-  injectFault(): void {
-    for (const lane of this.#lanes) lane.supervisor.child?.post({ type: "fault" });
-  }
-
   /** No worker will come back. */
   get isGivenUp(): boolean {
     return this.#lanes.length > 0 && this.#lanes.every((lane) => lane.isLost);

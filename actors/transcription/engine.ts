@@ -42,17 +42,9 @@ const MAX_ATTEMPTS = 2;
 /** Splits files at pauses and spreads the pieces over the pool; nothing of a file is held whole in memory. */
 export class TranscriptionEngine {
   readonly #options: TranscriptionEngineOptions;
-  /** Of the files that are being transcribed. */
-  readonly #cells = new Set<Int32Array>();
 
   constructor(options: TranscriptionEngineOptions) {
     this.#options = options;
-  }
-
-  /** Makes a worker of each file fail in the middle of its work. For fault tests. */
-  injectFault(): void {
-    for (const cell of this.#cells)
-      Atomics.compareExchange(cell, 0, FILE_TASK_CELL.goOn, FILE_TASK_CELL.fault);
   }
 
   /** Loads the models of every worker, so that no request waits for them. @throws {ServiceError} `MODEL_BROKEN`, `WORKER_LOST` */
@@ -91,7 +83,6 @@ export class TranscriptionEngine {
     const onAbort = () => Atomics.store(cell, 0, FILE_TASK_CELL.giveUp);
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
-    this.#cells.add(cell);
     const pcmPath = join(this.#options.spoolFolder, `${randomUUID()}.pcm`);
     const share = (this.#options.room ?? ENDLESS_ROOM).open();
     let full: ServiceError | null = null;
@@ -131,7 +122,6 @@ export class TranscriptionEngine {
     } finally {
       // If one task failed its siblings have nothing to work for any more.
       onAbort();
-      this.#cells.delete(cell);
       signal.removeEventListener("abort", onAbort);
       await unlink(pcmPath).catch(() => {
         // The segment task had not begun to write.

@@ -12,7 +12,7 @@ export async function recognizerEngine(options: {
 }): Promise<LiveEngine> {
   const { modelFolder, workerCount = 1, intraOpThreads = 1 } = options;
   const manifest = (await readManifest(modelFolder)) as RecognizerManifest;
-  const settings = { modelFolder, intraOpThreads, allowFaults: false };
+  const settings = { modelFolder, intraOpThreads };
   return new LiveEngine({
     workerCount,
     startWorker: (cells, onMessage) => startLiveWorker(settings, cells, onMessage),

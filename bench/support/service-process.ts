@@ -35,10 +35,20 @@ export interface ServiceProcess {
   stop(): Promise<number | null>;
 }
 
-/** Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless `environment` says which; `openFiles` limits its descriptors, `main` is another checkout's. */
+export interface ServiceProcessOptions {
+  /** Limits its descriptors. */
+  readonly openFiles?: number;
+  /** Another checkout's program, or one whose threads fail. */
+  readonly main?: string;
+}
+
+/**
+ * Starts the real service in a process of its own on a free port of 127.0.0.1, with a data folder of its own unless
+ * `environment` says which.
+ */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
-  { openFiles, main = MAIN }: { readonly openFiles?: number; readonly main?: string } = {},
+  { openFiles, main = MAIN }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
   const dataDir = environment["DATA_DIR"] ?? ownDir;

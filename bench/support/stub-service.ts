@@ -41,7 +41,6 @@ const engine = new LiveEngine({
         intraOpThreads: 1,
         cells,
         pcm: null,
-        allowFaults: false,
         rows: 1,
       },
       readyWithinMs: 10_000,

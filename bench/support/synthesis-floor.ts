@@ -42,11 +42,7 @@ export async function measureEngine(options: {
   const engine = new SynthesisEngine({
     workerCount: 1,
     startWorker: (shared, onMessage) => {
-      return startSynthesisWorker(
-        { modelFolder, intraOpThreads: 1, allowFaults: false, rows },
-        shared,
-        onMessage,
-      );
+      return startSynthesisWorker({ modelFolder, intraOpThreads: 1, rows }, shared, onMessage);
     },
     sampleRateHz: modelPackage.manifest.sampleRateHz,
     observer: {

@@ -79,7 +79,7 @@ export class LiveStepper {
     this.#slabs = new StateSlabs(model, STEP_CAPACITY.rows);
   }
 
-  onMessage(message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void {
+  onMessage(message: Exclude<ToLiveWorker, { type: "stop" }>): void {
     if (message.type === "open") {
       const opened = new LiveTrack(message, this.#trackModel);
       this.#tracks.set(message.session, opened);

@@ -23,7 +23,6 @@ const port = parentPort!;
 const data = workerData as WorkerData;
 const cells = new Int32Array(data.cells);
 let isStopping = false;
-let fault: "step" | "result" | null = null;
 
 /** Answers of this turn that are not posted yet. */
 let answers: LiveWorkerAnswer[] = [];
@@ -34,7 +33,6 @@ function post(message: FromLiveWorker): void {
 
 /** All that is said before the worker waits for anything again leaves as one message. */
 function say(answer: LiveWorkerAnswer): void {
-  if (fault === "result") throw new Error("fault injected by a test");
   if (answers.length === 0) queueMicrotask(postAnswers);
   answers.push(answer);
 }
@@ -67,7 +65,6 @@ async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Prom
     const startedAtMs = performance.now();
     pace.wake();
     const hasWorked = await stepper.step();
-    if (fault === "step" && hasWorked) throw new Error("fault injected by a test");
     if (hasWorked) {
       const leftMs = stepper.isBehind ? 0 : ROUND_MS - (performance.now() - startedAtMs);
       if (leftMs >= 1) pace.sleep();
@@ -81,14 +78,13 @@ async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Prom
 }
 
 /** Messages that came before the models were loaded wait here. */
-const early: Exclude<ToLiveWorker, { type: "fault" | "stop" }>[] = [];
-let deliver = (message: Exclude<ToLiveWorker, { type: "fault" | "stop" }>): void => {
+const early: Exclude<ToLiveWorker, { type: "stop" }>[] = [];
+let deliver = (message: Exclude<ToLiveWorker, { type: "stop" }>): void => {
   early.push(message);
 };
 
 port.on("message", (message: ToLiveWorker) => {
   if (message.type === "stop") isStopping = true;
-  else if (message.type === "fault") fault = data.allowFaults ? message.at : null;
   else deliver(message);
   ring();
 });

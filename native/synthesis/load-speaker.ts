@@ -10,8 +10,6 @@ export interface PieceSpeaker {
   speak(request: SolverRequest): void;
   /** Answered with `gaveUp` if the job is still there. */
   cancel(jobId: number): void;
-  /** Has `act` called once, when the next run has ended. For fault tests. */
-  afterNextRun(act: () => void): void;
   /** Settles when no piece is left. */
   idle(): Promise<void>;
 }

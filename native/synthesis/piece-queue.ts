@@ -17,7 +17,6 @@ export class PieceQueue {
   #speaking: number | null = null;
   #isCancelled = false;
   #working: Promise<void> | null = null;
-  #afterNextRun: (() => void) | null = null;
 
   /** @param parts `cells` as `SYNTHESIS_CELL` says: a piece counts as one run */
   constructor(model: PieceModel, parts: { readonly cells: Int32Array; readonly sink: SolverSink }) {
@@ -35,11 +34,6 @@ export class PieceQueue {
   cancel(jobId: number): void {
     if (this.#speaking === jobId) this.#isCancelled = true;
     else if (this.#waiting.delete(jobId)) this.#sink.gaveUp(jobId, cancelled());
-  }
-
-  /** Has `act` called once, when the next run has ended. For fault tests. */
-  afterNextRun(act: () => void): void {
-    this.#afterNextRun = act;
   }
 
   /** Settles when no piece is left. */
@@ -92,8 +86,6 @@ export class PieceQueue {
 
   /** Messages that came during a run are heard in this turn. */
   async #checkpoint(): Promise<void> {
-    this.#afterNextRun?.();
-    this.#afterNextRun = null;
     await nextTurn();
     if (this.#isCancelled) throw cancelled();
   }

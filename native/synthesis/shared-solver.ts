@@ -48,7 +48,6 @@ export class SharedSolver {
   readonly #cells: Int32Array;
   readonly #flights = new Map<number, Flight>();
   #working: Promise<void> | null = null;
-  #afterNextRun: (() => void) | null = null;
 
   /** @param cells see `SYNTHESIS_CELL` */
   constructor(parts: { model: FlowMatching; sink: SolverSink; limits: RunLimits; cells: Int32Array }) {
@@ -68,11 +67,6 @@ export class SharedSolver {
     this.#sink.gaveUp(jobId, new ServiceError("CANCELLED", "synthesis was cancelled"));
   }
 
-  /** Has `act` called once, when the next run has ended. For fault tests. */
-  afterNextRun(act: () => void): void {
-    this.#afterNextRun = act;
-  }
-
   /** Settles when no piece is left. */
   async idle(): Promise<void> {
     await this.#working;
@@ -86,8 +80,6 @@ export class SharedSolver {
       const run = nextRun(pieces, this.#limits);
       if (run === null) break;
       await this.#perform(run);
-      this.#afterNextRun?.();
-      this.#afterNextRun = null;
     }
     this.#working = null;
   }

@@ -56,18 +56,10 @@ port.on("message", (message: ToSynthesisWorker) => {
     case "cancel":
       speaker?.cancel(message.jobId);
       return;
-    case "fault":
-      // Fails the thread, not a job: an error that no code of ours would catch, in the middle of the work.
-      if (data.allowFaults) speaker?.afterNextRun(() => setImmediate(throwFault));
-      return;
     case "stop":
       void Promise.resolve(speaker?.idle()).then(() => port.close());
   }
 });
-
-function throwFault(): void {
-  throw new Error("fault injected by a test");
-}
 
 start().catch((error: unknown) => {
   const { code, message } = asServiceError(error);

@@ -15,8 +15,6 @@ export interface WorkerData {
   readonly cells: SharedArrayBuffer;
   /** The worker's `PcmQueue`, for workers that speak. */
   readonly pcm: SharedArrayBuffer | null;
-  /** Lets the engine's tests make the worker fail; never set by the service. */
-  readonly allowFaults: boolean;
   /** Pieces that may share a run, for workers that speak. */
   readonly rows: number;
 }
@@ -63,8 +61,6 @@ export type ToLiveWorker =
   /** The session's audio lies in another ring from now on, at the same positions. */
   | { readonly type: "ring"; readonly session: number; readonly ring: SharedArrayBuffer }
   | { readonly type: "close"; readonly session: number }
-  /** Fail: after a step, or in the middle of one, before a result is said. */
-  | { readonly type: "fault"; readonly at: "step" | "result" }
   | { readonly type: "stop" };
 
 export type FromLiveWorker =
@@ -125,7 +121,6 @@ export type ToSynthesisWorker =
     }
   /** Seen before the next run; answered with `gave-up` if the job is still there. */
   | { readonly type: "cancel"; readonly jobId: number }
-  | { readonly type: "fault" }
   | { readonly type: "stop" };
 
 export type FromSynthesisWorker =

@@ -19,7 +19,7 @@ export async function decodePieces(
     const decoded: DecodedPiece[] = [];
     let searching: Promise<DecodedPiece> | null = null;
     for (const piece of task.pieces) {
-      await obeyCell(cell);
+      obeyCell(cell);
       const pcm = await readPiece(file, piece);
       const begun = await recognizer.utterances.begin(pcm, {
         offsetSeconds: piece.startSample / sampleRateHz,

@@ -49,7 +49,7 @@ export async function segmentFile(
   };
   try {
     for await (const bytes of createReadStream(task.wavPath, { highWaterMark: READ_BYTES })) {
-      await obeyCell(cell);
+      obeyCell(cell);
       const samples = reader.push(bytes as Uint8Array);
       if (reader.header === null) continue;
       const { sampleRateHz } = reader.header;

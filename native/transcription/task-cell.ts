@@ -1,7 +1,7 @@
 import { ServiceError } from "../../src/domain/errors.js";
 
 /** What the cell of a file task says to its workers, who look between two runs. */
-export const FILE_TASK_CELL = { goOn: 0, giveUp: 1, fault: 2 } as const;
+export const FILE_TASK_CELL = { goOn: 0, giveUp: 1 } as const;
 
 /** Int32 cells that workers share while they warm up: how many are warm, and whether one has failed. */
 export const WARM_UP_CELL = { warm: 0, failed: 1, count: 2 } as const;
@@ -26,20 +26,8 @@ export function releaseWarmWorkers(cell: Int32Array): void {
   Atomics.notify(cell, WARM_UP_CELL.warm);
 }
 
-/**
- * Goes on, gives up, or, for fault tests, fails the whole thread by an error that no code of ours would catch; the task may
- * then be done again.
- * @throws {ServiceError} `CANCELLED`
- */
-export async function obeyCell(cell: Int32Array): Promise<void> {
-  const { goOn, giveUp, fault } = FILE_TASK_CELL;
-  const said = Atomics.load(cell, 0);
-  if (said === goOn) return;
-  if (said === giveUp) throw new ServiceError("CANCELLED", "transcription was cancelled");
-  // Several workers share the cell of a file: one of them fails.
-  if (Atomics.compareExchange(cell, 0, fault, goOn) !== fault) return;
-  setImmediate(() => {
-    throw new Error("fault injected by a test");
-  });
-  await new Promise<never>(() => {});
+/** @throws {ServiceError} `CANCELLED` when the task is given up */
+export function obeyCell(cell: Int32Array): void {
+  if (Atomics.load(cell, 0) === FILE_TASK_CELL.goOn) return;
+  throw new ServiceError("CANCELLED", "transcription was cancelled");
 }

@@ -13,6 +13,7 @@ import { makeConversations } from "./conversations.js";
 import { type EngineParts, type Engines, makeEngines } from "./engines.js";
 import { Owned } from "./owned.js";
 import { openPublicSide } from "./public-side.js";
+import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
 import type { Transport } from "./transport.js";
 
 /** A running service. */
@@ -23,8 +24,6 @@ export interface Service {
   readonly isFirstStart: boolean;
   /** Settles when something the service cannot be without does not come back: it should stop and be started anew. */
   readonly lost: Promise<Error>;
-  /** For fault tests; does nothing unless the service was started with `allowFaults`. */
-  injectFault(room: "live" | "synthesis" | "transcription" | "front"): void;
   /** After a crash: ends all workers by message and nothing else. Whether they ended in time. */
   endWorkers(withinMs: number): Promise<boolean>;
   /** Counts a rejection of the database driver that nobody held. */
@@ -36,20 +35,22 @@ export interface Service {
 export interface ServiceOptions {
   readonly config: Config;
   readonly log: Log;
-  readonly allowFaults?: boolean;
+  /** Entries of threads that are not the service's own. */
+  readonly entries?: Partial<ThreadEntries>;
 }
 
 /** Starts store, engines and transport, in this order; what was started is stopped when a later one fails. */
-export async function startService({ config, log, allowFaults = false }: ServiceOptions): Promise<Service> {
+export async function startService({ config, log, entries: others = {} }: ServiceOptions): Promise<Service> {
   const owned = new Owned(log);
+  const entries = { ...THREAD_ENTRIES, ...others };
   try {
     await checkPorts(config);
     const base = await openBase(config, log, owned);
     const packages = await findPackages(config.modelsDir);
-    const engines = await startEngines({ ...base, allowFaults, packages }, owned);
+    const engines = await startEngines({ ...base, entries, packages }, owned);
     const alphabet = await readAlphabet(engines.recognizer);
     const conversations = makeConversations({ ...base, engines, packages, alphabet });
-    const side = await openPublicSide({ ...base, allowFaults, engines, conversations }, owned);
+    const side = await openPublicSide({ ...base, entries, engines, conversations }, owned);
     await startOperatorPort(base, owned);
     return await serve({ ...base, ...side, engines }, owned);
   } catch (error) {
@@ -106,10 +107,6 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     developmentKey,
     isFirstStart,
     lost: threads === null ? store.lost : Promise.race([store.lost, threads.lost]),
-    injectFault: (room) => {
-      if (room === "front") threads?.injectFault();
-      else engines[room].warmEngine?.injectFault();
-    },
     endWorkers: (withinMs) => {
       const { live, transcription, synthesis } = engines;
       const ended = Promise.allSettled([live.stop(), transcription.stop(), synthesis.stop()]);

@@ -8,7 +8,12 @@ import type {
   RecognizerManifest,
   SynthesizerManifest,
 } from "../../native/models/package.js";
-import { startFilePool, startLiveWorker, startSynthesisWorker } from "../../native/start-workers.js";
+import {
+  startFilePool,
+  startLiveWorker,
+  startSynthesisWorker,
+  type WorkerEntries,
+} from "../../native/start-workers.js";
 import { ServiceError } from "../domain/errors.js";
 import { openDecoder } from "../input/media/open-decoder.js";
 import type { Log } from "../observe/log.js";
@@ -35,7 +40,7 @@ export interface Engines {
 export interface EngineParts {
   readonly config: Config;
   readonly log: Log;
-  readonly allowFaults: boolean;
+  readonly entries: WorkerEntries;
   /** Where the audio of a file lies while it is transcribed. */
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
@@ -119,8 +124,8 @@ function synthesisEngine(
   });
 }
 
-function workerSettings({ config, allowFaults }: EngineParts, modelFolder: string) {
-  return { modelFolder, intraOpThreads: config.ortThreads, allowFaults };
+function workerSettings({ config, entries }: EngineParts, modelFolder: string) {
+  return { modelFolder, intraOpThreads: config.ortThreads, entries };
 }
 
 function liveObserver(metrics: Metrics): LiveObserver {

@@ -19,11 +19,12 @@ import type { Config } from "../settings/settings.js";
 import type { Base } from "./base.js";
 import { type Engines, isGivenUp } from "./engines.js";
 import type { Owned } from "./owned.js";
+import type { ThreadEntries } from "./thread-entries.js";
 import { createTransport, type Transport } from "./transport.js";
 import { watchEndings } from "./watch-endings.js";
 
 export interface PublicSideParts extends Base {
-  readonly allowFaults: boolean;
+  readonly entries: ThreadEntries;
   readonly engines: Engines;
   readonly conversations: Conversations;
 }
@@ -110,11 +111,11 @@ function consoleRoutes(
 }
 
 function threadedFront(
-  { config, log, allowFaults }: PublicSideParts,
+  { config, log, entries }: PublicSideParts,
   handlers: FrontHandlers,
   limits: FrontLimits,
 ): ThreadedFront {
-  return new ThreadedFront({ threadCount: config.frontThreads, handlers, limits, log, allowFaults });
+  return new ThreadedFront({ threadCount: config.frontThreads, handlers, limits, log, entry: entries.front });
 }
 
 /** As many as the process's descriptors allow, or fewer if that is set. */

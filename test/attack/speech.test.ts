@@ -13,6 +13,7 @@ import { dauys } from "../cli/support.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
+import { FAULTY_MAIN } from "../support/faulty/entries.js";
 import { temporaryFolder } from "../support/folders.js";
 import { fileCredits, synthesisCredits } from "../support/prices.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -39,13 +40,15 @@ let sql: Sql;
 before(async () => {
   dataDir = await temporaryFolder();
   operatorPort = await freeLoopbackPort();
-  service = await startServiceProcess({
-    MODEL_PRELOAD: "true",
-    DATA_DIR: dataDir,
-    DAUYS_ALLOW_FAULTS: "1",
-    OPERATOR_PORT: String(operatorPort),
-    SPEECH_MEMORY_MB: String(SPEECH_MEMORY_MB),
-  });
+  service = await startServiceProcess(
+    {
+      MODEL_PRELOAD: "true",
+      DATA_DIR: dataDir,
+      OPERATOR_PORT: String(operatorPort),
+      SPEECH_MEMORY_MB: String(SPEECH_MEMORY_MB),
+    },
+    { main: FAULTY_MAIN },
+  );
   await creditDevelopment(service, 1_000_000);
   sql = await connect(JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8")), SILENT);
 });

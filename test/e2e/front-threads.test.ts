@@ -9,6 +9,7 @@ import { creditsFor, DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
 import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { dauys } from "../cli/support.js";
+import { FAULTY_MAIN } from "../support/faulty/entries.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
@@ -23,12 +24,10 @@ let service: ServiceProcess;
 
 before(async () => {
   if (skip !== false) return;
-  service = await startServiceProcess({
-    MODEL_PRELOAD: "true",
-    FRONT_THREADS: "2",
-    FREE_LIVE_PER_ORG: String(LIVE_LIMIT),
-    DAUYS_ALLOW_FAULTS: "1",
-  });
+  service = await startServiceProcess(
+    { MODEL_PRELOAD: "true", FRONT_THREADS: "2", FREE_LIVE_PER_ORG: String(LIVE_LIMIT) },
+    { main: FAULTY_MAIN },
+  );
 });
 
 after(async () => {

@@ -6,6 +6,7 @@ import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { wavOf } from "../support/audio.js";
+import { FAULTY_MAIN } from "../support/faulty/entries.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -21,7 +22,7 @@ const MAX_CHARACTER_ERROR_RATE = 0.09;
 let service: ServiceProcess;
 
 before(async () => {
-  service = await startServiceProcess({ DAUYS_ALLOW_FAULTS: "1" });
+  service = await startServiceProcess({}, { main: FAULTY_MAIN });
 });
 
 after(async () => {

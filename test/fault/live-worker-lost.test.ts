@@ -5,6 +5,7 @@ import { startLiveWorker } from "../../native/start-workers.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../support/engines.js";
+import { FaultOrders } from "../support/faulty/orders.js";
 import { finalsOf, LiveListener } from "../support/live-listener.js";
 
 const KAZAKH = speech("kazakh-speech-commands/example_1.wav");
@@ -16,6 +17,7 @@ const DIALOGUE = joined(
   silence(0.5),
 );
 
+const orders = new FaultOrders();
 let engine: LiveEngine;
 let workersUp = 0;
 let canRestart = true;
@@ -49,7 +51,7 @@ test("a live worker that dies in the middle of an utterance costs no word", asyn
     bystander.feed.write(piece);
     if (isHalfOfSecond(index)) {
       await listener.seen((event) => event.type === "partial" && event.startSample > KAZAKH.length);
-      engine.injectFault();
+      orders.failAll("live");
     }
   }
   assert.equal((await listener.finish()).type, "finished");
@@ -84,7 +86,7 @@ for (const [how, pcm, end] of CUTS) {
     const undisturbed = await speak(() => undefined);
     assert.ok(undisturbed.length >= 2);
     const upBefore = workersUp;
-    assert.deepEqual(await speak(() => engine.injectFault()), undisturbed);
+    assert.deepEqual(await speak(() => orders.failAll("live")), undisturbed);
     assert.equal(workersUp, upBefore + 1);
   });
 }
@@ -93,7 +95,7 @@ test("a live worker that does not come back fails its sessions and refuses new o
   const listeners = [new LiveListener(engine), new LiveListener(engine)];
   for (const listener of listeners) await listener.seen((event) => event.type === "ready");
   canRestart = false;
-  engine.injectFault();
+  orders.failAll("live");
   await listeners[0]!.writeAll([KAZAKH]);
   for (const listener of listeners) {
     assert.deepEqual(await listener.ending, {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type LiveRun, runLive } from "../../bench/support/live-client.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
+import { FAULTY_MAIN } from "../support/faulty/entries.js";
 import { SEED, uniform } from "../support/seed.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -24,11 +25,10 @@ const SENTENCES = [
 ].map((file) => speech(file));
 
 test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sessions no word`, async (t) => {
-  const service = await startServiceProcess({
-    MODEL_PRELOAD: "true",
-    DAUYS_ALLOW_FAULTS: "1",
-    LIVE_PER_ORG: "1000",
-  });
+  const service = await startServiceProcess(
+    { MODEL_PRELOAD: "true", LIVE_PER_ORG: "1000" },
+    { main: FAULTY_MAIN },
+  );
   try {
     await creditDevelopment(service, 1_000_000_000);
     const voices = Array.from({ length: VOICES }, (_, voice) => speechOf(voice));

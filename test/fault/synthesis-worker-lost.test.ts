@@ -8,6 +8,7 @@ import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { settled } from "../support/deferred.js";
 import { synthesisEngine } from "../support/engines.js";
 import { FakeChild } from "../support/fake-child.js";
+import { FaultOrders } from "../support/faulty/orders.js";
 
 const JOB: SynthesisJob = {
   modelId: "svc-kk-v1",
@@ -17,6 +18,7 @@ const JOB: SynthesisJob = {
   nfe: 4,
   seed: 1,
 };
+const orders = new FaultOrders();
 const NEVER = new AbortController().signal;
 
 function hasCode(code: string): (error: unknown) => boolean {
@@ -29,7 +31,7 @@ test("pieces whose worker dies are made again, equal to the undisturbed ones", a
   const undisturbed = await engine.speak(JOB, NEVER);
   const disturbed = engine.speak(JOB, NEVER);
   const company = [2, 3, 4].map((seed) => engine.speak({ ...JOB, seed }, NEVER));
-  engine.injectFault();
+  orders.failAll("synthesis");
   assert.deepEqual(await disturbed, undisturbed);
   for (const piece of await Promise.all(company)) assert.ok(piece.pcm.length > 0);
   assert.equal(engine.jobCount, 0);

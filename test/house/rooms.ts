@@ -210,8 +210,8 @@ export const ROOMS: readonly Room[] = [
     "src/service",
     "puts the service together",
     `${BASE} src/observe src/protocol src/ports src/settings native native/beam native/models native/threads
-     actors/residency actors/live actors/transcription actors/synthesis src/money src/store src/input/media
-     src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
+     actors/residency actors/live actors/transcription actors/synthesis src/money src/store/postgres src/store
+     src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
      src/console/server`,
     "crypto files tools",
   ),
@@ -221,12 +221,7 @@ export const ROOMS: readonly Room[] = [
     "src/domain src/observe src/settings src/client src/store/ledger src/store/people src/store",
     "crypto files tools",
   ),
-  room(
-    "src/main.ts",
-    "the program",
-    "src/observe src/settings src/store/postgres src/store src/service",
-    "files",
-  ),
+  room("src/main.ts", "the program", "src/service", ""),
   room("bin", "`npx dauys` as a program", "src/cli", "files modules tools"),
 
   room(

@@ -18,16 +18,17 @@ import {
   type WorkerSettings,
 } from "../../native/start-workers.js";
 import { systemClock } from "../../src/ports/clock.js";
+import { FAULTY_ENTRIES } from "./faulty/entries.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "./folders.js";
 import { SILENT } from "./silent-log.js";
 
-/** Workers of the shipped recogniser that obey `injectFault`. */
+/** Workers of the shipped recogniser that obey `FaultOrders`. */
 export const RECOGNIZER: WorkerSettings = {
   modelFolder: RECOGNIZER_FOLDER,
   intraOpThreads: 1,
-  allowFaults: true,
+  entries: FAULTY_ENTRIES,
 };
-/** Workers of the shipped synthesizer that obey `injectFault`. */
+/** Workers of the shipped synthesizer that obey `FaultOrders`. */
 export const SYNTHESIZER: SynthesisWorkerSettings = {
   ...RECOGNIZER,
   modelFolder: SYNTHESIZER_FOLDER,

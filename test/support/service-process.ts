@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import {
   type ServiceProcess,
+  type ServiceProcessOptions,
   startServiceProcess as startProcess,
 } from "../../bench/support/service-process.js";
 import { temporaryFolder } from "./folders.js";
@@ -14,7 +15,7 @@ export { creditDevelopment, type ServiceProcess, TEST_KEY } from "../../bench/su
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
-  options: { readonly openFiles?: number } = {},
+  options: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const ownDir = environment["DATA_DIR"] === undefined ? await temporaryFolder() : null;
   const dataDir = environment["DATA_DIR"] ?? ownDir!;

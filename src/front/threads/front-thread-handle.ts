@@ -19,7 +19,6 @@ import {
 import { connectionLost, RemoteExchange, toRequest } from "./remote-exchange.js";
 import { RemoteSocket } from "./remote-socket.js";
 
-const ENTRY = new URL("./front-thread.js", import.meta.url);
 /** About a tenth of a second of the audio of 2,000 sockets; a thread that finds it full waits. */
 const LEAST_INBOX_BYTES = 2 ** 23;
 /** What is looked at before others have their turn: a few milliseconds. */
@@ -37,7 +36,8 @@ export interface FrontThreadOptions {
   readonly handlers: FrontHandlers;
   /** How long `stop` lets clients finish. */
   readonly graceMs: () => number;
-  readonly allowFaults: boolean;
+  /** The compiled thread entry. */
+  readonly entry: URL;
 }
 
 /** The main thread's end of one front thread: its requests and sockets get their handlers here. */
@@ -59,7 +59,7 @@ export class FrontThreadHandle implements Child {
   #isStopping = false;
 
   private constructor(options: FrontThreadOptions) {
-    const { name, host, port, limits, ownDescriptors, allowFaults } = options;
+    const { name, host, port, limits, ownDescriptors, entry } = options;
     this.#options = options;
     // Room for two of the longest messages at least, since a record may take half of it.
     this.#inbox = RecordRing.create(
@@ -68,8 +68,8 @@ export class FrontThreadHandle implements Child {
     const taken = new SharedArrayBuffer(SOCKET_CELLS * Int32Array.BYTES_PER_ELEMENT);
     this.#taken = new Int32Array(taken);
     const inbox = this.#inbox.buffer;
-    const data: FrontThreadData = { host, port, limits, ownDescriptors, inbox, taken, allowFaults };
-    this.#worker = new Worker(ENTRY, { name, workerData: data });
+    const data: FrontThreadData = { host, port, limits, ownDescriptors, inbox, taken };
+    this.#worker = new Worker(entry, { name, workerData: data });
     this.ended = new Promise((resolve) => {
       this.#worker.on("error", (error) => {
         this.#failure ??= error instanceof Error ? error : new Error(String(error));
@@ -109,11 +109,6 @@ export class FrontThreadHandle implements Child {
     await settlesWithin(this.ended, graceMs + END_WITHIN_MS);
     // One that hangs must not keep the process: to end it from outside would abort everything.
     this.#worker.unref();
-  }
-
-  /** Makes the thread fail, if it was started with `allowFaults`: for tests. */
-  injectFault(): void {
-    this.#post({ type: "fault" });
   }
 
   #onMessage(message: Exclude<FromFrontThread, { readonly type: "ready" }>): void {

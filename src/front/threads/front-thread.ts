@@ -53,9 +53,6 @@ port.on("message", (message: ToFrontThread) => {
       return upgrades.get(message.id)?.(message.decision);
     case "close":
       return void end(message.graceMs, 0);
-    case "fault":
-      if (data.allowFaults) throw new Error("a fault was asked for");
-      return;
     default:
       return exchanges.carryOut(message);
   }

@@ -12,8 +12,6 @@ export interface FrontThreadData {
   readonly inbox: SharedArrayBuffer;
   /** Per socket the bytes of messages that its client has taken, modulo 2^32: Int32 cells, written by the thread. */
   readonly taken: SharedArrayBuffer;
-  /** For tests: `fault` makes the thread fail. */
-  readonly allowFaults: boolean;
 }
 
 /** Kinds of records about sockets; their channel is the socket's id. */
@@ -77,8 +75,7 @@ export type ToFrontThread =
   | { readonly type: "sockets"; readonly orders: readonly SocketOrder[] }
   | { readonly type: "decided"; readonly id: number; readonly decision: WireDecision }
   /** Take no new connections, wait so long for what runs, cut the rest and end. */
-  | { readonly type: "close"; readonly graceMs: number }
-  | { readonly type: "fault" };
+  | { readonly type: "close"; readonly graceMs: number };
 
 /** About one request and its answer, or about the upgrade of that id. */
 export type ExchangeNews =

@@ -7,6 +7,8 @@ import { openDescriptors } from "../shared/descriptors.js";
 import { loadUwsBinding } from "../uws/uws-binding.js";
 import { FrontThreadHandle } from "./front-thread-handle.js";
 
+export const FRONT_THREAD_ENTRY = new URL("./front-thread.js", import.meta.url);
+
 /** Descriptors that a thread has for itself. */
 const DESCRIPTORS_PER_THREAD = 12;
 
@@ -15,7 +17,8 @@ export interface ThreadedFrontOptions {
   readonly handlers: FrontHandlers;
   readonly limits?: FrontLimits;
   readonly log: Log;
-  readonly allowFaults?: boolean;
+  /** The compiled entry of the threads. */
+  readonly entry?: URL;
 }
 
 /**
@@ -32,7 +35,6 @@ export class ThreadedFront implements Front {
   #liveCount = 0;
   #ownDescriptors: number | null = null;
   #graceMs = 0;
-  #faultCount = 0;
 
   /** @throws when the native front cannot be had, or its port not be shared */
   constructor(options: ThreadedFrontOptions) {
@@ -71,21 +73,15 @@ export class ThreadedFront implements Front {
     await Promise.all(this.#supervisors.map((supervisor) => supervisor.stop()));
   }
 
-  /** Makes one thread fail, by turns, if faults are allowed: for tests. */
-  injectFault(): void {
-    const index = this.#faultCount++ % Math.max(1, this.#supervisors.length);
-    this.#supervisors[index]?.child?.injectFault();
-  }
-
   #makeSupervisor(name: string, host: string, port: number): Supervisor<FrontThreadHandle> {
-    const { handlers, limits = DEFAULT_FRONT_LIMITS, log, allowFaults = false } = this.#options;
+    const { handlers, limits = DEFAULT_FRONT_LIMITS, log, entry = FRONT_THREAD_ENTRY } = this.#options;
     const graceMs = () => this.#graceMs;
     return new Supervisor<FrontThreadHandle>(
       {
         id: name,
         start: () => {
           const ownDescriptors = this.#ownDescriptors;
-          const options = { name, host, port, limits, ownDescriptors, handlers, graceMs, allowFaults };
+          const options = { name, host, port, limits, ownDescriptors, handlers, graceMs, entry };
           return FrontThreadHandle.start(options);
         },
         onUp: () => log.info({ thread: name }, "front thread up"),

@@ -5,6 +5,7 @@ import type { LiveEngine } from "../../../actors/live/engine.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { liveEngine } from "../../support/engines.js";
+import { FaultOrders } from "../../support/faulty/orders.js";
 import { type Final, finalsOf, LiveListener } from "../../support/live-listener.js";
 import * as fc from "../../support/properties.js";
 
@@ -16,6 +17,7 @@ const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.wav");
 /** Several utterances in two voices with pauses between them. */
 const DIALOGUE = joined(silence(0.3), KAZAKH, silence(0.8), RUSSIAN, silence(0.5));
 
+const orders = new FaultOrders();
 let engine: LiveEngine;
 let dialogueFinals: Final[];
 
@@ -85,7 +87,7 @@ for (const withFault of [false, true]) {
       await listener.writeAll(cut(DIALOGUE.subarray(from, to), [1_600]));
       await listener.seen((event) => event.type === "partial" && event.endSample > from);
     }
-    if (withFault) engine.injectFault();
+    if (withFault) orders.failAll("live");
     await listener.writeAll(cut(DIALOGUE.subarray(half), [1_600]));
     await listener.finish();
     let state: LiveState = NEW_SESSION;

@@ -13,6 +13,8 @@ import {
   type FrontSocket,
   type SocketEvents,
 } from "../../../src/ports/front.js";
+import { FAULTY_ENTRIES } from "../../support/faulty/entries.js";
+import { FaultOrders } from "../../support/faulty/orders.js";
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
 /** So many connections that the kernel gives each of two threads some. */
@@ -64,7 +66,7 @@ async function withFront(
     },
     limits: DEFAULT_FRONT_LIMITS,
     log,
-    allowFaults: true,
+    entry: FAULTY_ENTRIES.front,
   });
   const port = await front.listen("127.0.0.1", 0);
   try {
@@ -126,7 +128,8 @@ test("a front thread that dies costs its own clients the connection, and comes b
     abortedCount++;
     throw new Error("the client is gone");
   };
-  await withFront({ request: async (asked) => request(asked) }, async (front, port, owned, lines) => {
+  const orders = new FaultOrders();
+  await withFront({ request: async (asked) => request(asked) }, async (_front, port, owned, lines) => {
     const sockets = await connect(port, SOCKETS);
     const closeCodes = sockets.map(() => 0);
     for (const [index, socket] of sockets.entries()) {
@@ -142,13 +145,13 @@ test("a front thread that dies costs its own clients the connection, and comes b
       ),
     );
     await delay(300);
-    front.injectFault();
+    orders.failOldest("front");
     await until(
       "the thread is up again",
       () => lines.filter((line) => line.includes("thread up")).length === 3,
     );
     assert.ok(
-      lines.some((line) => line.includes("front thread ended") && line.includes("a fault was asked for")),
+      lines.some((line) => line.includes("front thread ended") && line.includes("a test ordered this fault")),
     );
     const lostCount = owned.filter(({ closeCode }) => closeCode === 1006).length;
     assert.ok(lostCount > 0 && lostCount < SOCKETS, `${lostCount} of ${SOCKETS} sockets were on the thread`);
@@ -160,7 +163,7 @@ test("a front thread that dies costs its own clients the connection, and comes b
       assert.equal(String(((await once(socket, "message")) as [Buffer])[0]), "still here");
     }
     const more = await connect(port, SOCKETS);
-    front.injectFault();
+    orders.failOldest("front");
     await until("the other one, too", () => lines.filter((line) => line.includes("thread up")).length === 4);
     await until("every request has ended", () => abortedCount === SOCKETS);
     assert.deepEqual(new Set(await Promise.all(waiting)), new Set(["cut"]));
@@ -170,6 +173,7 @@ test("a front thread that dies costs its own clients the connection, and comes b
 });
 
 test("threads that keep dying are given up, and the owner is told when none is left", { skip }, async () => {
+  const orders = new FaultOrders();
   await withFront({}, async (front, _port, _owned, lines) => {
     let isLost = false;
     void front.lost.then(() => {
@@ -177,7 +181,7 @@ test("threads that keep dying are given up, and the owner is told when none is l
     });
     for (let tries = 0; !isLost; tries++) {
       assert.ok(tries < 400, lines.join(""));
-      front.injectFault();
+      orders.failOldest("front");
       await delay(25);
     }
     assert.equal(lines.filter((line) => line.includes("does not come back")).length, 2);

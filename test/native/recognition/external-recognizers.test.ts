@@ -23,7 +23,7 @@ const AUDIO = joined(
 );
 
 function settings(id: string): WorkerSettings {
-  return { modelFolder: `test/fixtures/adapters/${id}`, intraOpThreads: 1, allowFaults: false };
+  return { modelFolder: `test/fixtures/adapters/${id}`, intraOpThreads: 1 };
 }
 
 for (const id of PACKAGES) {

@@ -5,7 +5,10 @@ import { startSynthesisWorker } from "../../../native/start-workers.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
+import { FAULTY_ENTRIES } from "../../support/faulty/entries.js";
+import { FaultOrders } from "../../support/faulty/orders.js";
 
+const orders = new FaultOrders();
 const NEVER = new AbortController().signal;
 const PACKAGES = [
   { id: "tiny-matcha", voice: "first", sampleRateHz: 22_050 },
@@ -17,7 +20,7 @@ for (const { id, voice, sampleRateHz } of PACKAGES) {
   const settings = {
     modelFolder: `test/fixtures/adapters/${id}`,
     intraOpThreads: 1,
-    allowFaults: true,
+    entries: FAULTY_ENTRIES,
     rows: 4,
   };
 
@@ -74,7 +77,7 @@ for (const { id, voice, sampleRateHz } of PACKAGES) {
   test(`${id} goes on after its worker was lost`, async () => {
     const engine = await started();
     try {
-      engine.injectFault();
+      orders.failAll("synthesis");
       assert.ok((await engine.speak(job, NEVER)).pcm.length > 0);
     } finally {
       await engine.stop();

@@ -1,0 +1,107 @@
+import { join } from "node:path";
+import { createLog } from "../observe/log.js";
+import { reachableUrl } from "../settings/address.js";
+import { type Config, readConfig } from "../settings/settings.js";
+import { guardAgainstDriver } from "../store/postgres/driver-faults.js";
+import { DEVELOPMENT_KEY_FILE } from "../store/store.js";
+import { type Service, startService } from "./compose.js";
+import type { ThreadEntries } from "./thread-entries.js";
+
+const CRASH_WITHIN_MS = 5_000;
+
+/**
+ * Runs the service as this process: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT.
+ * A start that fails is told on standard error, with exit code 1.
+ *
+ * @param entries of threads that are not the service's own: tests give some that fail
+ */
+export function runService(entries: Partial<ThreadEntries> = {}): void {
+  run(entries).catch((error: unknown) => {
+    // Messages name the rule and the value; a stack is for those who look for a fault in the service itself.
+    const isOurs = !(error instanceof TypeError || error instanceof RangeError);
+    const reason = error instanceof Error ? (isOurs ? error.message : error.stack) : String(error);
+    process.stderr.write(`dauys: cannot start: ${reason}\n`);
+    process.exitCode = 1;
+  });
+}
+
+async function run(entries: Partial<ThreadEntries>): Promise<void> {
+  const startedAtMs = performance.now();
+  // What the service writes is for its own eyes: audio, answers, secrets, the database.
+  process.umask(0o077);
+  const config = readConfig(process.env);
+  const log = createLog({ level: config.logLevel });
+  let started: Service | null = null;
+  guardAgainstDriver({ log, onFault: () => started?.noteDriverFault() });
+  let isCrashing = false;
+  process.on("uncaughtException", (error) => {
+    // What else goes wrong on the way out is of no interest.
+    if (isCrashing) return;
+    isCrashing = true;
+    log.fatal({ err: error }, "uncaught exception");
+    process.stderr.write(`dauys: uncaught exception: ${error instanceof Error ? error.stack : error}\n`);
+    void endOfCrash(started);
+  });
+  const starting = startService({ config, log, entries });
+  const stop = async (reason: string, exitCode: number) => {
+    log.info({ reason }, "stopping");
+    process.exitCode = exitCode;
+    // Told to stop while starting: what is up comes down again, nothing is cut off in the middle.
+    await (await starting).stop();
+    log.info("stopped");
+  };
+  let isTold = false;
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
+    process.on(signal, () => {
+      if (isTold) return;
+      isTold = true;
+      // A start that fails is told by `runService` itself.
+      stop(signal, 0).catch(() => undefined);
+    });
+  }
+  const service = await starting;
+  started = service;
+  void service.lost.then((error) => {
+    log.fatal({ err: error }, "the service cannot go on");
+    return stop("lost", 1);
+  });
+  const startMs = Math.round(performance.now() - startedAtMs);
+  log.info({ host: config.host, port: service.port, startMs }, "ready");
+  if (!isTold && log.isLevelEnabled("info")) process.stdout.write(banner(config, service));
+}
+
+/**
+ * Ends the process with 1. Workers are told to end first: one that is inside of the runtime when the process goes takes it
+ * down with an abort, which hides the reason and dumps core. One that does not end in time ends with the process.
+ */
+async function endOfCrash(service: Service | null): Promise<void> {
+  const isEnded = service === null || (await service.endWorkers(CRASH_WITHIN_MS).catch(() => false));
+  if (isEnded) process.exit(1);
+  process.kill(process.pid, "SIGKILL");
+}
+
+/** What a person needs who has started the service: everything at the first start, the addresses at every one. */
+function banner({ host, dataDir, devApiKey }: Config, service: Service): string {
+  const address = reachableUrl(host, service.port);
+  const keyFile = devApiKey === null ? join(dataDir, DEVELOPMENT_KEY_FILE) : "DEV_API_KEY";
+  return `
+Dauys listens on ${address}
+Development key: ${service.isFirstStart ? service.developmentKey : `in ${keyFile}`}
+Console: ${address}/console
+${service.isFirstStart ? firstCommands(address, service.developmentKey) : ""}
+`;
+}
+
+function firstCommands(address: string, developmentKey: string): string {
+  const key = `Authorization: Bearer ${developmentKey}`;
+  return `
+Speak:
+  curl -s ${address}/v1/tts -H "${key}" -H "Content-Type: application/json" \\
+    -d '{"text":"Сәлеметсіз бе! Бұл Дауыс қызметі."}' -o salem.wav
+Transcribe:
+  curl -s "${address}/v1/transcribe?timestamps=true" -H "${key}" \\
+    -H "Content-Type: application/octet-stream" --data-binary @salem.wav
+Listen:
+  npx dauys listen salem.wav --url ${address}
+`;
+}

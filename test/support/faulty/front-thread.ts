@@ -1,0 +1,7 @@
+// A front thread, which fails when a test orders it.
+import { parentPort } from "node:worker_threads";
+import { failThread, onOrder, whenReady } from "./orders.js";
+
+whenReady(parentPort!, () => onOrder("front", () => setImmediate(failThread)));
+
+await import("../../../src/front/threads/front-thread.js");

@@ -1,0 +1,20 @@
+// The synthesis worker, which fails in the middle of its work when a test orders it.
+import { parentPort, workerData } from "node:worker_threads";
+import { SYNTHESIS_CELL, type WorkerData } from "../../../native/threads/protocol.js";
+import { failThread, onOrder, whenReady } from "./orders.js";
+
+const cells = new Int32Array((workerData as WorkerData).cells);
+
+whenReady(parentPort!, () => onOrder("synthesis", failAfterNextRun));
+
+/** A run that began after the order, and the turn of the event loop behind it. */
+function failAfterNextRun(): void {
+  const runs = Atomics.load(cells, SYNTHESIS_CELL.runs);
+  const look = () => {
+    if (Atomics.load(cells, SYNTHESIS_CELL.runs) !== runs) setImmediate(failThread);
+    else setImmediate(look);
+  };
+  look();
+}
+
+await import("../../../native/synthesis/worker.js");

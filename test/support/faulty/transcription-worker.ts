@@ -1,0 +1,22 @@
+// The file workers' entry: a task at which a test orders a fault takes its thread with it.
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { FileAnswer, FileTask } from "../../../native/threads/protocol.js";
+import runTask from "../../../native/transcription/worker.js";
+import { failThread, onOrder } from "./orders.js";
+
+let isWorking = false;
+
+onOrder("transcription", () => {
+  if (isWorking) setImmediate(failThread);
+});
+
+export default async function runFaultyTask(task: FileTask): Promise<FileAnswer<unknown>> {
+  // An idle thread of the pool hears nothing until its next task: what was ordered before is not for this one.
+  for (let turn = 0; turn < 2; turn++) await nextTurn();
+  isWorking = true;
+  try {
+    return await runTask(task);
+  } finally {
+    isWorking = false;
+  }
+}
