@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { z } from "zod";
@@ -223,11 +224,26 @@ test("the bare address leads a browser to the console, and anything else to the 
   }
 });
 
+test("every page of docs is linked on the reference page, and served as it is written", async () => {
+  const folder = new URL("../../../docs/", import.meta.url);
+  const names = (await readdir(folder)).filter((name) => name.endsWith(".md"));
+  const html = await (await fetch(`${running.base}/docs`)).text();
+  const linked = [...html.matchAll(/href="\/docs\/([^"]+\.md)"/g)].map((match) => match[1]!);
+  assert.deepEqual(linked.toSorted(), names.toSorted());
+  for (const name of names) {
+    const answer = await fetch(`${running.base}/docs/${name}`);
+    assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "text/plain; charset=utf-8"]);
+    assert.equal(await answer.text(), await readFile(new URL(name, folder), "utf8"));
+  }
+});
+
 test("the reference page loads from this service only", async () => {
   const page = await fetch(`${running.base}/docs`);
   assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/);
   const html = await page.text();
-  const assets = [...html.matchAll(/(?:href|src)="([^"]+)"/g)].map((match) => match[1]!);
+  const assets = [...html.matchAll(/<(?:link|script)[^>]* (?:href|src)="([^"]+)"/g)].map(
+    (match) => match[1]!,
+  );
   assert.equal(assets.length, 4);
   for (const asset of assets) {
     assert.match(asset, /^\/docs\//);

@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { openApiDocument } from "../../protocol/openapi.js";
 import type { Exchange } from "../exchange.js";
 import type { Route } from "../route.js";
+import { documentLinks, documentRoutes } from "./documents.js";
 
 /** Where npm put the reference page's own files. */
 const PACKAGE_FOLDER = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
@@ -28,6 +29,7 @@ const PAGE = `<!doctype html>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 </head>
 <body>
+${documentLinks()}
 <div id="swagger-ui"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
@@ -58,6 +60,7 @@ export function referenceRoutes(): readonly Route[] {
     get(REFERENCE_PATH, (exchange) =>
       send(exchange, "text/html; charset=utf-8", Buffer.from(PAGE), { "content-security-policy": POLICY }),
     ),
+    ...documentRoutes(),
     get("/docs/start.js", (exchange) => send(exchange, "text/javascript; charset=utf-8", Buffer.from(START))),
     ...ASSETS.map(({ name, contentType }) =>
       get(`/docs/${name}`, async (exchange) =>
