@@ -1,21 +1,26 @@
-// `npm run docs` writes the parts of documents that are made from the service's own lists; `--check` only says which are
-// out of date. A part stands between `<!-- NAME: npm run docs -->` and `<!-- end of NAME -->`.
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+// `npm run docs` writes the parts of documents that are made from the service's own lists, and breaks lines of prose
+// that are too long; `--check` only says which documents are out of date. A part stands between
+// `<!-- NAME: npm run docs -->` and `<!-- end of NAME -->`.
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SETTINGS } from "../dist/src/settings/settings.js";
+import { wrapProse } from "./wrap-prose.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 const PARTS = { settings: settingsTable };
 
 const isCheck = process.argv.includes("--check");
-const changed = documents().filter((path) => refresh(path, withParts(read(path))));
+const changed = documents().filter((path) => refresh(path, wrapProse(withParts(read(path)))));
 for (const path of changed) console.log(`${path} ${isCheck ? "is out of date: npm run docs" : "written"}`);
 if (isCheck && changed.length > 0) process.exitCode = 1;
 
+/** Every document that git knows. */
 function documents() {
-  const pages = readdirSync(join(root, "docs")).filter((name) => name.endsWith(".md"));
-  return ["README.md", ...pages.map((name) => join("docs", name))];
+  const args = ["ls-files", "--cached", "--others", "--exclude-standard", "*.md"];
+  const names = execFileSync("git", args, { cwd: root, encoding: "utf8" }).split("\n");
+  return names.filter((name) => name !== "" && existsSync(join(root, name)));
 }
 
 function withParts(text) {
