@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { runLive } from "../../bench/support/live-client.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
 import { connect } from "../../src/store/postgres/connect.js";
@@ -11,6 +10,7 @@ import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js"
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { momentOfFault } from "../support/pace.js";
 import { preparedFolder } from "../support/prepared-database.js";
 import { SEED, uniform } from "../support/seed.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -49,7 +49,7 @@ test("connections that the database ends under load cost no client a wrong credi
         select pg_terminate_backend(pid) from pg_stat_activity
         where pid <> pg_backend_pid() and application_name = 'dauys'`;
       endedCount += ended.length;
-      await sleep(30 * random());
+      await momentOfFault(30 * random());
     }
     await eventually(
       "answers again",
@@ -81,7 +81,7 @@ test("while the database hangs everybody is answered, live sessions go on, and a
     messageSamples: 1_600,
     isPaced: true,
   });
-  await sleep(500);
+  await momentOfFault(500);
   const until = performance.now() + 1_000 * HANG_S;
   for (const pid of stopped) process.kill(pid, "SIGSTOP");
   try {
@@ -93,7 +93,7 @@ test("while the database hangs everybody is answered, live sessions go on, and a
       [503, 200],
     );
     // The session has credits set aside for longer than that.
-    await sleep(Math.max(0, until - performance.now()));
+    await momentOfFault(Math.max(0, until - performance.now()));
   } finally {
     for (const pid of stopped) process.kill(pid, "SIGCONT");
   }

@@ -1,7 +1,7 @@
 // `npm run attack`: the real service on each front, one attack after another, on 127.0.0.1 only.
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { saveResult } from "../../bench/save-result.js";
+import { pace } from "../support/pace.js";
 import { CASES } from "./cases/all.js";
 import type { AttackCase } from "./support/attack-case.js";
 import { ATTACKED_FRONTS, type AttackedFront, AttackedService } from "./support/attacked-service.js";
@@ -79,7 +79,7 @@ async function attackOnce(service: AttackedService, attack: AttackCase, seconds:
   // An attack that is over at once is watched for as long as the others.
   const [{ count, outcome }] = await Promise.all([
     attack.run({ service, key: attacker.key, seconds }).catch(failed),
-    sleep(seconds * 1_000),
+    pace(seconds * 1_000),
   ]);
   const health = await probe.stop();
   const { finals, closeCode } = await bystander.result.catch((thrown: unknown) => {

@@ -1,9 +1,9 @@
 // `npm run soak`: a day of traffic in fast motion, on 127.0.0.1 only. Prints what a leak would show in.
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { silence, speech } from "../support/audio.js";
+import { momentOfFault, pace } from "../support/pace.js";
 import { creditDevelopment } from "../support/service-process.js";
 import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js";
 import { chunk } from "./support/floods.js";
@@ -40,7 +40,7 @@ const VISITS: Readonly<Record<string, Visit>> = {
   "speech that nobody waits for": async (service) => {
     const leaving = new AbortController();
     const asked = post(service, "/v1/tts/stream", JSON.stringify({ text: "Сәлем.", nfe: 4 }), leaving.signal);
-    setTimeout(() => leaving.abort(), 20);
+    void momentOfFault(20).then(() => leaving.abort());
     await asked.then((answer) => answer.arrayBuffer()).catch(() => {});
   },
   file: async (service) => {
@@ -120,7 +120,7 @@ async function main(): Promise<number> {
 async function look(service: AttackedService, round: number): Promise<Sample> {
   await service.untilIdle();
   // Connections of clients that left are still being closed.
-  await sleep(200);
+  await pace(200);
   return {
     round,
     residentMib: Math.round(service.process.residentBytes() / 2 ** 20),

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { runLive } from "../../bench/support/live-client.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
@@ -15,6 +14,7 @@ import { joined, silence, speech, wavOf } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
 import { FAULTY_MAIN } from "../support/faulty/entries.js";
 import { temporaryFolder } from "../support/folders.js";
+import { momentOfFault } from "../support/pace.js";
 import { fileCredits, synthesisCredits } from "../support/prices.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
@@ -296,7 +296,7 @@ test(`workers of every kind that die ${FAULTS} times under load cost no request 
       const before = receipts.length;
       await eventually("more answers", () => receipts.length > before + 5, 60_000);
       service.child.kill("SIGUSR2");
-      await sleep(100);
+      await momentOfFault(100);
     }
     isOver = true;
   })();

@@ -4,6 +4,7 @@ import type { LiveDone, LiveOptions } from "../../src/client/live-options.js";
 import type { DauysClient } from "../../src/client/node.js";
 import type { LiveFinal, LiveResult } from "../../src/client/types.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
+import { pace as waitAs } from "../support/pace.js";
 
 /** Four utterances with pauses, and one that is ended by hand in the middle. */
 export const DIALOGUE = joined(
@@ -52,7 +53,7 @@ export async function listen(
     if (finalizeBefore.includes(piece)) live.finalize();
     await before?.(piece, results);
     await live.send(samples);
-    await new Promise((resolve) => setTimeout(resolve, (MESSAGE_SAMPLES / RATE_HZ / pace) * 1_000));
+    await waitAs((MESSAGE_SAMPLES / RATE_HZ / pace) * 1_000);
   }
   const done = await live.close();
   await heard;

@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Browser, chromium, type Page } from "playwright-core";
+import { pace } from "../support/pace.js";
 import type { ServiceProcess } from "../support/service-process.js";
 
 export const PASSWORD = "correct horse battery";
@@ -83,7 +83,7 @@ export async function heardText(page: Page): Promise<string> {
   // What stays too short is told by whoever compares it.
   while ((await finals.allTextContents()).join(" ").length < SPOKEN.length * HEARD_LENGTH) {
     if (performance.now() > deadlineMs) break;
-    await sleep(POLL_MS);
+    await pace(POLL_MS);
   }
   await page.getByRole("button", { name: "Stop" }).click();
   await page.getByText(/^Ended: /).waitFor();

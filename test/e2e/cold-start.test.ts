@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { copyFile, cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import WebSocket from "ws";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
@@ -11,7 +10,9 @@ import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
+import { eventually } from "../support/eventually.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../support/folders.js";
+import { momentOfFault, pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
@@ -106,12 +107,10 @@ describe("a service whose models come and go", () => {
   const loads = (engine: Engine) => metric(`model_loads_total{engine="${engine}",outcome="loaded"}`);
   const isLoaded = async (engine: Engine) => (await metric(`model_loaded{engine="${engine}"}`)) === 1;
   const untilCold = async () => {
-    for (let tries = 0; ; tries++) {
+    await eventually("no model is loaded", async () => {
       const loaded = await Promise.all(ENGINES.map(isLoaded));
-      if (loaded.every((is) => !is)) return;
-      assert.ok(tries < 100, `still loaded: ${loaded.join(", ")}`);
-      await sleep(100);
-    }
+      return loaded.every((is) => !is);
+    });
   };
   const assertProbes = async () => {
     const health = await fetch(`${service.url}/health`);
@@ -192,7 +191,7 @@ describe("a service whose models come and go", () => {
       const answer = await speak(service, "Ия.");
       assert.equal(answer.status, 200, `after ${pauseMs} ms`);
       await answer.arrayBuffer();
-      await sleep(pauseMs);
+      await pace(pauseMs);
     }
   });
 
@@ -218,10 +217,10 @@ describe("a service whose models come and go", () => {
     });
     socket.once("open", () => {
       socket.send(new Uint8Array(32_000));
-      setTimeout(() => {
+      void momentOfFault(30).then(() => {
         socket.terminate();
         leaving.abort();
-      }, 30);
+      });
     });
     await assert.rejects(asked);
     await untilCold();

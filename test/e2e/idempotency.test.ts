@@ -16,6 +16,7 @@ import { FRONTS } from "../http/running-transport.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { pace } from "../support/pace.js";
 import { synthesisCredits } from "../support/prices.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
@@ -145,7 +146,7 @@ for (const front of FRONTS) {
         const answer = await ask();
         if (answer.status !== 409) return answer;
         await answer.arrayBuffer();
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        await pace(100);
       }
       throw new Error("the key stayed in use");
     };

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { DeepgramClient } from "@deepgram/sdk";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
+import { pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
@@ -70,7 +70,7 @@ test("Deepgram's client transcribes live, told only another address", async () =
   await socket.waitForOpen();
   for (let start = 0; start < pcm.length; start += 9_600) {
     socket.sendMedia(pcm.subarray(start, start + 9_600));
-    await sleep(20);
+    await pace(20);
   }
   socket.sendKeepAlive({ type: "KeepAlive" });
   socket.sendCloseStream({ type: "CloseStream" });

@@ -6,6 +6,7 @@ import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { dauys } from "../cli/support.js";
 import { temporaryFolder } from "../support/folders.js";
+import { momentOfFault } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** At this price five characters cost a whole free grant. */
@@ -112,7 +113,7 @@ test("a client that leaves before the first audio byte pays nothing", async () =
     body: JSON.stringify({ text: "Сәлем", nfe: 64 }),
     signal: leaving.signal,
   });
-  setTimeout(() => leaving.abort(), 60);
+  void momentOfFault(60).then(() => leaving.abort());
   await assert.rejects(asked);
   for (let tries = 0; (await ledgerOf(id)).held > 0; tries++) assert.ok(tries < 10, "the hold is released");
   assert.equal((await ledgerOf(id)).balance, FREE);

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { readMetrics, risen } from "../../bench/support/operator-metrics.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
+import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
@@ -59,10 +59,6 @@ test("a sentence that was spoken before is the same to the last byte, charged, a
 });
 
 async function untilReleased(operatorPort: number): Promise<void> {
-  const deadlineMs = performance.now() + IDLE_WITHIN_MS;
-  while (performance.now() < deadlineMs) {
-    if ((await readMetrics(operatorPort)).get("model_loaded") === 0) return;
-    await sleep(100);
-  }
-  assert.fail("the models were not released");
+  const isReleased = async () => (await readMetrics(operatorPort)).get("model_loaded") === 0;
+  await eventually("the models are released", isReleased, IDLE_WITHIN_MS);
 }

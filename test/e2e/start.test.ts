@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { eventually } from "../support/eventually.js";
 import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
@@ -106,8 +107,8 @@ function npmStart(environment: Record<string, string>): Started {
 
 /** Asks for speech until the service is there; settles at the first byte of it. */
 async function firstSpeech(port: number, service: Started): Promise<void> {
-  const deadlineMs = performance.now() + DEADLINE_MS;
-  while (performance.now() < deadlineMs && service.child.exitCode === null) {
+  const speaks = async () => {
+    assert.equal(service.child.exitCode, null, service.output());
     const answer = await fetch(`http://127.0.0.1:${port}/v1/tts`, {
       method: "POST",
       headers: { Authorization: `Bearer ${TEST_KEY}`, "Content-Type": "application/json" },
@@ -116,10 +117,10 @@ async function firstSpeech(port: number, service: Started): Promise<void> {
     if (answer?.ok === true) {
       const { value } = await answer.body!.getReader().read();
       assert.ok(value!.length > 0);
-      return;
+      return true;
     }
     await answer?.body?.cancel();
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
-  assert.fail(`no speech within ${DEADLINE_MS} ms:\n${service.output()}`);
+    return false;
+  };
+  await eventually("speech", speaks, DEADLINE_MS);
 }

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { FREE_GRANT_CREDITS } from "../../src/domain/usage/tariff.js";
@@ -11,6 +10,7 @@ import { connect } from "../../src/store/postgres/connect.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { momentOfFault, pace } from "../support/pace.js";
 import { synthesisCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -93,12 +93,12 @@ test("a database that is stopped at once under load costs no client a wrong cred
         // A live session that was refused before its upgrade.
         unavailableCount++;
       });
-      await sleep(20);
+      await pace(20);
     }
   });
   const random = uniform(SEED);
   for (let outage = 0; outage < OUTAGES; outage++) {
-    await sleep(700 + 900 * random());
+    await momentOfFault(700 + 900 * random());
     // What `pg_ctl stop -m immediate` sends; the service starts its server again.
     const server = await postmaster();
     process.kill(server, "SIGQUIT");

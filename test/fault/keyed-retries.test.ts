@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { momentOfFault, pace } from "../support/pace.js";
 import { fileCredits, synthesisCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -64,7 +64,7 @@ test(`over ${ROUNDS} kill -9 every request that is repeated under its key is ans
       for (let tries = 1; bytes === null; tries++) {
         assert.ok(tries < 2_000, `${path} was never answered`);
         counts.repeated++;
-        await sleep(RETRY_MS);
+        await pace(RETRY_MS);
         bytes = await ask(path, body, key);
       }
       counts.answered++;
@@ -74,7 +74,7 @@ test(`over ${ROUNDS} kill -9 every request that is repeated under its key is ans
   const clients = WORKS.flatMap((work, index) => [client(work, `a${index}`), client(work, `b${index}`)]);
   const killMoment = uniform(SEED);
   for (let round = 0; round < ROUNDS; round++) {
-    await sleep(500 + killMoment() * 2_000);
+    await momentOfFault(500 + killMoment() * 2_000);
     service.child.kill("SIGKILL");
     await once(service.child, "exit");
     service = await start();

@@ -3,7 +3,6 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import WebSocket from "ws";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
@@ -16,6 +15,7 @@ import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
+import { momentOfFault, pace } from "../support/pace.js";
 import { liveCredits, synthesisCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -97,7 +97,7 @@ async function killUnderLoad(service: ServiceProcess, speech: Int16Array, afterM
     repeat(gone.signal, () => listen(service, seen, speech, 10_000)),
     repeat(gone.signal, () => listen(service, seen, speech, 700)),
   ];
-  await sleep(afterMs);
+  await momentOfFault(afterMs);
   gone.abort();
   service.child.kill("SIGKILL");
   await once(service.child, "exit");
@@ -110,7 +110,7 @@ async function repeat(gone: AbortSignal, work: () => Promise<void>): Promise<voi
   while (!gone.aborted) {
     await work().catch(async (error: unknown) => {
       if (error instanceof assert.AssertionError) throw error;
-      await sleep(20);
+      await pace(20);
     });
   }
 }
@@ -191,7 +191,7 @@ async function listen(
     const start = session.sentSamples % (speech.length - length);
     socket.send(speech.slice(start, start + length));
     session.sentSamples += length;
-    await sleep(MESSAGE_MS);
+    await pace(MESSAGE_MS);
   }
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "close" }));
   await closed;

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type LiveRun, runLive } from "../../bench/support/live-client.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { FAULTY_MAIN } from "../support/faulty/entries.js";
+import { momentOfFault, pace } from "../support/pace.js";
 import { SEED, uniform } from "../support/seed.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -41,7 +41,7 @@ test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sess
     const killing = killAtRandom(service);
     const runs = await Promise.all(
       Array.from({ length: SESSIONS }, async (_, index) => {
-        await sleep((index * 1_000) / SESSIONS);
+        await pace((index * 1_000) / SESSIONS);
         return speak(service, voices[index % VOICES]!, true);
       }),
     );
@@ -84,7 +84,7 @@ async function killAtRandom(service: ServiceProcess): Promise<void> {
   const random = uniform(SEED);
   const endMs = performance.now() + SECONDS * 1_000;
   while (performance.now() < endMs) {
-    await sleep(PAUSE_MS.least + random() * (PAUSE_MS.most - PAUSE_MS.least));
+    await momentOfFault(PAUSE_MS.least + random() * (PAUSE_MS.most - PAUSE_MS.least));
     service.child.kill("SIGUSR2");
   }
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { type ClientRequest, request } from "node:http";
 import { after, before, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
@@ -12,6 +11,7 @@ import { FRONTS, type RunningTransport, startTransport } from "../http/running-t
 import { deferred } from "../support/deferred.js";
 import { synthesisEngine } from "../support/engines.js";
 import { eventually } from "../support/eventually.js";
+import { momentOfFault, stays, within } from "../support/pace.js";
 
 const SENTENCE = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. ";
 /** Three sentences and far more steps than anybody waits for. */
@@ -85,12 +85,16 @@ for (const front of FRONTS) {
           const left = nextLeft();
           const runsBefore = engine.modelRuns;
           const sent = post(running, path);
-          while (engine.modelRuns === runsBefore) await sleep(1);
-          await sleep(waitMs);
+          await eventually("the model runs", () => engine.modelRuns > runsBefore);
+          await momentOfFault(waitMs);
           sent.destroy();
-          const { runs, reason } = await Promise.race([left, failsAfter(GONE_WITHIN_MS)]);
+          const { runs, reason } = await within(
+            GONE_WITHIN_MS,
+            "the engine is told that the client is gone",
+            left,
+          );
           assert.equal(reason, "client-left");
-          await sleep(AFTERWARDS_MS);
+          await stays("at most one run more", () => engine.modelRuns - runs <= 1, AFTERWARDS_MS);
           await eventually("the engine is idle", async () => engine.jobCount === 0);
           const more = engine.modelRuns - runs;
           assert.ok(more <= 1, `${path}: ${more} model runs after the client left at ${waitMs} ms`);
@@ -100,9 +104,4 @@ for (const front of FRONTS) {
       await running.stop();
     }
   });
-}
-
-async function failsAfter(ms: number): Promise<never> {
-  await sleep(ms, undefined, { ref: false });
-  throw new Error(`nobody noticed within ${ms} ms that the client is gone`);
 }

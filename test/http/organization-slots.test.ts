@@ -6,6 +6,8 @@ import { ServiceError } from "../../src/domain/errors.js";
 import type { WorkKind } from "../../src/domain/usage/concurrency.js";
 import { OrganizationSlots } from "../../src/http/organization-slots.js";
 import { deferred } from "../support/deferred.js";
+import { eventually } from "../support/eventually.js";
+import { pace } from "../support/pace.js";
 import * as fc from "../support/properties.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
@@ -87,7 +89,7 @@ for (const front of FRONTS) {
       });
       await leaving;
       abort.abort();
-      await until(async () => {
+      await eventually("both have room", async () => {
         const answers = await Promise.all([speak("a"), speak("b")]);
         await Promise.all(answers.map((answer) => answer.arrayBuffer()));
         return answers.every((answer) => answer.status === 200);
@@ -107,24 +109,12 @@ for (const front of FRONTS) {
       assert.equal((JSON.parse(String(told)) as { code: string }).code, "too_many_requests");
       assert.equal(code, 4429);
       socket.terminate();
-      await until(async () => {
+      await eventually("a session is taken", async () => {
         const next = new WebSocket(url, ["svc-bearer", GOOD_KEY]);
-        const outcome = await Promise.race([once(next, "message"), once(next, "open").then(() => delay(30))]);
+        const outcome = await Promise.race([once(next, "message"), once(next, "open").then(() => pace(30))]);
         next.terminate();
         return outcome === undefined;
       });
     });
   });
-}
-
-function delay(ms: number): Promise<undefined> {
-  return new Promise((resolve) => setTimeout(resolve, ms, undefined));
-}
-
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (let attempt = 0; attempt < 50; attempt++) {
-    if (await isTrue()) return;
-    await delay(20);
-  }
-  assert.fail("it never became true");
 }

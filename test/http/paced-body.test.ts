@@ -5,6 +5,7 @@ import { connect } from "node:net";
 import { test } from "node:test";
 import { ServiceError } from "../../src/domain/errors.js";
 import { JSON_PACE, paced } from "../../src/http/paced-body.js";
+import { pace } from "../support/pace.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";
 
@@ -16,7 +17,7 @@ function client(chunks: readonly number[], pauseMs: number, ends: boolean) {
   async function* send(): AsyncGenerator<Uint8Array, void, undefined> {
     try {
       for (const bytes of chunks) {
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        await pace(pauseMs);
         yield new Uint8Array(bytes);
       }
       if (!ends) await new Promise(() => {});
@@ -56,7 +57,7 @@ test("a slow reader is not the client's fault, and one that stops tells the sour
   const { body, isReturned } = client([1, 1, 1, 1], 0, true);
   let count = 0;
   for await (const _ of paced(body, { ...PACE, graceMs: 300, stallMs: 300 })) {
-    await new Promise((resolve) => setTimeout(resolve, 400));
+    await pace(400);
     if (++count === 2) break;
   }
   assert.equal(count, 2);

@@ -7,6 +7,7 @@ import { type TestContext, test } from "node:test";
 import { ServiceError } from "../../src/domain/errors.js";
 import { withUpload } from "../../src/http/spool.js";
 import { DiskSpace, SpoolBudget } from "../../src/http/spool-budget.js";
+import { eventually } from "../support/eventually.js";
 
 async function newFolder(t: TestContext): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "budget-"));
@@ -62,7 +63,7 @@ test("a file that somebody else writes is counted as it grows, until it outgrows
   const path = join(folder, "decoded.wav");
   const full = new Promise<ServiceError>((resolve) => share.watch(path, resolve));
   await writeFile(path, new Uint8Array(40_000));
-  while (room.takenBytes !== 40_000) await new Promise((resolve) => setTimeout(resolve, 10));
+  await eventually("the bytes are counted", () => room.takenBytes === 40_000);
   await appendFile(path, new Uint8Array(20_000));
   assert.ok(isFull(await full));
   share.release();

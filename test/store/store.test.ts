@@ -15,6 +15,7 @@ import { openStore, type Store } from "../../src/store/store.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { ManualClock } from "../support/manual-clock.js";
+import { within } from "../support/pace.js";
 import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
 import { privateStore } from "./support.js";
@@ -190,9 +191,11 @@ test("a database whose keys were made with another pepper is refused", async () 
 test("a wrong password for the database is said at once", async () => {
   const url = new URL(await newDatabase());
   url.password = "wrong";
-  const startedAtMs = performance.now();
-  await assert.rejects(openOn(url.href), /Cannot reach the database: password authentication failed/);
-  assert.ok(performance.now() - startedAtMs < 5_000);
+  const refused = assert.rejects(
+    openOn(url.href),
+    /Cannot reach the database: password authentication failed/,
+  );
+  await within(5_000, "the refusal", refused);
 });
 
 test("the development key", async (t) => {

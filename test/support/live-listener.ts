@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
 import { type Deferred, deferred } from "./deferred.js";
+import { pace } from "./pace.js";
 
 export const LIVE_OPTIONS: LiveOptions = {
   modelId: "svc-kk-ru-v2",
@@ -53,7 +53,7 @@ export class LiveListener {
   async writeAll(pieces: readonly Int16Array[]): Promise<void> {
     for (const [index, piece] of pieces.entries()) {
       this.feed.write(piece);
-      if (index % 16 === 15) await sleep(1);
+      if (index % 16 === 15) await pace(1);
     }
   }
 

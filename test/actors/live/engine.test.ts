@@ -5,8 +5,10 @@ import type { LiveEngine } from "../../../actors/live/engine.js";
 import type { LiveEvent } from "../../../src/ports/live-decoder.js";
 import { cut, joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { liveEngine } from "../../support/engines.js";
+import { eventually } from "../../support/eventually.js";
 import { FaultOrders } from "../../support/faulty/orders.js";
 import { type Final, finalsOf, LiveListener } from "../../support/live-listener.js";
+import { pace } from "../../support/pace.js";
 import * as fc from "../../support/properties.js";
 
 const BACKLOG_SECONDS = 60;
@@ -150,7 +152,7 @@ test("two sessions at once do not change each other's finals", async () => {
   for (let index = 0; index < firstPieces.length; index++) {
     await first.writeAll(firstPieces.slice(index, index + 1));
     await second.writeAll(secondPieces.slice(index, index + 1));
-    if (index % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+    if (index % 4 === 0) await pace(1);
   }
   await Promise.all([first.finish(), second.finish()]);
   assert.deepEqual(first.finals, dialogueFinals);
@@ -235,10 +237,10 @@ test("beyond 60 s of audio that waits no sample is taken", async () => {
   // Once some of it is decoded there is room again, for just as much.
   await listener.seen(isReady);
   let taken = 0;
-  while (taken === 0) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
+  await eventually("there is room again", () => {
     taken = listener.feed.write(silence(BACKLOG_SECONDS));
-  }
+    return taken > 0;
+  });
   assert.ok(taken < minute);
   listener.feed.release();
 });

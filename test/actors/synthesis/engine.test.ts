@@ -4,6 +4,7 @@ import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SpeakOptions, SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
+import { momentOfFault } from "../../support/pace.js";
 
 const JOB: SynthesisJob = {
   modelId: "svc-kk-v1",
@@ -41,7 +42,7 @@ function hasCode(code: string): (error: unknown) => boolean {
 
 /** Long enough for a job to be on the worker, short against all of a long job's steps. */
 function whileRunning(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 30));
+  return momentOfFault(30);
 }
 
 test("a sentence has a length and a loudness like speech", async () => {
@@ -115,7 +116,7 @@ test("after a cancel the model runs once at most", async () => {
   for (const waitMs of [1, 5, 20, 40, 80]) {
     const abort = new AbortController();
     const cancelled = assert.rejects(speak(LONG_JOB, abort.signal), hasCode("CANCELLED"));
-    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    await momentOfFault(waitMs);
     const runsBefore = engine.modelRuns;
     abort.abort();
     await cancelled;

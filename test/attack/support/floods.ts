@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { pace } from "../../support/pace.js";
 import type { ThreadControl } from "./in-thread.js";
 import { RawConnection } from "./raw-connection.js";
 import { repeated, WebSocketClient } from "./web-socket-client.js";
@@ -44,7 +44,7 @@ export async function floodSockets(args: SocketFloodArgs, control: ThreadControl
   await Promise.all(
     Array.from({ length: args.sockets }, async () => {
       do tally.ended(await floodOne(args, block, unit.length, tally, isOver));
-      while (args.comesBack === true && !isOver() && (await sleep(REST_MS, true)));
+      while (args.comesBack === true && !isOver() && (await rest()));
     }),
   );
   return tally.report;
@@ -75,7 +75,7 @@ async function floodOne(
   }
   if (args.isDeaf === true) client.connection.socket.resume();
   // What the service says to it may be on its way.
-  await Promise.race([client.connection.until(() => client.farewell !== null), sleep(500)]);
+  await Promise.race([client.connection.until(() => client.farewell !== null), pace(500)]);
   const { farewell } = client;
   const ending = farewell !== null ? String(farewell.code) : client.connection.isClosed ? "cut" : "open";
   client.connection.destroy();
@@ -109,7 +109,7 @@ export async function floodUploads(args: UploadFloodArgs, control: ThreadControl
   await Promise.all(
     Array.from({ length: args.connections }, async () => {
       do tally.ended(await uploadOne(args, block, tally, isOver));
-      while (args.comesBack === true && !isOver() && (await sleep(REST_MS, true)));
+      while (args.comesBack === true && !isOver() && (await rest()));
     }),
   );
   return tally.report;
@@ -166,12 +166,12 @@ export async function floodRequests(args: RequestFloodArgs, control: ThreadContr
           continue;
         }
         tally.opened++;
-        await Promise.race([connection.write(block), sleep(1_000)]);
+        await Promise.race([connection.write(block), pace(1_000)]);
         tally.sent += args.unitsPerConnection;
         await connection.until(() => false, 1_000);
         tally.ended(connection.isClosed ? "closed" : "open");
         connection.destroy();
-      } while (!isOver() && (await sleep(REST_MS, true)));
+      } while (!isOver() && (await rest()));
     }),
   );
   return tally.report;
@@ -194,4 +194,10 @@ class Tally {
   get report(): FloodReport {
     return { opened: this.opened, sent: Math.round(this.sent), endings: this.#endings };
   }
+}
+
+/** A client that was closed comes back a moment later. */
+async function rest(): Promise<true> {
+  await pace(REST_MS);
+  return true;
 }

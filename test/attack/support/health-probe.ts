@@ -1,5 +1,5 @@
 import { Agent, get } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
+import { pace } from "../../support/pace.js";
 import { runInThread, type ThreadControl } from "./in-thread.js";
 
 /** How `/health` did while somebody attacked. Times in milliseconds. */
@@ -55,7 +55,7 @@ export async function probe(
     // Coordinated omission: had it asked at its pace, the later ones would have waited for the rest of the time.
     for (let leftMs = tookMs; leftMs > 0; leftMs -= paceMs) timesMs.push(leftMs);
     if (!isWell) failures++;
-    await sleep(Math.max(0, paceMs - tookMs));
+    await pace(Math.max(0, paceMs - tookMs));
   }
   timesMs.sort((a, b) => a - b);
   const at = (share: number) =>

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { runLive } from "../../../bench/support/live-client.js";
 import { writeWav } from "../../../src/domain/audio/wav.js";
@@ -10,6 +9,7 @@ import { newRawKey } from "../../../src/store/people/key-secret.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { brokenRules } from "../../store/ledger/ledger-support.js";
 import { eventually } from "../../support/eventually.js";
+import { pace } from "../../support/pace.js";
 import { synthesisCredits } from "../../support/prices.js";
 import type { ServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
@@ -98,7 +98,7 @@ export class PayingClients {
   async #repeat(ask: () => Promise<void>): Promise<void> {
     while (!this.#isOver) {
       await ask();
-      await sleep(PAUSE_MS);
+      await pace(PAUSE_MS);
     }
   }
 

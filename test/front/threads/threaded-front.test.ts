@@ -13,6 +13,7 @@ import {
   type FrontSocket,
   type SocketEvents,
 } from "../../../src/ports/front.js";
+import { eventually } from "../../support/eventually.js";
 import { FAULTY_ENTRIES } from "../../support/faulty/entries.js";
 import { FaultOrders } from "../../support/faulty/orders.js";
 
@@ -82,23 +83,16 @@ async function connect(port: number, count: number): Promise<WebSocket[]> {
   return sockets;
 }
 
-async function until(what: string, isSo: () => boolean): Promise<void> {
-  for (let tries = 0; !isSo(); tries++) {
-    assert.ok(tries < 500, what);
-    await delay(10);
-  }
-}
-
 test("messages of many sockets over two threads arrive whole and in each one's order", { skip }, async () => {
   await withFront({}, async (_front, port, owned) => {
     const sockets = await connect(port, SOCKETS);
     for (let nth = 0; nth < 200; nth++)
       for (const socket of sockets) socket.send(new Uint8Array(3_200).fill(nth));
-    await until("all messages arrive", () => owned.every(({ received }) => received.length === 200));
+    await eventually("all messages arrive", () => owned.every(({ received }) => received.length === 200));
     const expected = Array.from({ length: 200 }, (_, nth) => nth);
     for (const { received } of owned) assert.deepEqual(received, expected);
     for (const socket of sockets) socket.terminate();
-    await until("all owners hear of the end", () => owned.every(({ closeCode }) => closeCode === 1006));
+    await eventually("all owners hear of the end", () => owned.every(({ closeCode }) => closeCode === 1006));
   });
 });
 
@@ -111,7 +105,7 @@ test("a main thread that is busy slows clients down and loses nothing", { skip }
     await delay(20);
     const busyUntilMs = performance.now() + 400;
     while (performance.now() < busyUntilMs);
-    await until("all messages arrive", () => owned[0]?.received.length === 64);
+    await eventually("all messages arrive", () => owned[0]?.received.length === 64);
     assert.deepEqual(
       owned[0]?.received,
       Array.from({ length: 64 }, (_, nth) => nth),
@@ -146,7 +140,7 @@ test("a front thread that dies costs its own clients the connection, and comes b
     );
     await delay(300);
     orders.failOldest("front");
-    await until(
+    await eventually(
       "the thread is up again",
       () => lines.filter((line) => line.includes("thread up")).length === 3,
     );
@@ -155,7 +149,10 @@ test("a front thread that dies costs its own clients the connection, and comes b
     );
     const lostCount = owned.filter(({ closeCode }) => closeCode === 1006).length;
     assert.ok(lostCount > 0 && lostCount < SOCKETS, `${lostCount} of ${SOCKETS} sockets were on the thread`);
-    await until("their clients know", () => closeCodes.filter((code) => code === 1006).length === lostCount);
+    await eventually(
+      "their clients know",
+      () => closeCodes.filter((code) => code === 1006).length === lostCount,
+    );
     // The others go on, and new ones come to both.
     for (const [index, socket] of sockets.entries()) {
       if (closeCodes[index] !== 0) continue;
@@ -164,11 +161,16 @@ test("a front thread that dies costs its own clients the connection, and comes b
     }
     const more = await connect(port, SOCKETS);
     orders.failOldest("front");
-    await until("the other one, too", () => lines.filter((line) => line.includes("thread up")).length === 4);
-    await until("every request has ended", () => abortedCount === SOCKETS);
+    await eventually(
+      "the other one, too",
+      () => lines.filter((line) => line.includes("thread up")).length === 4,
+    );
+    await eventually("every request has ended", () => abortedCount === SOCKETS);
     assert.deepEqual(new Set(await Promise.all(waiting)), new Set(["cut"]));
     for (const socket of [...sockets, ...more]) socket.terminate();
-    await until("every owner heard of its end", () => owned.every(({ closeCode }) => closeCode !== null));
+    await eventually("every owner heard of its end", () =>
+      owned.every(({ closeCode }) => closeCode !== null),
+    );
   });
 });
 

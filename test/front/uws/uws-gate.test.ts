@@ -9,6 +9,7 @@ import {
 } from "../../../src/front/shared/descriptors.js";
 import { UwsGate } from "../../../src/front/uws/uws-gate.js";
 import { eventually } from "../../support/eventually.js";
+import { pace, stays } from "../../support/pace.js";
 
 const skip = openDescriptors() === null && "descriptors are not counted here";
 const MAX_CONNECTIONS = 100;
@@ -33,13 +34,12 @@ test("the gate shuts where there are too many descriptors, opens again, and trie
   const descriptors = Array.from({ length: MAX_CONNECTIONS - 10 }, () => openSync("/dev/null", "r"));
   try {
     // Several looks later it is open: what it holds spare does not count.
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    assert.deepEqual(told, []);
+    await stays("open", () => told.length === 0, 500);
     for (let nth = 0; nth < 20; nth++) descriptors.push(openSync("/dev/null", "r"));
     await eventually("the gate shuts", () => told.length === 1);
     for (const descriptor of descriptors.splice(0, 60)) closeSync(descriptor);
     await eventually("the gate opens", () => triesToOpen === 4);
-    await new Promise((resolve) => setTimeout(resolve, 500));
+    await stays("open again", () => told.length <= 5, 500);
     assert.deepEqual(told, ["shut", "open", "open", "open", "open"]);
     assert.equal(failures.length, 2, failures.join());
     assert.match(failures[0]!, /^no connections are taken: there are 1\d\d of 100$/);
@@ -78,7 +78,7 @@ test("the gate shuts when no descriptor is left to count with, and looks once at
     count: async () => {
       assert.ok(!isLooking, "another look goes on");
       isLooking = true;
-      await new Promise((resolve) => setTimeout(resolve, 30));
+      await pace(30);
       isLooking = false;
       looks++;
       return found;

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { AddressPolicy } from "../../../src/input/url/address-policy.js";
 import { type FetchLimits, UrlFetcher } from "../../../src/input/url/url-fetcher.js";
+import { momentOfFault } from "../../support/pace.js";
 import { type CountingServer, startCounting } from "./listeners.js";
 
 const NEVER = new AbortController().signal;
@@ -40,7 +41,7 @@ before(async () => {
     else if (path === "/cut") response.writeHead(200, { "content-length": "50" }).write("x");
     else if (path === "/headers") response.end(JSON.stringify(request.headers));
     else if (path !== "/silent") response.end("audio");
-    if (path === "/cut") setTimeout(() => response.destroy(), 20);
+    if (path === "/cut") void momentOfFault(20).then(() => response.destroy());
   });
 });
 
@@ -266,7 +267,7 @@ describe("answers", () => {
 
   test("are no longer read when the client is gone", async () => {
     const abort = new AbortController();
-    setTimeout(() => abort.abort(), 50);
+    void momentOfFault(50).then(() => abort.abort());
     const error = await refusal(
       fetcher({ opened: ["127.0.0.9/32"] }),
       `http://127.0.0.9:${opened.port}/silent`,

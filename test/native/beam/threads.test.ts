@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { modelFile } from "../../domain/decoding/model-file.js";
 import { logProbsOf } from "../../domain/decoding/reference.js";
+import { eventually } from "../../support/eventually.js";
 import type { SearchThreadData } from "./search-thread.js";
 
 const VOCABULARY = ["", " ", "а", "б", "в"];
@@ -60,6 +60,5 @@ test("threads that come and go share a model, and the last one frees it", { skip
   }
   assert.ok(answerCount >= 75, `${answerCount} searches`);
   // A thread is gone a moment after it has said so.
-  for (let i = 0; i < 100 && binding!.findModel("threads-test") !== null; i++) await sleep(10);
-  assert.equal(binding!.findModel("threads-test"), null);
+  await eventually("the model is gone", () => binding!.findModel("threads-test") === null);
 });

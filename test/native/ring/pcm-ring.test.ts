@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
+import { pace } from "../../support/pace.js";
 import { sampleAt } from "../../support/pcm-signal.js";
 import * as fc from "../../support/properties.js";
 import type { RingWriterData } from "../../support/ring-writer.js";
@@ -171,7 +171,7 @@ test("a million samples pass between two threads without loss, across the wrap o
   let readSamples = 0;
   while (readSamples < sampleCount) {
     const part = new Int16Array(Math.min(ring.usedSamples, 1 + (readSamples % 5_000)));
-    if (part.length === 0) await sleep(1);
+    if (part.length === 0) await pace(1);
     ring.copyOut(ring.released, part);
     const wrong = part.findIndex((sample, index) => sample !== sampleAt(readSamples + index));
     assert.equal(wrong, -1, `sample ${readSamples + wrong}`);

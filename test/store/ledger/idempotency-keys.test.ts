@@ -8,6 +8,7 @@ import { PostgresIdempotency } from "../../../src/store/ledger/idempotency.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { eventually } from "../../support/eventually.js";
+import { momentOfFault } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
@@ -211,7 +212,7 @@ test("whoever asks again while a hold is being settled waits for that", async ()
   await charge(hold, "posted");
   await attempt.answered(ANSWER);
   const asked = claim();
-  setTimeout(() => void ledger.holds.complete(hold.id), 120);
+  void momentOfFault(120).then(() => ledger.holds.complete(hold.id));
   assert.equal((await asked).claim.type, "answered");
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Settlements } from "../../../src/store/ledger/settlements.js";
+import { pace } from "../../support/pace.js";
 import { SILENT } from "../../support/silent-log.js";
 
 /** What a driver does with a query that it has lost. */
@@ -27,7 +28,7 @@ test("closing waits for what is under way, and gives what failed one more try", 
   const settlements = new Settlements(SILENT);
   let tries = 0;
   const slow = settlements.settle("slow", async () => {
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pace(50);
     return "posted";
   });
   const failing = settlements.settle("failing", async () => {

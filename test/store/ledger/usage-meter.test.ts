@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { DEFAULT_TARIFFS } from "../../../src/domain/usage/tariff.js";
 import type { LiveFunds } from "../../../src/ports/usage-meter.js";
@@ -18,6 +17,7 @@ import { migrate } from "../../../src/store/postgres/migrate.js";
 import { openStore } from "../../../src/store/store.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
+import { momentOfFault, pace } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 import { privateStore } from "../support.js";
@@ -352,17 +352,17 @@ test("a database that dies under load costs and loses nothing", async (t) => {
       } catch (error) {
         assert.ok(hasCode("AUTH_UNAVAILABLE")(error), String(error));
         refusedCount++;
-        await sleep(20);
+        await pace(20);
       }
     }
   };
   const workers = Array.from({ length: 12 }, (_, name) => worker(name));
   for (let round = 0; round < 2; round++) {
-    await sleep(400);
+    await momentOfFault(400);
     const pid = Number((await readFile(join(dataDir, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
     // What `pg_ctl stop -m immediate` sends.
     process.kill(pid, "SIGQUIT");
-    await sleep(300);
+    await momentOfFault(300);
     await eventually("an answer", () =>
       ledger.accounts.find(organizationId).then(
         () => true,
@@ -370,7 +370,7 @@ test("a database that dies under load costs and loses nothing", async (t) => {
       ),
     );
   }
-  await sleep(300);
+  await momentOfFault(300);
   isOver = true;
   await Promise.all(workers);
   assert.ok(refusedCount > 0, "somebody noticed");

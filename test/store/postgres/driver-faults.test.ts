@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { guardAgainstDriver } from "../../../src/store/postgres/driver-faults.js";
 import { freeLoopbackPort } from "../../../src/store/postgres/loopback-port.js";
+import { pace } from "../../support/pace.js";
 import { SILENT } from "../../support/silent-log.js";
 
 const SELF = fileURLToPath(import.meta.url);
@@ -38,7 +39,7 @@ async function beGuarded(what: string): Promise<void> {
     await sql.end({ timeout: 0 });
   } else {
     void Promise.reject(new TypeError("a mistake of ours"));
-    await new Promise((resolve) => setTimeout(resolve, 10_000));
+    await pace(10_000);
   }
   process.stdout.write(`went on after ${faultCount}\n`);
 }

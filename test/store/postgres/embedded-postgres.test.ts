@@ -5,7 +5,6 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/pr
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { FolderInUse, isAlive } from "../../../src/store/postgres/folder-lock.js";
 import { freeLoopbackPort } from "../../../src/store/postgres/loopback-port.js";
@@ -15,6 +14,7 @@ import { PostgresProcess } from "../../../src/store/postgres/postgres-process.js
 import { openStore } from "../../../src/store/store.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
+import { pace } from "../../support/pace.js";
 import { SILENT } from "../../support/silent-log.js";
 import { startServiceProcess } from "../service-process.js";
 import { privateStore } from "../support.js";
@@ -69,7 +69,7 @@ test("a private server starts, keeps its data and secrets, and stops", async (t)
     process.kill(await postmasterPid(dataDir), "SIGKILL");
     await isTaken;
     // Six endings within half a minute, and it would be given up.
-    await sleep(5_000);
+    await pace(5_000);
     stranger.close();
     await eventually("answers", () => second.isReachable());
     assert.equal((await second.organizations.find(id))?.name, "kept");

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, createServer, connect as dial, type Socket } from "node:net";
 import { after, before, type TestContext, test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { eventually } from "../../support/eventually.js";
+import { momentOfFault, within } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 
@@ -44,7 +44,7 @@ test("a transaction that goes on behind the end of its connection is refused, an
     .begin(async (transaction) => {
       const [row] = await transaction`select pg_backend_pid() as pid`;
       await endBackend(row?.["pid"]);
-      await sleep(100);
+      await momentOfFault(100);
       await transaction`select 1`.catch((error: unknown) => {
         refused = codeOf(error);
       });
@@ -119,10 +119,11 @@ test("a query sent between the error and the close of its connection is refused,
   );
   assert.ok(resetCount > 0);
   const settled = new Set<string>();
-  await Promise.race([
+  await within(
+    15_000,
+    "every query settles",
     Promise.all(second.map(async (each) => settled.add(await each))),
-    sleep(15_000).then(() => Promise.reject(new Error("a query never settled"))),
-  ]);
+  );
   const strange = [...settled].filter(
     (outcome) => !["1 row", "CONNECTION_CLOSED", "ECONNRESET"].includes(outcome),
   );
