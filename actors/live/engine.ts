@@ -13,7 +13,7 @@ import { BACKLOG_SECONDS } from "./limits.js";
 import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
 
 /** What the engine needs of a live worker. */
-export interface LiveWorker extends Child, LiveWorkerPort {}
+interface LiveWorker extends Child, LiveWorkerPort {}
 
 export type LiveWorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
 

@@ -17,7 +17,7 @@ import type {
 } from "../../src/ports/synthesizer.js";
 import { type Child, Supervisor } from "../kernel/supervisor.js";
 
-export interface SynthesisWorker extends Child {
+interface SynthesisWorker extends Child {
   post(message: ToSynthesisWorker): void;
 }
 
@@ -36,7 +36,7 @@ export interface SynthesisEngineOptions {
 }
 
 /** Told what the workers do. */
-export interface SynthesisObserver {
+interface SynthesisObserver {
   /** Model runs since the last call, the pieces in them, and the time spent inside them. */
   ran(runs: number, rows: number, busyMs: number): void;
   /** Pieces waiting or being made. */

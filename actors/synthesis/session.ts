@@ -20,7 +20,7 @@ import { mostHeldBytes, SECONDS_AHEAD } from "./held-speech.js";
 import type { SynthesisPlan } from "./planned-speech.js";
 
 /** Told what a synthesis gives. */
-export interface SpeechObserver {
+interface SpeechObserver {
   /** Characters (code points) of the text that have no reading and are left out. */
   dropped(characters: number): void;
   firstAudio(afterMs: number, billedCharacters: number): void;

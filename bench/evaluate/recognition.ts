@@ -8,7 +8,7 @@ import { percent, table } from "./report.js";
 import { HUMAN_SETS, readIndex, readRecordings, type SpokenItem, selectItems } from "./sets.js";
 
 /** Error rates of one set by the three ways to decode it. */
-export interface RecognitionRow {
+interface RecognitionRow {
   readonly set: string;
   readonly note: string | null;
   /** Streaming head, best output of each frame: what partials show. */

@@ -23,7 +23,7 @@ const PRUNED: readonly (readonly number[])[] = [
 ];
 
 /** One schedule, heard by the recogniser and compared with many steps. */
-export interface ScheduleRow {
+interface ScheduleRow {
   readonly name: string;
   readonly steps: number;
   readonly beam: ErrorRates;

@@ -19,7 +19,7 @@ const SEED = 1;
 const PADDING_SECONDS = 0.3;
 
 /** One way to speak the sentences of one voice at one speed, compared with the reference speech at that speed. */
-export interface SynthesisRow {
+interface SynthesisRow {
   readonly voice: string;
   readonly speed: number;
   /** Solver steps, or null for the reference speech itself. */

@@ -16,7 +16,7 @@ const SPEEDS = [1, 0.8, 1.4] as const;
 const ENOUGH_CREDITS = 1_000_000;
 
 /** A group of sentences: all of them, or those of one voice or pace. */
-export interface WordTimesRow {
+interface WordTimesRow {
   readonly group: string;
   readonly sentences: number;
   readonly words: number;

@@ -4,7 +4,7 @@ import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { normalizeForScoring } from "../evaluate/error-rate.js";
 
 /** One word's times as the synthesizer tells them, less those that the recogniser hears in its audio. */
-export interface HeardWord {
+interface HeardWord {
   readonly word: string;
   /** Seconds; positive where the word is told too late. */
   readonly startDifference: number;

@@ -23,7 +23,7 @@ export async function drawLiveChart(figures: readonly ChartFigure[], reachMs: nu
 }
 
 /** Pure: the chart as SVG. Sessions on a square-root axis, so that few and many are both told apart. */
-export function liveChart(figures: readonly ChartFigure[], reachMs: number): string {
+function liveChart(figures: readonly ChartFigure[], reachMs: number): string {
   const most = Math.max(...figures.map(({ sessions }) => sessions), 1);
   // A round beyond saturation would flatten everything else.
   const highestMs = 2 * reachMs;

@@ -1,7 +1,7 @@
 import { WebSocket } from "ws";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 
-export interface ReceivedMessage {
+interface ReceivedMessage {
   readonly message: StreamServerMessage;
   readonly atMs: number;
 }

@@ -13,7 +13,7 @@ export const EXTERNAL_RECOGNIZERS = [
 export type ExternalRecognizerFamily = (typeof EXTERNAL_RECOGNIZERS)[number];
 
 /** Chunks of a graph that streams, in feature frames of 10 ms. */
-export interface StreamShape {
+interface StreamShape {
   /** Frames that a run sees, and frames by which the next run's begin later. */
   readonly windowFrames: number;
   readonly shiftFrames: number;

@@ -63,7 +63,7 @@ function requireTensors(
 /**
  * The dimensions a graph declares for a tensor: numbers where fixed, names where not; null when there is no such tensor.
  */
-export function dimensionsOf(graph: InferenceSession, tensor: string): readonly (number | string)[] | null {
+function dimensionsOf(graph: InferenceSession, tensor: string): readonly (number | string)[] | null {
   const values = [...graph.inputMetadata, ...graph.outputMetadata];
   const found = values.find((value) => value.name === tensor);
   return found?.isTensor ? found.shape : null;

@@ -15,7 +15,7 @@ import { requireNumber, requireString } from "./manifest-fields.js";
 import { parseMatcha } from "./matcha/manifest.js";
 
 /** A file of a package and the hash it must have. */
-export interface PackageFile {
+interface PackageFile {
   readonly path: string;
   readonly sha256: string;
 }

@@ -58,8 +58,8 @@ export interface TranscribeOptions extends CallOptions {
 /** A transcription and the id under which the ledger keeps its charge. */
 export type Transcribed = Transcription & { readonly request_id: string | null };
 
-export const DEFAULT_TIMEOUT_MS = 120_000;
-export const DEFAULT_LIVE_OPEN_TIMEOUT_MS = 60_000;
+const DEFAULT_TIMEOUT_MS = 120_000;
+const DEFAULT_LIVE_OPEN_TIMEOUT_MS = 60_000;
 const DEFAULT_MAX_RETRIES = 2;
 
 /**

@@ -4,7 +4,7 @@ import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
 
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
 /** The first subprotocol of a client that sends its key as the second. */
-export const BEARER_PROTOCOL = "svc-bearer";
+const BEARER_PROTOCOL = "svc-bearer";
 const LISTEN_PROTOCOLS = ["token", "bearer"];
 
 /** How a client shows its key on the live socket. */

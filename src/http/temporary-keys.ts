@@ -6,7 +6,7 @@ import type { KeyEndings } from "./key-endings.js";
 
 export const TEMPORARY_KEY_LIFETIME_S = 600;
 /** What usage calls work that was asked for on the console's pages. */
-export const PLAYGROUND_KEY_ID = "playground";
+const PLAYGROUND_KEY_ID = "playground";
 /** Pages of one session that are open at once; the oldest loses its key and asks for another. */
 const MOST_PER_SESSION = 10;
 

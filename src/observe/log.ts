@@ -27,7 +27,7 @@ export function createLog(options: LogOptions): Log {
 }
 
 /** Masks whatever looks like an API key or a password in a URL, wherever it stands in `line`. */
-export function maskSecrets(line: string): string {
+function maskSecrets(line: string): string {
   // Most lines hold neither: two searches for a fixed text cost less than two expressions.
   const withoutKeys = line.includes("-svc-")
     ? line.replace(/(s[kt]-svc-)[0-9a-zA-Z]+/g, "$1[redacted]")

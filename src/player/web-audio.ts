@@ -6,7 +6,7 @@ export interface AudioBufferLike {
   copyToChannel(source: Float32Array<ArrayBuffer>, channel: number): void;
 }
 
-export interface AudioNodeLike {
+interface AudioNodeLike {
   disconnect(): void;
 }
 

@@ -97,7 +97,7 @@ export interface LiveConversation {
   unauthorized(detail: string): void;
 }
 
-export interface CatalogVoice {
+interface CatalogVoice {
   readonly name: string;
   readonly gender: string | null;
   readonly style: string | null;

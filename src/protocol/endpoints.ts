@@ -86,7 +86,7 @@ export const ANSWER_HEADERS = {
   "X-Bit-Depth": { type: "integer", description: "Only with `pcm`: 16" },
 } as const;
 
-export type AnswerHeader = keyof typeof ANSWER_HEADERS;
+type AnswerHeader = keyof typeof ANSWER_HEADERS;
 
 /** What a billed endpoint has besides its own: a key in the request, and what it does to the answer. */
 export const IDEMPOTENCY = {

@@ -7,8 +7,8 @@ import { type Query, readQuery } from "./query.js";
 import { DEFAULT_TRANSCRIPTION_MODEL } from "./transcription-form.js";
 
 /** Sample formats that `/v1/listen` takes. */
-export const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
-export type ListenEncoding = (typeof LISTEN_ENCODINGS)[number];
+const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
+type ListenEncoding = (typeof LISTEN_ENCODINGS)[number];
 
 const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
 /** Names of that vendor's models, which stand for the default one. */

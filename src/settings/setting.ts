@@ -46,10 +46,7 @@ export function optional<T, A>(
  *
  * @throws {ConfigError} naming the variable, the rule and the value, or the length of a secret one
  */
-export function read<T>(
-  { name, rule, schema, isSecret = false, absent }: Setting<T>,
-  text: string | undefined,
-): T {
+function read<T>({ name, rule, schema, isSecret = false, absent }: Setting<T>, text: string | undefined): T {
   const value = text?.trim() ?? "";
   if (value === "") return absent;
   const result = schema.safeParse(value, { reportInput: true });

@@ -19,7 +19,7 @@ export const DIALOGUE = joined(
   silence(0.5),
 );
 
-export const MESSAGE_SAMPLES = 1_600;
+const MESSAGE_SAMPLES = 1_600;
 
 export interface Heard {
   readonly results: readonly LiveResult[];

@@ -6,7 +6,7 @@ import axe from "axe-core";
 import type { Page } from "playwright-core";
 
 /** Artefacts for the eye; the folder is ignored. */
-export const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
+const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
 const LOOKS = [
   { name: "light", width: 1_280, height: 860, scheme: "light" },
   { name: "dark", width: 1_280, height: 860, scheme: "dark" },

@@ -4,7 +4,7 @@ const BEGIN = "<!-- rooms: written by `npm run rooms` -->";
 const END = "<!-- /rooms -->";
 
 /** The allow table as Markdown. */
-export function roomsTable(): string {
+function roomsTable(): string {
   const rows = ROOMS.map(({ folders, holds, imports, packages }) =>
     [code(folders, "<br>"), holds, code(imports, " "), code(packages, " ")].join(" | "),
   );

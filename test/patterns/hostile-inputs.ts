@@ -65,7 +65,7 @@ function repetitionsOf(root: AST.Node): AST.Quantifier[] {
   return found;
 }
 
-export function visit(node: AST.Node, see: (node: AST.Node) => void): void {
+function visit(node: AST.Node, see: (node: AST.Node) => void): void {
   see(node);
   if (node.type === "RegExpLiteral") visit(node.pattern, see);
   if ("alternatives" in node) for (const child of node.alternatives) visit(child as AST.Node, see);

@@ -2,7 +2,7 @@ import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/po
 import { type Deferred, deferred } from "./deferred.js";
 import { pace } from "./pace.js";
 
-export const LIVE_OPTIONS: LiveOptions = {
+const LIVE_OPTIONS: LiveOptions = {
   modelId: "svc-kk-ru-v2",
   endOfUtteranceMs: 200,
   wantsPartials: true,

@@ -31,7 +31,7 @@ export interface OpenCall {
 }
 
 /** A request of somebody who is signed in. */
-export interface UserCall extends OpenCall {
+interface UserCall extends OpenCall {
   readonly user: User;
   /** Hash of the session's cookie. */
   readonly session: Buffer;

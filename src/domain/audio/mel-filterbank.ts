@@ -4,7 +4,7 @@
  * - `slaney`: Slaney's scale, triangles linear in frequency, area 1 (librosa's default, NeMo)
  * - `kaldi`: HTK's scale, triangles linear in mel, height 1, without the Nyquist bin
  */
-export type MelShape = "htk" | "slaney" | "kaldi";
+type MelShape = "htk" | "slaney" | "kaldi";
 
 export interface MelFilterbankOptions {
   readonly shape: MelShape;

@@ -2,7 +2,7 @@ import { ServiceError } from "../errors.js";
 import { littleEndianBytes } from "./pcm.js";
 
 /** How one sample is stored; the bits are in `bitsPerSample`. */
-export type WavFormat = "pcm" | "float" | "alaw" | "mulaw";
+type WavFormat = "pcm" | "float" | "alaw" | "mulaw";
 
 /** What stands before the samples of a WAVE file. A block is one sample of every channel. */
 export interface WavHeader {
@@ -87,7 +87,7 @@ export function writeWav(pcm: Int16Array, sampleRateHz: number): Uint8Array {
  * What stands before the samples of a WAVE file of 16-bit mono PCM.
  * @param moreBytes of chunks behind the samples
  */
-export function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint8Array {
+function wavHead(sampleCount: number, sampleRateHz: number, moreBytes = 0): Uint8Array {
   const dataBytes = sampleCount * 2;
   const head = new Uint8Array(HEAD_BYTES);
   const view = new DataView(head.buffer);

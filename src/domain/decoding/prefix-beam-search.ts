@@ -27,15 +27,15 @@ export interface BeamSearchOptions {
   readonly beamMargin?: number;
 }
 
-export const DEFAULT_CANDIDATES_PER_FRAME = 12;
+const DEFAULT_CANDIDATES_PER_FRAME = 12;
 /** Found by `bench/evaluate/tune.ts`: below it the error stays the same and the time doubles. */
-export const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
+const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
 
 /**
  * Of 600 development utterances none comes out otherwise than without a margin, and the search takes 30 % less; at 10 one text
  * changes, at 8 seven. Word confidences look 10 behind the best text.
  */
-export const DEFAULT_BEAM_MARGIN = 12;
+const DEFAULT_BEAM_MARGIN = 12;
 
 export function withDefaults(options: BeamSearchOptions): Required<BeamSearchOptions> {
   return {

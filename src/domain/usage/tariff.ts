@@ -5,7 +5,7 @@ export interface Tariff {
 }
 
 /** 2.5 credits per second of a file. */
-export const FILE_TARIFF: Tariff = { credits: 5, perUnits: 2 };
+const FILE_TARIFF: Tariff = { credits: 5, perUnits: 2 };
 /** 6 credits per second of live audio. */
 export const LIVE_TARIFF: Tariff = { credits: 6, perUnits: 1 };
 /** 2 credits per 5 billed characters. */

@@ -58,7 +58,7 @@ export interface UwsSocket {
   getUserData(): unknown;
 }
 
-export interface UwsBehavior {
+interface UwsBehavior {
   maxPayloadLength: number;
   maxBackpressure: number;
   idleTimeout: number;

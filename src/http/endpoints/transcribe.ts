@@ -84,7 +84,7 @@ async function hasBytes(request: FrontRequest): Promise<boolean> {
 }
 
 /** Audio that is still arriving. */
-export interface Upload {
+interface Upload {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Where it is fetched from, when it is read; a client that repeats the request means the same audio. */
   readonly url?: string;

@@ -29,7 +29,7 @@ export interface FetchLimits {
   readonly wholeMs: number;
 }
 
-export const DEFAULT_FETCH_LIMITS: FetchLimits = {
+const DEFAULT_FETCH_LIMITS: FetchLimits = {
   bytes: 2 ** 31,
   answerMs: 20_000,
   stallMs: 30_000,

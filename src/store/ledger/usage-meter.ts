@@ -26,7 +26,7 @@ export interface MeterRules {
   readonly closeMs: number;
 }
 
-export const DEFAULT_METER_RULES: MeterRules = {
+const DEFAULT_METER_RULES: MeterRules = {
   answerMs: 3_000,
   heartbeatMs: 5_000,
   silentMs: 30_000,

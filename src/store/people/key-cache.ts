@@ -21,7 +21,7 @@ export interface KeyCacheRules {
   readonly touchEveryMs: number;
 }
 
-export const DEFAULT_KEY_CACHE_RULES: KeyCacheRules = {
+const DEFAULT_KEY_CACHE_RULES: KeyCacheRules = {
   activeForMs: 30_000,
   unknownForMs: 5_000,
   activeCount: 10_000,

@@ -21,7 +21,7 @@ export function guardAgainstDriver({ log, onFault }: DriverGuard): void {
 }
 
 /** Whether a failure was made or marked by the database driver. */
-export function isOfDriver(error: unknown): boolean {
+function isOfDriver(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = "code" in error ? String(error.code) : "";
   // A query that the driver refuses leaves its text on the error, whatever the error is.

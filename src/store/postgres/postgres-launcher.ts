@@ -11,7 +11,7 @@ export interface PostgresLauncher {
   readonly user: OsUser | null;
 }
 
-export interface OsUser {
+interface OsUser {
   readonly name: string;
   readonly uid: number;
   readonly gid: number;

@@ -11,7 +11,7 @@ import {
 import { runInThread } from "./in-thread.js";
 
 /** What an attack is told about its victim and its own size. */
-export interface AttackContext {
+interface AttackContext {
   readonly service: AttackedService;
   /** A key of an organization that only attacks. */
   readonly key: string;
@@ -19,7 +19,7 @@ export interface AttackContext {
 }
 
 /** What an attack did, for the table: how much, and how it ended for the attacker. */
-export interface AttackOutcome {
+interface AttackOutcome {
   readonly count: number;
   readonly outcome: string;
 }

@@ -38,7 +38,7 @@ function pcmOf(utterances: number): Int16Array {
   return joined(...Array.from({ length: utterances }, () => one));
 }
 
-/** On its thread. */
+/** On its thread, which finds it by its name. @public */
 export async function speak({ url, key, utterances }: BystanderArgs): Promise<BystanderReport> {
   const pcm = pcmOf(utterances);
   const run = await runLive({ url, key, pcm, isPaced: true, messageSamples: MESSAGE_SAMPLES });

@@ -35,7 +35,7 @@ export class HealthProbe {
   }
 }
 
-/** On its thread. A request that waits long stands for all those that would have been made meanwhile. */
+/** On its thread, which finds it by its name (@public). A request that waits long stands for all those that would have been made meanwhile. */
 export async function probe(
   { port, paceMs, isFresh }: ProbeArgs,
   control: ThreadControl,

@@ -41,7 +41,7 @@ export interface Handshake {
 }
 
 /** The text of an upgrade request. */
-export function handshake({ path, key, version = "13", lines = "" }: Handshake): string {
+function handshake({ path, key, version = "13", lines = "" }: Handshake): string {
   return (
     `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
     `Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: ${version}\r\n` +

@@ -48,11 +48,7 @@ export function everyText(
 }
 
 /** What a whole text adds to its acoustic score, its end included. */
-export function textScore(
-  tokens: readonly number[],
-  model: TokenModel | null,
-  weights: FusionWeights,
-): number {
+function textScore(tokens: readonly number[], model: TokenModel | null, weights: FusionWeights): number {
   let score = tokens.length * weights.characterBonus;
   if (model === null) return score;
   let state = model.startState;

@@ -49,8 +49,6 @@ export function useWords() {
   return { language, t, number, time, date, problem };
 }
 
-export type Words = ReturnType<typeof useWords>;
-
 /**
  * Some builds of browsers do not know how Kazakh writes numbers and dates: as Russian does, with months as numbers.
  */

@@ -10,7 +10,7 @@ export interface PreparedText {
 }
 
 /** Signs that rules can say; where they can not, the fallback drops and counts them. */
-export const SIGNS = "%‰$€₽₸£¥₺₴₹₩₿₼₾₪¢№§°+=×÷/&@#*_<>−²³^½¼¾⅓⅔±·≈≠≤≥∞√~→";
+const SIGNS = "%‰$€₽₸£¥₺₴₹₩₿₼₾₪¢№§°+=×÷/&@#*_<>−²³^½¼¾⅓⅔±·≈≠≤≥∞√~→";
 
 const QUOTES = new Set("\"'`´«»“”„‟‘’‚‛‹›ʹʺʼʻ′″");
 const SPACES = /[\s\u00a0\u2000-\u200a\u202f\u205f\u3000]/u;

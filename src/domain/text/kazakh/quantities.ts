@@ -30,7 +30,7 @@ const ABBREVIATION_DOT = /\.(?= [\p{Ll},]| \d+ ?(?:мин|сек)|[,;:)])/uy;
 const SENTENCE_END = /\s{0,8}(?:$|\n|\p{Lu})/uy;
 
 /** A number with all that belongs to it: scale, unit or money, and an ending on the last of them. */
-export function quantityRule(text: string, at: number): Reading | null {
+function quantityRule(text: string, at: number): Reading | null {
   const number = numberAt(text, at);
   return number === null ? null : readQuantity(number, null, text);
 }

@@ -50,7 +50,7 @@ const REFLEXIVE = /ть?ся$/;
 const KAZAKH_LETTER = /[әғқңөұүһі]/;
 
 /** How a word of Cyrillic letters is said where that is not how it is written; null where it is. */
-export function spokenWord(word: string, text: string, at: number): string | null {
+function spokenWord(word: string, text: string, at: number): string | null {
   const lower = word.toLowerCase();
   if (!hasVowel(lower)) return spokenWithoutVowel(word, lower, text, at);
   return spokenRussian(lower);
