@@ -13,9 +13,10 @@ export const CLOSE = {
   storeAway: 4503,
 } as const;
 
+/** @public Documents name it. */
 export type Closing = keyof typeof CLOSE;
 
-/** What each says to a client; documents are made from it. */
+/** What each says to a client; documents are made from it. @public */
 export const CLOSE_MEANING = {
   done: "done: everything was answered and charged",
   messageTooLong: "a message is longer than the service takes",

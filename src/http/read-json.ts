@@ -3,7 +3,7 @@ import type { FrontRequest } from "../ports/front.js";
 import { parseJsonBody } from "../protocol/json-body.js";
 import { JSON_PACE, paced } from "./paced-body.js";
 
-const LONGEST_JSON_BYTES = 64 * 1024;
+export const LONGEST_JSON_BYTES = 64 * 1024;
 
 /**
  * Reads and parses a JSON body of at most `longestBytes`.

@@ -24,7 +24,7 @@ export interface Route {
 }
 
 /** Ends the exchange, or throws a `ServiceError` that becomes its answer. */
-export type Handler = (exchange: Exchange, params: PathParams) => Promise<void>;
+type Handler = (exchange: Exchange, params: PathParams) => Promise<void>;
 
 /** What stands in a path at its `:name`s. */
 export type PathParams = Readonly<Record<string, string>>;

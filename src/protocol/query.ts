@@ -12,7 +12,7 @@ export interface Query<Schema extends z.ZodObject = z.ZodObject> {
 }
 
 /** For paths that clients of another vendor's interface call: their names are ignored, near misses of ours are not. */
-export interface OtherNames {
+interface OtherNames {
   /** Names that clients are known to send: none of them is taken for a slip. */
   readonly passed: readonly string[];
   /** Names beside the schema's that mean something here. */

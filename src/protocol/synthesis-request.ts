@@ -18,7 +18,7 @@ import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
 export const DEFAULT_SYNTHESIS_MODEL = "svc-kk-v1";
 /** In Unicode code points of the submitted text, the same count that is billed. */
-const LONGEST_TEXT = 5_000;
+export const LONGEST_TEXT = 5_000;
 const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 };
 export const NFE_RULE = { min: 4, max: 64, otherwise: 32 };
 

@@ -29,6 +29,7 @@ import { PostgresPasswordResets } from "./people/password-resets.js";
 import { connect, untilReachable } from "./postgres/connect.js";
 import { CONNECTION_FILE, EmbeddedPostgres, type PostgresConnection } from "./postgres/embedded-postgres.js";
 import { FolderInUse, type LockPurpose, lockFolder } from "./postgres/folder-lock.js";
+import { requireMendedDriver } from "./postgres/mended-driver.js";
 import { migrate } from "./postgres/migrate.js";
 import { readIfPresent, rememberedSecret, writeSecret } from "./postgres/secret-files.js";
 import { within } from "./postgres/within.js";
@@ -104,6 +105,7 @@ interface Database {
  * @throws {Error} when there is no database, or its keys were made with another pepper
  */
 export async function openStore(config: StoreConfig, log: Log, options: StoreOptions = {}): Promise<Store> {
+  requireMendedDriver();
   const database = await openDatabase(config, log, options.purpose ?? "service");
   const sql = connect(database.target, log);
   let meter: PostgresUsageMeter | null = null;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, stat } from "node:fs/promises";
 import { createServer } from "node:http";
 import { dirname, extname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
@@ -77,9 +77,16 @@ after(async () => {
   await project?.remove();
 });
 
-test("packing leaves the manifest as it was", () => {
-  const [before, after] = project.manifests;
-  assert.equal(after, before);
+test("plain npm pack refuses with a hint, and no way of packing writes the manifest", async () => {
+  const manifest = join(ROOT, "package.json");
+  const before = await readFile(manifest, "utf8");
+  const writtenAtMs = (await stat(manifest)).mtimeMs;
+  const refused = await run("npm", ["pack", "--dry-run"], { cwd: ROOT }).catch((error: Error) => error);
+  assert.match(String((refused as { stderr?: unknown }).stderr), /use `npm run pack`/);
+  assert.ok(refused instanceof Error, "npm pack has packed the service");
+  await (await installPacked()).remove();
+  assert.equal(await readFile(manifest, "utf8"), before);
+  assert.equal((await stat(manifest)).mtimeMs, writtenAtMs);
 });
 
 test("an installation brings ws and nothing else of the service, runs no script, and holds no model", async () => {

@@ -5,9 +5,9 @@ export interface PauseMark {
   readonly milliseconds: number;
 }
 
-const LONGEST_PAUSE_MS = 10_000;
+export const LONGEST_PAUSE_MS = 10_000;
 /** Of all pauses in one text: they cost a few characters each, and are held in memory like speech. */
-const LONGEST_PAUSES_MS = 120_000;
+export const LONGEST_PAUSES_MS = 120_000;
 
 /** A bracket that begins like a mark and names a number; "[pause]" and other brackets are text. */
 const BEGUN = /\[\s*pause\s+(?=[-+.,]?\d)([^[\]]*)\]/giu;

@@ -5,7 +5,7 @@ import type { Route } from "../route.js";
 const FOLDER = new URL("../../../../docs/", import.meta.url);
 
 /** Pages for readers, and what the reference page calls them. */
-export const DOCUMENTS: Readonly<Record<string, string>> = {
+const DOCUMENTS: Readonly<Record<string, string>> = {
   "api.md": "HTTP API",
   "live-protocol.md": "Live protocol",
   "written-text.md": "Written text",

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { requireMendedDriver } from "../../../src/store/postgres/mended-driver.js";
+import { temporaryFolder } from "../../support/folders.js";
+
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url));
+const REPAIRS = join(ROOT, "scripts/postgres-repairs.mjs");
+const CONNECTION = "node_modules/postgres/src/connection.js";
+
+/** The driver's code before the repairs, each with what stands there afterwards. */
+async function readRepairs(): Promise<readonly (readonly [found: string, wanted: string])[]> {
+  return ((await import(REPAIRS)) as { REPAIRS: readonly (readonly [string, string])[] }).REPAIRS;
+}
+
+test("the installed driver is mended; without one of its repairs it is refused", async () => {
+  requireMendedDriver();
+  const mended = await readFile(join(ROOT, CONNECTION), "utf8");
+  const path = join(await temporaryFolder(), "connection.js");
+  const repairs = await readRepairs();
+  assert.ok(repairs.length >= 5);
+  for (const [found, wanted] of repairs) {
+    assert.ok(mended.includes(wanted));
+    await writeFile(
+      path,
+      mended.replace(wanted, () => found),
+    );
+    assert.throws(
+      () => requireMendedDriver(path),
+      /without its repairs.*Run: node scripts\/patch-postgres\.mjs/,
+    );
+  }
+});
+
+test("a service over a driver that npm installed with --ignore-scripts says why it does not start", async () => {
+  const folder = await temporaryFolder();
+  await mkdir(join(folder, "node_modules"));
+  for (const name of await readdir(join(ROOT, "node_modules"))) {
+    if (name !== "postgres")
+      await symlink(join(ROOT, "node_modules", name), join(folder, "node_modules", name));
+  }
+  await cp(join(ROOT, "node_modules/postgres"), join(folder, "node_modules/postgres"), { recursive: true });
+  let code = await readFile(join(folder, CONNECTION), "utf8");
+  for (const [found, wanted] of await readRepairs()) code = code.replace(wanted, () => found);
+  await writeFile(join(folder, CONNECTION), code);
+  for (const floor of ["src", "actors", "native"]) {
+    await cp(join(ROOT, "dist", floor), join(folder, "dist", floor), { recursive: true });
+  }
+  await cp(join(ROOT, "package.json"), join(folder, "package.json"));
+
+  const env = { ...process.env, PORT: "0", DATA_DIR: join(folder, "data"), MODELS_DIR: join(ROOT, "models") };
+  const service = spawn(process.execPath, [join(folder, "dist/src/main.js")], { env });
+  const [said, [status]] = await Promise.all([text(service.stderr), once(service, "exit")]);
+  assert.match(said, /cannot start: the database driver is installed without its repairs/);
+  assert.equal(status, 1);
+});
