@@ -50,7 +50,7 @@ async function resetPassword(
   }
   printLine(link);
   printNote(
-    `Good once, until ${made.expiresAt.toISOString()}. Whoever has it can sign in as ${made.user.email}.`,
+    `Good once, until ${made.expiresAt.toISOString()}. A person who has it can sign in as ${made.user.email}.`,
   );
   if (!base.isGiven)
     printNote(`It leads to ${base.url}, which others may not reach: --url or DAUYS_URL says what they do.`);

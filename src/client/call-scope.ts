@@ -22,7 +22,7 @@ export class CallScope {
     return this.#controller.signal;
   }
 
-  /** Begins the time limit anew for the next thing that is waited for. */
+  /** Begins the time limit again for the next thing that is waited for. */
   expect(what: string): void {
     clearTimeout(this.#timer);
     if (this.#timeoutMs === Number.POSITIVE_INFINITY || this.signal.aborted) return;

@@ -21,7 +21,7 @@ export interface LiveOptions {
   readonly onStatus?: ((status: LiveStatus) => void) | undefined;
 }
 
-/** What happens to the connection, for whoever shows it. */
+/** What happens to the connection, for a program that shows it. */
 export type LiveStatus =
   | {
       readonly type: "ready";

@@ -69,7 +69,7 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     if (this.#scope.signal.aborted) this.#stop.abort(this.#scope.signal.reason);
     this.#scope.signal.addEventListener("abort", () => this.#stop.abort(this.#scope.signal.reason));
     this.done = this.#run();
-    // Whoever wants to know asks; the loop rejects too.
+    // A caller that wants to know asks; the loop rejects too.
     this.done.catch(() => {});
   }
 

@@ -1,5 +1,5 @@
 // The shapes of the public interface, member by member as they go over the wire. They are written out, and compared with
-// the protocol's schemas by a test, so that whoever uses the library needs no schema library for its types.
+// the protocol's schemas by a test, so that users of the library need no schema library for its types.
 
 /** What to say, and how. */
 export interface SpeechRequest {

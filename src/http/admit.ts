@@ -6,7 +6,7 @@ import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
 
 /**
- * Whoever asks, once the key has been found good and the service takes new work.
+ * The caller, once the key has been found good and the service takes new work.
  *
  * @param kind what the exchange does until it is over, or null for something that costs nothing
  * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`

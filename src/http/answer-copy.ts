@@ -78,7 +78,7 @@ export class AnswerCopy implements AnswerListener {
     await this.#file.write(chunk);
   }
 
-  /** A copy that cannot be made is no reason to fail the answer: a replay will be made anew, and not charged. */
+  /** A copy that cannot be made is no reason to fail the answer: a replay will be made again, and not charged. */
   async #giveUp(error: unknown): Promise<void> {
     this.#log.warn({ err: error }, "answer not kept");
     this.#head = null;

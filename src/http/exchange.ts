@@ -25,7 +25,7 @@ export class Exchange {
   route: string | null = null;
   /** Name of the failure that the client was told. */
   errorName: string | null = null;
-  /** Whoever keeps a copy of the answer. */
+  /** The one that keeps a copy of the answer. */
   listener: AnswerListener | null = null;
   /** Whether pages of other origins may read the answer. */
   isSameOrigin = false;
@@ -65,7 +65,7 @@ export class Exchange {
     for (const release of this.#releases.splice(0)) release();
   }
 
-  /** Headers that this answer has besides its own; an error has them not. */
+  /** Headers that this answer has besides its own; errors go without them. */
   addHeaders(headers: Headers): void {
     this.#extraHeaders = { ...this.#extraHeaders, ...headers };
   }

@@ -52,7 +52,7 @@ export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
 /**
  * Does the work of a billed request, unless its idempotency key says that this was done before: then its answer is sent
- * again. Nobody is charged twice under one key; whoever has paid and lost the answer has the work done again for nothing.
+ * again. No client is charged twice under one key; one that has paid and lost the answer has the work done again for nothing.
  *
  * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and whatever `work` throws
  */
@@ -128,7 +128,7 @@ async function replay(exchange: Exchange, deps: RouteDeps, answer: KeptAnswer): 
   const chunks = body === null ? await deps.answers.read(requestId, bytes) : [body];
   if (chunks === null) return false;
   exchange.addHeaders(replayHeaders(answer.chargedRequestId));
-  // There is no work to be stopped: whoever leaves ends the writing.
+  // There is no work to be stopped: a client that leaves ends the writing.
   await converse(exchange, deps, { stop: () => {} }, async () => {
     exchange.start(status, { ...headers, "content-length": String(bytes) });
     // Bytes are announced, so the last of them end the answer.

@@ -16,7 +16,7 @@ interface Waiting {
 
 /**
  * Tokens that open one live socket each, for browsers, which must not know the key. They live in memory, by a hash only:
- * a service that was started anew knows none of the tokens from before.
+ * a service that was restarted knows none of the tokens from before.
  */
 export class StreamTokens {
   readonly #clock: Clock;

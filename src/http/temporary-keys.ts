@@ -68,12 +68,12 @@ export class TemporaryKeys implements KeyStore {
     this.#end((key) => key.session.equals(session));
   }
 
-  /** Whoever leaves an organization spends nothing of it any more. */
+  /** A person who leaves an organization spends nothing of it any more. */
   endMembership(organizationId: string, userId: string): void {
     this.#end((key) => key.userId === userId && key.identity.organizationId === organizationId);
   }
 
-  /** Whoever's sessions are over spends nothing by them any more. */
+  /** A person whose sessions are over spends nothing by them any more. */
   endUser(userId: string): void {
     this.#end((key) => key.userId === userId);
   }

@@ -77,7 +77,7 @@ export class SentencePlayer {
     return this.#timeline.endSeconds;
   }
 
-  /** Words that have arrived, times from the begin of the speech. */
+  /** Words that have arrived, times from the beginning of the speech. */
   get words(): readonly WordTime[] {
     return this.#words;
   }
@@ -142,7 +142,7 @@ export class SentencePlayer {
     this.#enter("paused");
   }
 
-  /** Goes on after `pause`; after the end, begins anew. */
+  /** Goes on after `pause`; after the end, begins again. */
   resume(): void {
     if (this.#state === "ended") this.#anchorPosition = 0;
     if (this.#state === "paused" || this.#state === "ended") this.#startHere();

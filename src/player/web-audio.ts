@@ -1,4 +1,4 @@
-// The members of Web Audio that the player uses, so that whoever compiles it needs no types of a browser. A real
+// The members of Web Audio that the player uses, so that it compiles without a browser's types. A real
 // AudioContext has all of them.
 
 export interface AudioBufferLike {

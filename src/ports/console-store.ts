@@ -100,7 +100,7 @@ export interface Members {
   withdraw(organizationId: string, invitationId: string): Promise<boolean>;
   /** What an invitation leads to; null when it is unknown, late, used or withdrawn. */
   findInvitation(hash: Buffer): Promise<{ readonly organizationName: string; readonly role: Role } | null>;
-  /** Joins, once per invitation. Null as `findInvitation`; whoever is a member already stays what they are. */
+  /** Joins, once per invitation. Null as `findInvitation`; a person who is a member already keeps their role. */
   accept(hash: Buffer, userId: string): Promise<string | null>;
 }
 

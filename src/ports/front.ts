@@ -32,7 +32,7 @@ export interface FrontRequest {
   header(name: string): string | undefined;
 }
 
-/** Told when bytes leave, by whoever must have written that down before their reader can have them. */
+/** Told when bytes leave, by the side that must write that down before their reader can have them. */
 export interface Departure {
   /** The last of the bytes are about to be handed to the operating system. */
   leaving(): void;

@@ -4,7 +4,7 @@ import type { Headers } from "./front.js";
 /** How long a key and its answer are kept, from the beginning of the request that was answered. */
 export const KEPT_FOR_MS = 24 * 3_600_000;
 
-/** What earlier attempts at the same request were charged: whoever repeats it pays the rest only. */
+/** What earlier attempts at the same request were charged: a client that repeats it pays the rest only. */
 export interface Paid {
   /** The id that the charge is under. */
   readonly requestId: string;

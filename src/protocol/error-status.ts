@@ -1,7 +1,7 @@
 import { CLOSE } from "../domain/close-codes.js";
 import { type ErrorCode, errorName } from "../domain/errors.js";
 
-/** HTTP status of each expected failure. 499 is never sent: whoever cancelled is gone. */
+/** HTTP status of each expected failure. 499 is never sent: the client that cancelled is gone. */
 export const HTTP_STATUS = {
   INVALID_REQUEST: 400,
   UNKNOWN_PARAMETER: 400,

@@ -226,7 +226,7 @@ async function openDatabase(config: StoreConfig, log: Log, purpose: LockPurpose)
       return { target: server.connection, server, release: () => server.stop() };
     } catch (error) {
       if (!(error instanceof FolderInUse) || performance.now() > deadlineMs) throw error;
-      // A command ends soon, whoever waits for it. A service goes on: a command joins it, another service cannot.
+      // A command ends soon, so waiting for it is worth it. A service goes on: a command joins it, another service cannot.
       if (error.holder.purpose === "service") {
         if (purpose === "service") throw error;
         const target = await readConnection(config.dataDir);

@@ -66,7 +66,7 @@ export interface Invitation {
   readonly expires_at: string;
 }
 
-/** Whoever wants to know that the session has ended. */
+/** Those who are told that the session has ended. */
 export const sessionEnded = new EventTarget();
 /** Somebody's credits have changed. */
 export const creditsChanged = new EventTarget();

@@ -36,7 +36,7 @@ export function liveClient(organization: string): DauysClient {
   return new DauysClient({ baseUrl: location.origin, streamToken });
 }
 
-/** A service that was started anew knows no key of before: the next one is fresh. True when that was the reason. */
+/** A service that was restarted knows no key of before: the next one is fresh. True when that was the reason. */
 export function forgetRefusedKey(thrown: unknown): boolean {
   const isRefused = thrown instanceof ApiError && thrown.status === 401;
   if (isRefused) held = null;

@@ -22,7 +22,7 @@ const TRIES_OF_ADDRESS = { attempts: 100, windowMs: 15 * MINUTE_MS };
 /** Each brings free credits. */
 const SIGN_UPS_OF_ADDRESS = { attempts: 30, windowMs: 60 * MINUTE_MS };
 
-/** Sign-up, sign-in, sign-out, passwords, and what an invitation says to whoever follows it. */
+/** Sign-up, sign-in, sign-out, passwords, and what an invitation says to the person who follows it. */
 export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
   const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, clock);
   const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, clock);

@@ -10,7 +10,7 @@ interface SignInLimits {
   readonly byAddress: AttemptLimiter;
 }
 
-/** Another password: by whoever knows the current one, or has a link of the operator. All sessions before end. */
+/** Another password: by a person who knows the current one, or has a link of the operator. All sessions before end. */
 export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly ConsoleRoute[] {
   return [
     {

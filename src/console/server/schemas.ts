@@ -31,7 +31,7 @@ const ROLE = z.enum(["owner", "member"], code("invalid_request"));
 export const SIGN_UP = z.object({
   email: EMAIL,
   password: PASSWORD,
-  /** Of whoever is not invited. */
+  /** Of a person who is not invited. */
   organization: NAME.optional(),
   invitation: SECRET.optional(),
 });

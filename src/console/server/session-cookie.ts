@@ -34,7 +34,7 @@ export function endedCookie(request: FrontRequest): string {
 }
 
 function cookie(request: FrontRequest, value: string, maxAgeSeconds: number): string {
-  // TLS ends before this service: whoever stands there says so.
+  // TLS ends before this service: the proxy that ends it says so.
   const isSecure = request.header("x-forwarded-proto")?.split(",")[0]?.trim() === "https";
   const flags = `Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
   return `${NAME}=${value}; ${flags}${isSecure ? "; Secure" : ""}`;

@@ -12,7 +12,7 @@ const NOTHING = new Float32Array(0);
 export class WavSampleReader {
   readonly #totalBytes: number | undefined;
   #header: WavHeader | null = null;
-  /** Before the header is known: all bytes so far. After it: the begin of a block. */
+  /** Before the header is known: all bytes so far. After it: the beginning of a block. */
   #held: Uint8Array = new Uint8Array(0);
   #remainingBytes = Number.POSITIVE_INFINITY;
   #sampleCount = 0;

@@ -11,7 +11,7 @@ export class GreedyDecoder {
   #frameCount = 0;
   #lastBest = BLANK;
   #logProbSum = 0;
-  /** Grows with the tokens: making it anew for each partial would cost its square. */
+  /** Grows with the tokens: making it again for each partial would cost its square. */
   #text = "";
 
   constructor(vocabulary: readonly string[]) {

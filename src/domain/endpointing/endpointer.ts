@@ -216,7 +216,7 @@ export class Endpointer {
     };
   }
 
-  /** Ends the utterance in its best gap and takes the frames after it again, as the begin of the next one. */
+  /** Ends the utterance in its best gap and takes the frames after it again, as the beginning of the next one. */
   #cut(latest: EndpointEvent | null, before: SpeechEnd): readonly EndpointEvent[] {
     const events: EndpointEvent[] = latest === null ? [] : [latest];
     const cutFrame = this.#bestGap();

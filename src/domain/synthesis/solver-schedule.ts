@@ -37,7 +37,7 @@ const SHORTEST_PATCHES = 8;
 /**
  * Pure: which run serves the piece that is due first, and which others may share it.
  *
- * Pieces join and leave between two runs, so the batch is formed anew each time. Mates are taken in the order they are
+ * Pieces join and leave between two runs, so a batch is formed for each run. Mates are taken in the order they are
  * due; a step is padded to the longest of them.
  * @returns null when there is nothing to do
  */

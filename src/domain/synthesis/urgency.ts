@@ -20,7 +20,7 @@ const CHARACTER_STEP_MS = 0.5;
 
 /**
  * When a piece should be done: a first piece as soon as if it were alone, the next ones when their listener would run
- * dry, a piece of a whole answer a little later than alone. Whoever is due first is served first.
+ * dry, a piece of a whole answer a little later than alone. The piece that is due first is made first.
  *
  * The time is fixed when the piece comes and later arrivals are due later and later, so no piece waits for ever. And a
  * listener about to run dry goes ahead of somebody who has just come.

@@ -37,7 +37,7 @@ const SPEECH_VERB = /^\s*(?:де(?:п|ді|ген|йді|йтін|сті|стi)|
  * Splits text into sentences. Their concatenation is the text: spaces and line ends stay with the sentence before them.
  *
  * Works on written text (abbreviations, initials, decimals and direct speech do not end a sentence) and on spoken text,
- * where no capital shows the begin of the next one.
+ * where no capital shows the beginning of the next one.
  */
 export function splitIntoSentences(text: string): string[] {
   const sentences: string[] = [];

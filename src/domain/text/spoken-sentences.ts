@@ -6,7 +6,7 @@ import { pieceRanges, splitIntoSentences } from "./sentences.js";
 /** What a voice says in one go. */
 export interface SpokenPiece {
   readonly text: string;
-  /** Its words in order: the spoken side counts from the begin of the piece, the written one from that of the whole text. */
+  /** Its words in order: the spoken side counts from the beginning of the piece, the written one from that of the whole text. */
   readonly words: readonly SpokenWord[];
 }
 

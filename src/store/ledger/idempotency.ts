@@ -70,7 +70,7 @@ export class PostgresIdempotency implements Idempotency {
         try {
           return await within(ANSWER_MS, this.#keys.answer(requestId, answer));
         } catch (error) {
-          // The answer is delivered all the same; a replay will be made anew, and not charged.
+          // The answer is delivered all the same; a replay will be made again, and not charged.
           this.#log.warn({ err: error, requestId }, "answer not kept");
           return false;
         }
@@ -82,7 +82,7 @@ export class PostgresIdempotency implements Idempotency {
           throw this.#unavailable(cause);
         }
       },
-      // Whoever waits for it has an answer to send: a database that is away must not stop that.
+      // The caller has an answer to send: a database that is away must not stop that.
       over: () => within(ANSWER_MS, this.#end(requestId)).catch(() => {}),
     };
   }

@@ -8,7 +8,7 @@ import type { Cover, Holds, NewHold } from "./holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
 import type { Settlements } from "./settlements.js";
 
-/** A session begins with less than this much audio paid for at its peril: below a second it does not begin at all. */
+/** Audio that must be paid for before a session begins. */
 const LEAST_SECONDS = 1;
 /** Audio that is covered ahead of what was accepted; the backlog that a client may build up at once fits twice. */
 const AHEAD_SECONDS = 120;

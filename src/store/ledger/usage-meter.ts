@@ -187,7 +187,7 @@ export class PostgresUsageMeter implements UsageMeter {
     const then = async (work: () => Promise<unknown>): Promise<void> => {
       const done = last.then(() => this.#settlements.settle(hold.id, work));
       last = done;
-      // Whoever waits for a settlement has work of its own to go on with: a database that is away must not stop it.
+      // A caller that waits for a settlement has work of its own to do: a database that is away must not stop it.
       await within(this.#rules.answerMs, done).catch(() => {});
     };
     const finish = (work: () => Promise<unknown>) =>

@@ -95,7 +95,7 @@ export class ApiKeys {
   }
 
   /**
-   * Who an active key belongs to, by the hash of its raw form. Whoever has paid once is no longer on the free grant; of
+   * Who an active key belongs to, by the hash of its raw form. An organization that has paid once is no longer on the free grant; of
    * the credits an organization was given there are few, so this reads a handful of rows through `transfers_by_credit`.
    */
   async findActive(hash: Buffer): Promise<KeyIdentity | null> {

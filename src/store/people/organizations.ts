@@ -3,7 +3,7 @@ import type { ISql, Sql } from "postgres";
 import { Accounts } from "../ledger/accounts.js";
 import { Transfers } from "../ledger/transfers.js";
 
-/** Whoever pays: keys, limits and credits belong to an organization. */
+/** The one who pays: keys, limits and credits belong to an organization. */
 export interface Organization {
   readonly id: string;
   readonly name: string;

@@ -99,7 +99,7 @@ function placeName({ session, organizationId }: SessionPlace): string {
   return `${session.toString("hex")} ${organizationId}`;
 }
 
-/** From here on no session goes on and no link works that was there before: whoever has the old password is out. */
+/** From here on no session goes on and no link works that was there before: a person with the old password is out. */
 export async function replacePassword(sql: ISql, userId: string, passwordHash: string): Promise<User | null> {
   const [row] = await sql<User[]>`
     update users set password_hash = ${passwordHash} where id = ${userId} returning id, email`;

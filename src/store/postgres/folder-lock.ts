@@ -90,7 +90,7 @@ async function claim(path: string, me: LockHolder): Promise<boolean> {
 function hold(path: string, me: LockHolder): FolderLock {
   const heartbeat = setInterval(() => {
     const now = new Date();
-    // A heartbeat that fails is a missed one; whoever looks for it decides what that means.
+    // A heartbeat that fails is a missed one; the process that looks for it decides what that means.
     utimes(path, now, now).catch(() => {});
   }, HEARTBEAT_MS);
   heartbeat.unref();

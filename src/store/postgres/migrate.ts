@@ -7,7 +7,7 @@ export interface Migration {
   readonly sql: string;
 }
 
-/** "dauys" in ASCII: whoever migrates this database holds this advisory lock. */
+/** "dauys" in ASCII: a service that migrates this database holds this advisory lock. */
 const MIGRATION_LOCK = 0x64617579;
 
 /**

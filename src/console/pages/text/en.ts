@@ -49,7 +49,7 @@ export const en = {
   currentPassword: "Current password",
   newPassword: "New password",
   passwordChanged: "The password was changed. All other browsers were signed out.",
-  forgotPassword: "Forgot your password? Ask whoever runs this service for a link to a new one.",
+  forgotPassword: "Forgot your password? Ask the operator of this service for a link to a new one.",
   resetTitle: "Choose a new password",
   resetLead: "For {email}. All browsers that are signed in will be signed out.",
   resetBroken: "This link does not work any more",

@@ -46,7 +46,7 @@ export function SignIn({ isNew, onSession, onLanguage }: SignInProps) {
 
 interface AccountFormProps {
   readonly isNew: boolean;
-  /** Of whoever was invited: no organization of their own is made. */
+  /** Of a person who was invited: no organization of their own is made. */
   readonly invitation?: string;
   readonly onSession: (session: Session) => void;
 }

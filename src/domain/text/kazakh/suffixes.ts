@@ -43,7 +43,7 @@ export function isEnding(written: string): boolean {
 const WRITTEN_POSSESSIVE = /^с?[ыі](н[ыі]ң|н[ае]|н|нд[ае]|н[ае]н|мен)?$/;
 
 /**
- * Puts a written ending to a spoken phrase: a case or a possessive is formed anew for its last word, anything else is
+ * Puts a written ending to a spoken phrase: a case or a possessive is formed for its last word, anything else is
  * taken as it is. After a possessive ("министрлігі") the case takes its possessive form.
  */
 export function withEnding(phrase: string, written: string): string {
