@@ -1,8 +1,8 @@
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { errorRates } from "../evaluate/error-rate.js";
 import { percent, table } from "../evaluate/report.js";
+import { readSamples } from "../evaluate/samples.js";
 import { readRecordings, selectItems } from "../evaluate/sets.js";
-import { readWav } from "../evaluate/wav.js";
 import { saveResult } from "../save-result.js";
 import { runLive } from "../support/live-client.js";
 import { beginsWithTail, type ShownUtterance, shownUtterances } from "../support/partial-tails.js";
@@ -93,7 +93,7 @@ async function spokenByService(service: ServiceProcess, voices: readonly string[
 async function spokenByPeople(): Promise<SpeechGroup> {
   const items = selectItems(await readRecordings(), PEOPLE, RECORDINGS_PER_SET);
   const recordings = await Promise.all(
-    items.map(async ({ path }) => speechOf(toInt16(await readWav(path, SAMPLE_RATE_HZ)))),
+    items.map(async ({ path }) => speechOf(toInt16(await readSamples(path, SAMPLE_RATE_HZ)))),
   );
   const streams: SpokenStream[] = [];
   for (let first = 0; first < recordings.length; first += UTTERANCES_PER_STREAM) {

@@ -10,8 +10,8 @@ import {
 import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { readSamples } from "./samples.js";
 import type { SpokenItem } from "./sets.js";
-import { readWav } from "./wav.js";
 
 /** Log-probs of a whole utterance by both heads. */
 export interface Heard {
@@ -54,7 +54,7 @@ export async function loadRecognizerParts(folder: string): Promise<LoadedRecogni
 /** Runs both heads over one recording. */
 export async function hear(recognizer: LoadedRecognizer, item: SpokenItem): Promise<Heard> {
   const { graphs, manifest } = recognizer;
-  const pcm = await readWav(item.path, manifest.sampleRateHz);
+  const pcm = await readSamples(item.path, manifest.sampleRateHz);
   const before = performance.now();
   const { logProbs: full, frames } = await graphs.decodeUtterance(pcm);
   const fullMs = performance.now() - before;

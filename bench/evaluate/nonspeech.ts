@@ -4,7 +4,7 @@ import { runLive } from "../support/live-client.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { prepareSet } from "./prepare.js";
 import { table } from "./report.js";
-import { readWav } from "./wav.js";
+import { readSamples } from "./samples.js";
 
 const SAMPLE_RATE_HZ = 16_000;
 const LIVE_MESSAGE_SAMPLES = 1_600;
@@ -30,7 +30,7 @@ export async function evaluateNonSpeech(limit: number): Promise<NonSpeechRow[]> 
     const rows: NonSpeechRow[] = [];
     for (const line of lines.slice(0, limit)) {
       const { file, kind } = JSON.parse(line) as { file: string; kind: string };
-      const pcm = toInt16(await readWav(folder + file, SAMPLE_RATE_HZ));
+      const pcm = toInt16(await readSamples(folder + file, SAMPLE_RATE_HZ));
       rows.push({
         kind,
         seconds: pcm.length / SAMPLE_RATE_HZ,

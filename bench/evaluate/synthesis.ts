@@ -12,7 +12,7 @@ import { MODELS, RECIPES } from "./paths.js";
 import { jitterOf, type PitchRange, pitchCorrelation, trackPitch } from "./pitch.js";
 import { prepareSet } from "./prepare.js";
 import { percent, table } from "./report.js";
-import { readWav } from "./wav.js";
+import { readSamples } from "./samples.js";
 
 const SEED = 1;
 /** Silence in front of and behind what the recogniser hears, as in its evaluation set. */
@@ -148,8 +148,8 @@ async function readReference(manifest: SynthesizerManifest, speeds: readonly num
       voice: row.voice,
       speed: row.speed,
       text: row.text,
-      pcm: await readWav(folder + row.file, manifest.sampleRateHz),
-      againPcm: await readWav(folder + againFile(row), manifest.sampleRateHz),
+      pcm: await readSamples(folder + row.file, manifest.sampleRateHz),
+      againPcm: await readSamples(folder + againFile(row), manifest.sampleRateHz),
       range: { lowestHz: row.f0_range[0], highestHz: row.f0_range[1] },
     });
   }

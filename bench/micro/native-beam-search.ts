@@ -9,14 +9,14 @@ import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { MODELS, RECORDINGS } from "../evaluate/paths.js";
-import { readWav } from "../evaluate/wav.js";
+import { readSamples } from "../evaluate/samples.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const FILES = [
-  "kazakh-speech-commands/example_1.wav",
-  "pisets-ru-test/test_sound_ru.wav",
-  "asterisk-ru-core/conf-getconfno.wav",
-  "asterisk-ru-core/vm-intro.wav",
+  "kazakh-speech-commands/example_1.flac",
+  "pisets-ru-test/test_sound_ru.flac",
+  "asterisk-ru-core/conf-getconfno.flac",
+  "asterisk-ru-core/vm-intro.flac",
 ];
 const HOT_WORDS = ["конференция", "номер", "абонент", "сәлем", "жиналыс"];
 
@@ -37,7 +37,7 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const native = new NativeBeamSearch(binding, vocabulary, model, manifest.decoding);
   const heard: { logProbs: Float32Array; frames: number }[] = [];
   for (const path of FILES) {
-    heard.push(await graphs.decodeUtterance(await readWav(RECORDINGS + path, manifest.sampleRateHz)));
+    heard.push(await graphs.decodeUtterance(await readSamples(RECORDINGS + path, manifest.sampleRateHz)));
   }
   await graphs.release();
   const hotWords = HotWords.compile(

@@ -2,8 +2,8 @@ import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { readSamples } from "../evaluate/samples.js";
 import { readRecordings } from "../evaluate/sets.js";
-import { readWav } from "../evaluate/wav.js";
 import { liveOpen } from "./live-open.js";
 
 const SPEECH_SET = "human-asterisk-ru-core";
@@ -31,7 +31,7 @@ export async function talk(sampleRateHz: number): Promise<Int16Array> {
   const items = (await readRecordings()).filter(({ set }) => set === SPEECH_SET).slice(0, RECORDINGS);
   const parts: Int16Array[] = [];
   for (const { path } of items) {
-    parts.push(toInt16(await readWav(path, sampleRateHz)), new Int16Array(GAP_SECONDS * sampleRateHz));
+    parts.push(toInt16(await readSamples(path, sampleRateHz)), new Int16Array(GAP_SECONDS * sampleRateHz));
   }
   const whole = new Int16Array(parts.reduce((total, part) => total + part.length, 0));
   let filled = 0;

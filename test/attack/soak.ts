@@ -30,7 +30,7 @@ interface Sample {
 type Visit = (service: AttackedService) => Promise<void>;
 
 const WAV = new Uint8Array(writeWav(silence(0.5), 16_000));
-const SPOKEN = speech("asterisk-ru-core/vm-goodbye.wav");
+const SPOKEN = speech("asterisk-ru-core/vm-goodbye.flac");
 
 /** What happens in a round, each once. */
 const VISITS: Readonly<Record<string, Visit>> = {

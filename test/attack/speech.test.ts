@@ -199,16 +199,16 @@ test("answers that nobody takes do not pile up: more is refused before it costs 
 const SENTENCE = "Бүгін ауа райы жақсы болады деп айтты.";
 const RECORDING = joined(
   silence(0.3),
-  speech("kazakh-speech-commands/example_1.wav"),
+  speech("kazakh-speech-commands/example_1.flac"),
   silence(0.8),
-  speech("asterisk-ru-core/conf-getconfno.wav"),
+  speech("asterisk-ru-core/conf-getconfno.flac"),
   silence(0.5),
 );
 const FILE_RATE_HZ = 8_000;
 const FILE_SAMPLES = joined(
-  speech("kazakh-speech-commands/example_1.wav", FILE_RATE_HZ),
+  speech("kazakh-speech-commands/example_1.flac", FILE_RATE_HZ),
   silence(0.8, FILE_RATE_HZ),
-  speech("asterisk-ru-core/conf-getconfno.wav", FILE_RATE_HZ),
+  speech("asterisk-ru-core/conf-getconfno.flac", FILE_RATE_HZ),
 );
 const FILE = wavOf(FILE_SAMPLES, FILE_RATE_HZ, 1);
 

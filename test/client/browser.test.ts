@@ -5,12 +5,13 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { DauysClient } from "../../src/client/node.js";
+import { speechAsWav } from "../support/audio.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
-import { DIALOGUE, listen, readFixture } from "./support.js";
+import { DIALOGUE, listen } from "./support.js";
 
 const CHROMIUM = "/usr/bin/chromium";
 const SOURCES = fileURLToPath(new URL("../../src/", import.meta.url));
-const SPOKEN = "asterisk-ru-core/conf-getconfno.wav";
+const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 const PAGE = `<!doctype html><title>client</title><script type="module">
   import * as client from "/client/browser.js";
   import * as player from "/player/sentence-player.js";
@@ -188,7 +189,7 @@ test("the player knows the word that is being spoken", async () => {
 });
 
 test("a page transcribes a file and sees its upload go on", async () => {
-  const bytes = readFixture(SPOKEN);
+  const bytes = speechAsWav(SPOKEN);
   const expected = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(bytes);
   const heard = await page.evaluate(`(async () => {
     const bytes = Uint8Array.from(atob("${bytes.toString("base64")}"), (letter) => letter.charCodeAt(0));

@@ -9,12 +9,13 @@ import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 import { listenSamples, speakSamples, transcribeSamples } from "../../src/console/pages/ui/sample-code.js";
+import { speechAsWavFile } from "../support/audio.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { installPacked, type PackedProject, run } from "./packed-project.js";
 import { DIALOGUE } from "./support.js";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
-const FIXTURE = join(ROOT, "test/fixtures/speech/asterisk-ru-core/conf-getconfno.wav");
+const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 const DIALOGUE_BYTES = Buffer.from(DIALOGUE.buffer, DIALOGUE.byteOffset, DIALOGUE.byteLength);
 /** The dialogue lasts some 10 s; a program that hears nothing of it is ended. */
 const LISTENED_MS = 60_000;
@@ -67,7 +68,11 @@ export const refused = client.transcribe({ path: "a.wav" }).catch(() => {});
 let project: PackedProject;
 let service: ServiceProcess;
 
+/** A recording as a WAVE file. */
+let recording: string;
+
 before(async () => {
+  recording = await speechAsWavFile(SPOKEN);
   project = await installPacked();
   service = await startServiceProcess();
   await project.write("use.ts", USE);
@@ -132,7 +137,7 @@ test("the packed library type-checks for pages, with the browser's types alone, 
 test("the packed library type-checks and runs in Node", async () => {
   await project.write("in-node.ts", IN_NODE);
   await project.compile(["in-node.ts"], FOR_NODE);
-  const { stdout } = await runNode(["in-node.js", service.url, service.key, FIXTURE]);
+  const { stdout } = await runNode(["in-node.js", service.url, service.key, recording]);
   assert.equal(stdout.trim(), `${USED} true`);
 });
 
@@ -143,7 +148,7 @@ test("the ten lines of docs/client.md do what they say", async () => {
   assert.ok(lines.length > 5 && lines.length <= 10, `${lines.length} lines`);
   await project.write("ten-lines.ts", code.replace("http://127.0.0.1:8080", service.url));
   await project.compile(["ten-lines.ts"], FOR_NODE);
-  await cp(FIXTURE, join(project.folder, "tan.wav"));
+  await cp(recording, join(project.folder, "tan.wav"));
   const options = { cwd: project.folder, env: environment(), timeout: LISTENED_MS };
   const child = spawn(process.execPath, ["ten-lines.js"], options);
   let output = "";
@@ -163,7 +168,7 @@ test("the ten lines of docs/client.md do what they say", async () => {
 test("what the playground shows as curl and as client code does what the page does", async () => {
   await mkdir(join(project.folder, "samples"));
   const folder = join(project.folder, "samples");
-  await cp(FIXTURE, join(folder, "it's.wav"));
+  await cp(recording, join(folder, "it's.wav"));
   const samples = {
     speak: speakSamples(service.url, { text: "Сәлем! It's.", voice: "aigul", nfe: 4 }),
     transcribe: transcribeSamples(service.url, { name: "it's.wav" }),
@@ -205,7 +210,7 @@ test("the command line comes with it, and says where operators' commands are", a
   const command = join(project.folder, "node_modules/.bin/dauys");
   const options = { cwd: project.folder, env: { ...environment(), DAUYS_URL: service.url } };
   await run(command, ["speak", "Сәлем!", "-o", "salem.wav"], options);
-  const { stdout } = await run(command, ["transcribe", FIXTURE], options);
+  const { stdout } = await run(command, ["transcribe", recording], options);
   assert.match(stdout, /[а-я]/);
   await mkdir(join(project.folder, "data"));
   await assert.rejects(run(command, ["orgs", "list"], options), /in the service's own folder/);

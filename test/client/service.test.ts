@@ -7,21 +7,24 @@ import { ApiError } from "../../src/client/errors.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { UploadProgress } from "../../src/client/transport.js";
 import type { LiveResult, SpeechWord } from "../../src/client/types.js";
+import { speechAsWav, speechAsWavFile } from "../support/audio.js";
 import { within } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
-import { DIALOGUE, listen, readFixture } from "./support.js";
+import { DIALOGUE, listen } from "./support.js";
 
-const SPOKEN = "asterisk-ru-core/conf-getconfno.wav";
-const PATH = `test/fixtures/speech/${SPOKEN}`;
+const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 
 const ms = (seconds: number) => Math.round(seconds * 1_000);
 
 let service: ServiceProcess;
 let client: DauysClient;
+/** The recording as a WAVE file. */
+let path: string;
 
 before(async () => {
   service = await startServiceProcess({ URL_FETCH_ALLOW: "127.0.0.0/8" });
   client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
+  path = await speechAsWavFile(SPOKEN);
 });
 after(async () => {
   assert.equal(await service.stop(), 0);
@@ -99,11 +102,11 @@ test("words come with their times, and the sound is the same", async () => {
 
 test("hot words are asked for, of a file and of live speech", async () => {
   const hotWords = ["конференция", { word: "номер", score: 2 }];
-  const { text } = await client.transcribe({ path: PATH }, { hotWords });
+  const { text } = await client.transcribe({ path }, { hotWords });
   assert.ok(text.length > 0);
   const { finals } = await listen(client, DIALOGUE, { hotWords });
   assert.ok(finals.length >= 3);
-  const refused = client.transcribe({ path: PATH }, { hotWords: ["☃"] });
+  const refused = client.transcribe({ path }, { hotWords: ["☃"] });
   await assert.rejects(refused, /hotwords must be written in the model's letters/);
 });
 
@@ -128,14 +131,14 @@ test("a dictionary goes with the text, and its mistakes come back by name", asyn
 });
 
 test("every source of audio gives the same transcript, with progress", async () => {
-  const bytes = readFixture(SPOKEN);
+  const bytes = speechAsWav(SPOKEN);
   const files = createServer((_, response) => response.end(bytes));
   await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
   const address = files.address();
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const progress: UploadProgress[] = [];
   const onUploadProgress = (step: UploadProgress) => progress.push(step);
-  const fromPath = await client.transcribe({ path: PATH }, { timestamps: true, onUploadProgress });
+  const fromPath = await client.transcribe({ path }, { timestamps: true, onUploadProgress });
   assert.match(fromPath.text, /[а-я]/);
   assert.equal(fromPath.words?.map(({ word }) => word).join(" "), fromPath.text);
   assert.match(fromPath.request_id ?? "", /^req_/);
@@ -181,7 +184,7 @@ test("a wrong key is told with its code on every path", async () => {
   const isInvalid = (error: unknown) =>
     error instanceof ApiError && error.status === 401 && error.code === "key_invalid";
   await assert.rejects(wrong.speak({ text: "а" }), isInvalid);
-  await assert.rejects(wrong.transcribe({ path: PATH }), isInvalid);
+  await assert.rejects(wrong.transcribe({ path }), isInvalid);
   await assert.rejects(wrong.streamToken(), isInvalid);
   const live = wrong.live();
   await assert.rejects(live.done, isInvalid);

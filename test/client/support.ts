@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import type { LiveDone, LiveOptions } from "../../src/client/live-options.js";
 import type { DauysClient } from "../../src/client/node.js";
@@ -9,13 +8,13 @@ import { pace as waitAs } from "../support/pace.js";
 /** Four utterances with pauses, and one that is ended by hand in the middle. */
 export const DIALOGUE = joined(
   silence(0.3),
-  speech("kazakh-speech-commands/example_1.wav"),
+  speech("kazakh-speech-commands/example_1.flac"),
   silence(0.8),
-  speech("asterisk-ru-core/conf-getconfno.wav"),
+  speech("asterisk-ru-core/conf-getconfno.flac"),
   silence(0.6),
-  speech("asterisk-ru-additional/find-person.wav"),
+  speech("asterisk-ru-additional/find-person.flac"),
   silence(0.5),
-  speech("kazakh-speech-commands/example_1.wav"),
+  speech("kazakh-speech-commands/example_1.flac"),
   silence(0.5),
 );
 
@@ -109,8 +108,4 @@ export async function startRawServer(onRequest: (socket: Socket, index: number) 
 export function answerOf(status: number, headers: Readonly<Record<string, string>>, body: string): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   return `HTTP/1.1 ${status} X\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${lines.join("")}\r\n${body}`;
-}
-
-export function readFixture(file: string): Buffer {
-  return readFileSync(`test/fixtures/speech/${file}`);
 }

@@ -31,7 +31,7 @@ before(async () => {
   service = await startServiceProcess();
   const spoken: Int16Array[] = [];
   for (const text of SENTENCES) spoken.push(speechOf(await speak(service, { text })));
-  const numbers = NUMBERS.map((name) => speechOf(speech(`asterisk-ru-core/${name}.wav`)));
+  const numbers = NUMBERS.map((name) => speechOf(speech(`asterisk-ru-core/${name}.flac`)));
   for (const recordings of [spoken, numbers]) streams.push(joinedStream(recordings, PAUSE_SAMPLES).pcm);
 });
 after(async () => {

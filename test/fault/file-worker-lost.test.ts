@@ -19,7 +19,7 @@ before(async () => {
   pool = filePool();
   spoolFolder = await temporaryFolder();
   wavPath = join(await temporaryFolder(), "speech.wav");
-  const pcm = joined(silence(0.3), speech("kazakh-speech-commands/example_1.wav"), silence(0.6));
+  const pcm = joined(silence(0.3), speech("kazakh-speech-commands/example_1.flac"), silence(0.6));
   await writeFile(wavPath, wavOf(pcm, 16_000, 1));
 });
 

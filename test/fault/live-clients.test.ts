@@ -12,9 +12,9 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 
 const SPEECH = joined(
   silence(0.3),
-  speech("kazakh-speech-commands/example_1.wav"),
+  speech("kazakh-speech-commands/example_1.flac"),
   silence(0.5),
-  speech("asterisk-ru-additional/an-error-has-occured.wav"),
+  speech("asterisk-ru-additional/an-error-has-occured.flac"),
   silence(0.4),
 );
 const BYTES = new Uint8Array(SPEECH.buffer, SPEECH.byteOffset, SPEECH.byteLength);

@@ -8,12 +8,12 @@ import { liveEngine, RECOGNIZER } from "../support/engines.js";
 import { FaultOrders } from "../support/faulty/orders.js";
 import { finalsOf, LiveListener } from "../support/live-listener.js";
 
-const KAZAKH = speech("kazakh-speech-commands/example_1.wav");
+const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
 const DIALOGUE = joined(
   silence(0.3),
   KAZAKH,
   silence(0.8),
-  speech("asterisk-ru-core/conf-getconfno.wav"),
+  speech("asterisk-ru-core/conf-getconfno.flac"),
   silence(0.5),
 );
 

@@ -18,10 +18,10 @@ const VOICES = 5;
 const PAUSE_MS = { least: 1_000, most: 3_000 };
 
 const SENTENCES = [
-  "kazakh-speech-commands/example_1.wav",
-  "asterisk-ru-core/conf-getconfno.wav",
-  "asterisk-ru-additional/an-error-has-occured.wav",
-  "asterisk-ru-additional/all-circuits-busy-now.wav",
+  "kazakh-speech-commands/example_1.flac",
+  "asterisk-ru-core/conf-getconfno.flac",
+  "asterisk-ru-additional/an-error-has-occured.flac",
+  "asterisk-ru-additional/all-circuits-busy-now.flac",
 ].map((file) => speech(file));
 
 test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sessions no word`, async (t) => {

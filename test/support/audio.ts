@@ -1,7 +1,10 @@
 import { readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
 import { resample } from "../../src/domain/audio/resample.js";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
+import { FlacStream } from "../../src/input/media/flac-stream.js";
+import { temporaryFolder } from "./folders.js";
 
 /** What live sessions listen at. */
 export const RATE_HZ = 16_000;
@@ -10,10 +13,29 @@ const SPEECH_FOLDER = "test/fixtures/speech";
 
 /** Samples of a recording under `test/fixtures/speech`, mono, 16-bit, at `rateHz`. */
 export function speech(file: string, rateHz = RATE_HZ): Int16Array {
-  const bytes = readFileSync(`${SPEECH_FOLDER}/${file}`);
-  const reader = new WavSampleReader(bytes.length);
-  const samples = reader.push(bytes);
-  return toInt16(resample(samples, { fromHz: reader.header!.sampleRateHz, toHz: rateHz }));
+  const { samples, sampleRateHz } = recording(file);
+  return toInt16(resample(samples, { fromHz: sampleRateHz, toHz: rateHz }));
+}
+
+/** A recording under `test/fixtures/speech`, which are FLAC files, as a WAVE file at the rate of its own. */
+export function speechAsWav(file: string): Buffer {
+  const { samples, sampleRateHz } = recording(file);
+  const wav = wavOf(toInt16(samples), sampleRateHz, 1);
+  return Buffer.from(wav.buffer, wav.byteOffset, wav.byteLength);
+}
+
+/** The same in a folder that goes away with the test's process; its path. */
+export async function speechAsWavFile(file: string): Promise<string> {
+  const path = join(await temporaryFolder(), `${basename(file, ".flac")}.wav`);
+  await writeFile(path, speechAsWav(file));
+  return path;
+}
+
+function recording(file: string): { samples: Float32Array; sampleRateHz: number } {
+  const stream = new FlacStream();
+  const frames = [...stream.push(readFileSync(`${SPEECH_FOLDER}/${file}`)), ...stream.end()];
+  const samples = Float32Array.from(frames.flatMap(({ channelData }) => [...channelData[0]!]));
+  return { samples, sampleRateHz: frames[0]!.sampleRate };
 }
 
 export function silence(seconds: number, rateHz = RATE_HZ): Int16Array {

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "recognizer"))
 import text as recognizer_text  # noqa: E402
 
 VOCABULARY = recognizer_text.VOCABULARY
-FILES = {"kk": "kk.txt.gz", "ru": "ru.txt.gz", "mixed": "kk-ru-mixed.txt", "latin": "kk-latin.txt"}
+FILES = {"kk": "kk.txt.br", "ru": "ru.txt.br", "mixed": "kk-ru-mixed.txt.br", "latin": "kk-latin.txt.br"}
 DEV = os.path.join(HERE, "dev.tsv")
 DEV_SENTENCES = 100
 CONTAINED_LETTERS = 20

@@ -178,7 +178,7 @@ def recorded(prefix):
     """Recordings of data/noise whose name starts with `prefix`, as 16 kHz mono."""
     if prefix not in _recorded:
         out = []
-        for path in sorted(glob.glob(os.path.join(NOISE_DIR, prefix + "*.wav"))):
+        for path in sorted(glob.glob(os.path.join(NOISE_DIR, prefix + "*.flac"))):
             x, rate = soundfile.read(path, dtype="float32", always_2d=True)
             g = np.gcd(rate, RATE)
             out.append(signal.resample_poly(x[:, 0], RATE // g, rate // g).astype(np.float32))

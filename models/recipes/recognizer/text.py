@@ -4,14 +4,15 @@ Everything the recogniser can write is one of 71 symbols: blank, space, hyphen, 
 Cyrillic alphabet (which contains the Russian one) and a-z. A *label* is a string over those symbols without blank.
 """
 import functools
-import gzip
 import json
 import os
 import re
+import sys
 import unicodedata
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-DATA = os.path.join(HERE, "..", "data", "text")
+sys.path.insert(0, os.path.join(HERE, "..", "data"))
+import corpora  # noqa: E402
 
 CYRILLIC = "аәбвгғдеёжзийкқлмнңоөпрстуұүфхһцчшщъыіьэюя"
 LATIN = "abcdefghijklmnopqrstuvwxyz"
@@ -148,9 +149,7 @@ def spell_digits(sentence, language):
 
 
 def _lines(name):
-    path = os.path.join(DATA, name)
-    with (gzip.open(path, "rt", encoding="utf-8") if name.endswith(".gz") else open(path, encoding="utf-8")) as f:
-        return [unicodedata.normalize("NFC", line.strip()) for line in f if line.strip()]
+    return [unicodedata.normalize("NFC", line.strip()) for line in corpora.lines(name) if line.strip()]
 
 
 @functools.lru_cache(None)
@@ -193,9 +192,9 @@ def usable(sentence, latin_ok=False):
 @functools.lru_cache(None)
 def corpus(name):
     """Training sentences of `kk`, `ru`, `mixed` or `latin`, held-out sentences removed, in file order."""
-    file, lang, latin = {"kk": ("kk.txt.gz", "kk", False), "ru": ("ru.txt.gz", "ru", False),
-                         "mixed": ("kk-ru-mixed.txt", "kk", False),
-                         "latin": ("kk-latin.txt", "kk", True)}[name]
+    file, lang, latin = {"kk": ("kk.txt.br", "kk", False), "ru": ("ru.txt.br", "ru", False),
+                         "mixed": ("kk-ru-mixed.txt.br", "kk", False),
+                         "latin": ("kk-latin.txt.br", "kk", True)}[name]
     held, out, seen = heldout_keys(), [], set()
     for line in _lines(file):
         spelled = spell_digits(line, lang) if any(c.isdigit() for c in line) else line
@@ -228,7 +227,7 @@ def heldout(name):
 def word_counts(language):
     """Word -> relative frequency in the training text of `kk` or `ru`."""
     counts, total = {}, 0
-    for line in _lines("%s.txt.gz" % language):
+    for line in _lines("%s.txt.br" % language):
         for w in words(line.lower()):
             counts[w] = counts.get(w, 0) + 1
             total += 1

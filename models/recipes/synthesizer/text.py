@@ -1,11 +1,14 @@
 """Text: cleaning to the symbol set, held-out filtering, and short inputs (words, numbers, phrases)."""
 
-import gzip
 import os
 import random
 import re
+import sys
 
 from config import BOS, EOS, LETTERS, SYMBOLS, TEXT_DIR, TOKEN
+
+sys.path.insert(0, os.path.join(TEXT_DIR, ".."))
+import corpora  # noqa: E402
 
 ALLOWED = set(SYMBOLS[3:])
 UNITS = "нөл бір екі үш төрт бес алты жеті сегіз тоғыз".split()
@@ -58,18 +61,17 @@ def read_training(shortest=3, longest=150):
     """Cleaned, distinct training sentences without any held-out sentence."""
     _, heldout = read_heldout()
     seen, sentences = set(), []
-    with gzip.open(os.path.join(TEXT_DIR, "kk.txt.gz"), "rt", encoding="utf-8") as file:
-        for line in file:
-            if len(line) > 2 * longest or any(ch.isdigit() for ch in line):
-                continue
-            text = clean(line)
-            if text is None or not shortest <= len(text) <= longest:
-                continue
-            key = normalized(text)
-            if key in heldout or key in seen:
-                continue
-            seen.add(key)
-            sentences.append(text)
+    for line in corpora.lines("kk.txt.br"):
+        if len(line) > 2 * longest or any(ch.isdigit() for ch in line):
+            continue
+        text = clean(line)
+        if text is None or not shortest <= len(text) <= longest:
+            continue
+        key = normalized(text)
+        if key in heldout or key in seen:
+            continue
+        seen.add(key)
+        sentences.append(text)
     return sentences
 
 

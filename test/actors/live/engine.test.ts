@@ -14,8 +14,8 @@ import * as fc from "../../support/properties.js";
 const BACKLOG_SECONDS = 60;
 const FRAME_SAMPLES = 640;
 
-const KAZAKH = speech("kazakh-speech-commands/example_1.wav");
-const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.wav");
+const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
+const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.flac");
 /** Several utterances in two voices with pauses between them. */
 const DIALOGUE = joined(silence(0.3), KAZAKH, silence(0.8), RUSSIAN, silence(0.5));
 
@@ -114,7 +114,7 @@ for (const withFault of [false, true]) {
 }
 
 test("hot words are heard in their session, and in no other one", async () => {
-  const recording = joined(silence(0.3), speech("asterisk-ru-core/conf-lockednow.wav"), silence(0.5));
+  const recording = joined(silence(0.3), speech("asterisk-ru-core/conf-lockednow.flac"), silence(0.5));
   const hotWords = ["конференция", "закрыта"].map((text) => ({ text, characterScore: 1 }));
   const [expecting, other] = [new LiveListener(engine, { hotWords }), new LiveListener(engine)];
   await Promise.all([expecting.writeAll([recording]), other.writeAll([recording])]);

@@ -7,7 +7,7 @@ import { cut, silence, speech } from "../../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../../support/engines.js";
 import { LiveListener } from "../../support/live-listener.js";
 
-const SPEECH = speech("asterisk-ru-core/conf-getconfno.wav");
+const SPEECH = speech("asterisk-ru-core/conf-getconfno.flac");
 const SESSIONS = 8;
 
 test("the bell rings once for all that is written in a turn, and the answers of a step are one message", async () => {

@@ -9,7 +9,7 @@ import { joined, silence, speech, tone, wavOf } from "../../support/audio.js";
 import { filePool, transcriptionEngine } from "../../support/engines.js";
 import { temporaryFolder } from "../../support/folders.js";
 
-const RECORDING = "kazakh-speech-commands/example_1.wav";
+const RECORDING = "kazakh-speech-commands/example_1.flac";
 const NEVER = new AbortController().signal;
 
 let folder: string;
@@ -195,7 +195,7 @@ test("a worker that cannot load its model fails the start and keeps no other wai
 });
 
 test("transcriptions at the same time do not mix", async () => {
-  const [kazakh, russian] = [speech(RECORDING), speech("asterisk-ru-core/conf-getconfno.wav")];
+  const [kazakh, russian] = [speech(RECORDING), speech("asterisk-ru-core/conf-getconfno.flac")];
   const paths = await Promise.all([wavFile(16_000, 1, kazakh), wavFile(16_000, 1, russian)]);
   const alone = [await engine.transcribe(paths[0]!, NEVER), await engine.transcribe(paths[1]!, NEVER)];
   assert.deepEqual(await Promise.all(paths.map((path) => engine.transcribe(path, NEVER))), alone);

@@ -18,7 +18,7 @@ interface BystanderArgs {
   readonly utterances: number;
 }
 
-const SENTENCE = "asterisk-ru-core/vm-goodbye.wav";
+const SENTENCE = "asterisk-ru-core/vm-goodbye.flac";
 const GAP_SECONDS = 1;
 /** 40 ms. */
 const MESSAGE_SAMPLES = 640;

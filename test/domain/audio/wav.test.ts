@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, writeWav } from "../../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { speechAsWav } from "../../support/audio.js";
 import * as fc from "../../support/properties.js";
 
 interface WavParts {
@@ -255,7 +255,7 @@ test("a written file reads back as the same samples", () => {
 });
 
 test("a recorded file opens", () => {
-  const file = readFileSync("test/fixtures/speech/kazakh-speech-commands/example_1.wav");
+  const file = speechAsWav("kazakh-speech-commands/example_1.flac");
   const reader = new WavSampleReader(file.length);
   const samples = reader.push(file);
   assert.ok(samples.length > 8_000);

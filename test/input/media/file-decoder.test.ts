@@ -14,6 +14,7 @@ import { FileDecoder } from "../../../src/input/media/file-decoder.js";
 import { LimitedChildren } from "../../../src/input/media/limited-child.js";
 import { openDecoder } from "../../../src/input/media/open-decoder.js";
 import type { AudioDecoder } from "../../../src/ports/audio-decoder.js";
+import { speechAsWavFile } from "../../support/audio.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { SEED } from "../../support/seed.js";
 import { SILENT } from "../../support/silent-log.js";
@@ -22,7 +23,7 @@ import { type ClipName, ffmpeg, makeClip } from "./clips.js";
 import { mutantsOf } from "./mutants.js";
 
 const NEVER = new AbortController().signal;
-const SPEECH = "test/fixtures/speech/pisets-ru-test/test_sound_ru.wav";
+const SPEECH = await speechAsWavFile("pisets-ru-test/test_sound_ru.flac");
 const SPEECH_SECONDS = 3.234;
 /** Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are 20 ms. */
 const PADDING_SECONDS = 0.14;

@@ -10,6 +10,7 @@ import { LimitedChildren } from "../../../src/input/media/limited-child.js";
 import { openDecoder } from "../../../src/input/media/open-decoder.js";
 import type { AudioDecoder } from "../../../src/ports/audio-decoder.js";
 import { HTTP_STATUS } from "../../../src/protocol/error-status.js";
+import { speechAsWavFile } from "../../support/audio.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { SEED } from "../../support/seed.js";
 import { SILENT } from "../../support/silent-log.js";
@@ -21,7 +22,7 @@ import { childrenOf } from "./processes.js";
 // The damaged files go through the service's own decoder: container told by its bytes, child process with its limits,
 // reader of what came out. The service around it adds half as much time again: `uploads.test.ts` sends it a few of them.
 
-const WORD = "test/fixtures/speech/asterisk-ru-core/digits_2.wav";
+const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** How many damaged copies of each container: the gate's, or as many as asked for. */
 const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 200);
 /** As many as the decoder runs at a time on a small machine; the rest would only wait. */

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { setTimeout as delay } from "node:timers/promises";
 import { errorRates } from "../../../bench/evaluate/error-rate.js";
+import { speechAsWavFile } from "../../support/audio.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { SEED } from "../../support/seed.js";
 import {
@@ -19,7 +20,7 @@ import { mutantsOf } from "./mutants.js";
 import { decodersOf } from "./processes.js";
 
 const SENTENCE = "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады.";
-const WORD = "test/fixtures/speech/asterisk-ru-core/digits_2.wav";
+const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** Lossy codecs may cost a letter of a word that was unsure anyway. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 /** How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`. */

@@ -35,7 +35,7 @@ const NAMES = [
   { sentence: "жиналысты әбдісаламат бастады", name: "әбдісаламат", voice: "aigul" },
 ] as const;
 /** People that the recogniser was not trained with. */
-const RECORDINGS = ["kazakh-speech-commands/example_1.wav", "pisets-ru-test/test_sound_ru.wav"];
+const RECORDINGS = ["kazakh-speech-commands/example_1.flac", "pisets-ru-test/test_sound_ru.flac"];
 
 const { binding } = loadBinding();
 let model: CtcTwoPass;
@@ -74,7 +74,7 @@ after(async () => {
 });
 
 test("on speech the native search gives the text, times and confidences of the reference, with and without hot words", async () => {
-  const files = readdirSync("test/fixtures/speech/asterisk-ru-core").filter((file) => file.endsWith(".wav"));
+  const files = readdirSync("test/fixtures/speech/asterisk-ru-core").filter((file) => file.endsWith(".flac"));
   const chosen = files.filter((_, i) => i % 12 === 0).map((file) => `asterisk-ru-core/${file}`);
   const hotWords = compiled(["конференция", "номер канала", "пароль", "решетку"], 1.5);
   let wordCount = 0;
@@ -100,7 +100,7 @@ for (const { sentence, name, voice } of NAMES) {
 }
 
 test("a recording of a person is heard right with the words it is about", async () => {
-  const heard = await hear(speech("asterisk-ru-core/conf-lockednow.wav"));
+  const heard = await hear(speech("asterisk-ru-core/conf-lockednow.flac"));
   const hotWords = compiled(["конференция", "закрыта"], 1);
   for (const decoder of decoders) {
     assert.notEqual(decode(decoder, heard, null).text, "эта конференция теперь закрыта");
@@ -114,7 +114,7 @@ test("names that are not said are not heard, and change little where speech was 
     1,
   );
   const folder = "asterisk-ru-core";
-  const files = readdirSync(`test/fixtures/speech/${folder}`).filter((file) => file.endsWith(".wav"));
+  const files = readdirSync(`test/fixtures/speech/${folder}`).filter((file) => file.endsWith(".flac"));
   const longest = files
     .map((file) => ({ file: `${folder}/${file}`, pcm: speech(`${folder}/${file}`) }))
     .sort((a, b) => b.pcm.length - a.pcm.length || a.file.localeCompare(b.file))

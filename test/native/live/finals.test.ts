@@ -15,7 +15,7 @@ import { joined, silence, speech } from "../../support/audio.js";
 import { RECOGNIZER } from "../../support/engines.js";
 import { eventually } from "../../support/eventually.js";
 
-const SPEECH = speech("asterisk-ru-core/conf-getconfno.wav");
+const SPEECH = speech("asterisk-ru-core/conf-getconfno.flac");
 const PAUSE = silence(0.6);
 
 /** A real search that ends when it is let. */

@@ -22,9 +22,9 @@ const FRAME_SAMPLES = 640;
 const SOONEST_FRAMES = 2;
 /** All end in letters that come out when speech is over. */
 const NUMBERS = ["digits_19", "digits_16", "digits_10", "digits_18", "dictate_record", "digits_13"];
-const RECORDINGS = NUMBERS.map((name) => speechOf(speech(`asterisk-ru-core/${name}.wav`)));
+const RECORDINGS = NUMBERS.map((name) => speechOf(speech(`asterisk-ru-core/${name}.flac`)));
 /** A Kazakh sentence of several parts with a pause of 0.2 s between them. */
-const KAZAKH = speech("kazakh-speech-commands/example_1.wav");
+const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
 
 type Partial = Extract<LiveWorkerAnswer, { type: "partial" }>;
 type Final = Extract<LiveWorkerAnswer, { type: "final" }>;

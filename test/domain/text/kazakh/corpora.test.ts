@@ -1,18 +1,16 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { gunzipSync } from "node:zlib";
 import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
+import { corpusLines } from "../../../support/corpora.js";
 import { assertMapped } from "./word-map.js";
 
-const FOLDER = "models/recipes/data/text/";
 const FILES = [
   "kk-heldout.txt",
   "mixed-heldout.txt",
   "ru-heldout.txt",
-  "kk-latin.txt",
-  "kk-ru-mixed.txt",
-  "kk.txt.gz",
+  "kk-latin.txt.br",
+  "kk-ru-mixed.txt.br",
+  "kk.txt.br",
 ];
 /** In the gate; all of them with TEXT_LINES=200000. */
 const LINES_PER_FILE = Number(process.env["TEXT_LINES"] ?? 2_000);
@@ -22,8 +20,7 @@ const NOT_OF_THE_MODEL = /[^аәбвгғдеёжзийкқлмнңоөпрсту
 const SAYABLE = /[\p{Script=Cyrillic}A-Za-z\p{Nd}₸$€₽£%°№§+=&@]/u;
 
 function linesOf(file: string): string[] {
-  const bytes = readFileSync(FOLDER + file);
-  const lines = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString("utf8").trimEnd().split("\n");
+  const lines = corpusLines(file);
   // Evenly spread: the corpora are sorted by source.
   const step = Math.max(1, Math.floor(lines.length / LINES_PER_FILE));
   return lines.filter((_, index) => index % step === 0);

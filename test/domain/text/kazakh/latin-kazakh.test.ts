@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { latinAlphabetOf } from "../../../../src/domain/text/kazakh/latin-kazakh.js";
 import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
 import { spokenSentences } from "../../../../src/domain/text/spoken-sentences.js";
+import { corpusLines } from "../../../support/corpora.js";
 import { assertMapped } from "./word-map.js";
 
 const spoken = (text: string) =>
@@ -58,13 +58,13 @@ test("other languages, and Latin names in Cyrillic text, are read as before", ()
 });
 
 test("no line of the corpus with Latin names in it is taken for Kazakh in Latin letters", () => {
-  const lines = readFileSync("models/recipes/data/text/kk-latin.txt", "utf8").split("\n");
+  const lines = corpusLines("kk-latin.txt.br");
   const taken = lines.filter((line) => /[a-z]{3}/i.test(line) && latinAlphabetOf(line) !== null);
   assert.deepEqual(taken, []);
 });
 
 test("Cyrillic corpus text, written in the alphabet of 2018, is read as it is in Cyrillic", (context) => {
-  const lines = readFileSync("models/recipes/data/text/kk-heldout.txt", "utf8").trimEnd().split("\n");
+  const lines = corpusLines("kk-heldout.txt");
   const bare = (text: string) => text.match(/[а-яёәғқңөұүһі]+/g) ?? [];
   let words = 0;
   let right = 0;
