@@ -23,6 +23,7 @@ for graph in stream full; do
   cp "$MODEL/$graph.onnx" "$CACHE/probe/$graph-int8.onnx"
   "$PYTHON" pack.py "$CACHE/probe/$graph-int8.onnx" "$MODEL/$graph.onnx"
 done
+"$PYTHON" fixed_transforms.py "$MODEL/stream.onnx" "$MODEL/stream.onnx"
 node verify_packed.mjs "$NODE_ROOT" "$CACHE/probe" "$MODEL"
 cp "$CACHE/curve.json" "$MODEL/training.json"
 "$PYTHON" evaluate.py --checkpoint "$CACHE/checkpoint.pt" --into "$MODEL/training.json"

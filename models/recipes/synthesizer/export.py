@@ -17,6 +17,7 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
+import fixed_transforms
 import layers
 from acoustic import CONDITION, HIDDEN, Acoustic
 from config import (BASE_RATE, CACHE, DEFAULT_VOICE, HOP, MAX_RATE, MIN_RATE, N_MELS, OUTPUT, SAMPLE_RATE, SYMBOLS,
@@ -76,6 +77,7 @@ def write_graph(module, arguments, path, inputs, outputs, axes):
         torch.onnx.export(module, arguments, temporary, input_names=inputs, output_names=outputs, dynamic_axes=axes,
                           opset_version=OPSET, do_constant_folding=True)
     model = shrink(onnx.load(temporary))
+    fixed_transforms.compact(model)
     onnx.checker.check_model(model)
     onnx.save(model, temporary)
     os.replace(temporary, path)
