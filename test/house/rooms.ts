@@ -229,8 +229,8 @@ export const ROOMS: readonly Room[] = [
     "measurements of everything",
     `${BASE} src/observe src/protocol src/ports src/client native/ring native/beam native/models native/threads
      native/recognition native/live native/synthesis native/transcription native actors/live
-     actors/transcription actors/synthesis src/store/postgres src/store/ledger src/input/url src/front/uws
-     src/front/threads src/front src/http src/service src/main.ts bin`,
+     actors/transcription actors/synthesis src/store/postgres src/store/ledger src/input/media src/input/url
+     src/front/uws src/front/threads src/front src/http src/service src/main.ts bin`,
     `${EVERY_PACKAGE_OF_A_BENCH} crypto files modules net processes threads tools`,
   ),
   room(
