@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { eventually } from "../support/eventually.js";
+import { within } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** Of these the service keeps a quarter free, and has some 50 for itself. */
@@ -234,9 +234,7 @@ async function exchange(port: number, text: string): Promise<Exchanged> {
   const closed = new Promise<boolean>((resolve) => socket.once("close", () => resolve(true)));
   const status = nextStatus(socket);
   socket.write(text, "latin1");
-  const limit = new AbortController();
-  const isClosed = await Promise.race([closed, delay(CLOSED_WITHIN_MS, false, { signal: limit.signal })]);
-  limit.abort();
+  const isClosed = await within(CLOSED_WITHIN_MS, "the end", closed).catch(() => false);
   socket.destroy();
   return { text: received.join(""), outcome: isClosed ? await status : "open" };
 }

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
@@ -10,6 +9,7 @@ import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { dauys } from "../cli/support.js";
 import { FAULTY_MAIN } from "../support/faulty/entries.js";
+import { momentOfFault, pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
@@ -169,10 +169,12 @@ test("a front thread that dies loses its sockets, settles their sessions, and co
   assert.equal(sessions.length, SESSIONS);
   for (const { socket } of sessions) socket.send(SECOND);
   // The audio has been accepted by then, as far as a client can know.
-  await delay(1_000);
+  await momentOfFault(1_000);
   const endings = sessions.map(({ closed }) => closed);
   service.child.kill("SIGHUP");
-  const lostCodes = await Promise.all(endings.map((ending) => Promise.race([ending, delay(5_000, 0)])));
+  const lostCodes = await Promise.all(
+    endings.map((ending) => Promise.race([ending, pace(5_000).then(() => 0)])),
+  );
   const lostCount = lostCodes.filter((code) => code === 1006).length;
   assert.ok(lostCount > 0 && lostCount < SESSIONS, `${lostCount} of ${SESSIONS} sessions were on the thread`);
   for (const { socket } of sessions)
@@ -236,7 +238,7 @@ test("SIGTERM: sessions on both threads are told, finished and charged, and the 
   const { key } = await newCustomer();
   const sessions = await openAll(key, SESSIONS);
   for (const { socket } of sessions) socket.send(SECOND);
-  await delay(200);
+  await momentOfFault(200);
   const exited = once(service.child, "exit");
   service.child.kill("SIGTERM");
   const codes = new Set(await Promise.all(sessions.map(({ closed }) => closed)));

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { NodeFront } from "../../src/front/node/node-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
 import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
@@ -17,6 +17,7 @@ import {
   type FrontResponse,
 } from "../../src/ports/front.js";
 import { eventually } from "../support/eventually.js";
+import { pace, within } from "../support/pace.js";
 
 /** Longer than the native library's own timer ever waits. */
 const LATE_MS = 14_000;
@@ -140,7 +141,7 @@ function connectionsOf(name: string, makeFront: (typeof fronts)[string]): void {
         const client = await Client.connect(port);
         for (const piece of pieces) {
           client.send(piece);
-          await delay(50);
+          await pace(50);
         }
         await client.closed();
       });
@@ -328,12 +329,12 @@ async function answerLate(request: FrontRequest, response: FrontResponse, isRead
   const read = async () => {
     for await (const chunk of request.body) {
       hash.update(chunk);
-      if (isRead === "slowly") await delay(50);
+      if (isRead === "slowly") await pace(50);
     }
   };
-  if (isRead === "slowly") await delay(200);
+  if (isRead === "slowly") await pace(200);
   if (isRead === "first" || isRead === "slowly") await read();
-  await delay(LATE_MS, undefined, { signal: request.signal }).catch(() => {});
+  await Promise.race([pace(LATE_MS), once(request.signal, "abort")]);
   if (request.signal.aborted) return response.reset();
   if (isRead === "last") await read();
   response.start(200, {});
@@ -405,17 +406,8 @@ class Client {
 
   /** Settles when the other side has ended the connection. @throws when it does not */
   async closed(): Promise<void> {
-    const limit = new AbortController();
-    const isClosed = await Promise.race([
-      this.#closed.then(() => true),
-      delay(CLOSED_WITHIN_MS, false, { signal: limit.signal }),
-    ]);
-    limit.abort();
-    this.#socket.destroy();
-    assert.ok(
-      isClosed,
-      `open after ${CLOSED_WITHIN_MS} ms, having received ${JSON.stringify(this.text.slice(0, 300))}`,
-    );
+    const what = `the end, having received ${JSON.stringify(this.text.slice(0, 300))}`;
+    await within(CLOSED_WITHIN_MS, what, this.#closed).finally(() => this.#socket.destroy());
   }
 
   #look(): void {

@@ -1,5 +1,4 @@
 import { readFile } from "node:fs/promises";
-import { setTimeout as delay } from "node:timers/promises";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { countCodePoints } from "../../src/domain/text/code-points.js";
@@ -13,6 +12,7 @@ import type {
 import type { Departure } from "../../src/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
 import type { StreamOptions } from "../../src/protocol/stream-messages.js";
+import { pace } from "../support/pace.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
@@ -92,7 +92,7 @@ export class FakeConversations implements Conversations {
     if (request.voice !== null && request.voice !== "aigul")
       throw new ServiceError("UNKNOWN_VOICE", "no voice");
     const { pause } = this;
-    const wait = () => pause ?? delay(150);
+    const wait = () => pause ?? pace(150);
     let isStopped = false;
     return {
       billedCharacters: countCodePoints(request.text),

@@ -3,7 +3,6 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { NodeFront } from "../../../src/front/node/node-front.js";
 import { PacedReader } from "../../../src/front/shared/paced-reader.js";
 import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
@@ -17,6 +16,7 @@ import {
   type FrontLimits,
 } from "../../../src/ports/front.js";
 import { eventually } from "../../support/eventually.js";
+import { pace } from "../../support/pace.js";
 
 const GRACE_MS = 500;
 const LIMITS = { ...DEFAULT_FRONT_LIMITS, readerPace: { leastBytesPerS: 4_000_000, graceMs: GRACE_MS } };
@@ -75,7 +75,7 @@ async function take(socket: Socket, bytes: number, pauseMs: number): Promise<num
   while (!isOver) {
     const chunk = (socket.read(Math.min(bytes, socket.readableLength)) ?? socket.read()) as Buffer | null;
     taken += chunk?.length ?? 0;
-    await delay(pauseMs);
+    await pace(pauseMs);
   }
   return taken;
 }
@@ -90,7 +90,7 @@ for (const [name, makeFront] of Object.entries(fronts)) {
           response.start(200, path === "/sized" ? { "content-length": String(BYTES) } : {});
           if (path === "/ours") {
             await response.write(Buffer.from("first"));
-            await delay(2 * GRACE_MS);
+            await pace(2 * GRACE_MS);
             return await response.end(Buffer.from("last"));
           }
           for (let sent = 0; sent < BYTES; sent += PART.length) await response.write(PART);
@@ -148,7 +148,7 @@ test("a reader that pauses for longer than the native library waits gets the res
           `POST ${path} HTTP/1.1\r\nHost: a.test\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
         );
         await once(socket, "readable");
-        await delay(PAUSED_MS);
+        await pace(PAUSED_MS);
         let taken = 0;
         socket.on("data", (chunk: Buffer) => (taken += chunk.length));
         await eventually("the whole answer", () => taken >= BYTES || socket.closed, 30_000);

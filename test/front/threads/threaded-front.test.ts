@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
 import { loadUwsBinding } from "../../../src/front/uws/uws-binding.js";
@@ -16,6 +15,7 @@ import {
 import { eventually } from "../../support/eventually.js";
 import { FAULTY_ENTRIES } from "../../support/faulty/entries.js";
 import { FaultOrders } from "../../support/faulty/orders.js";
+import { momentOfFault, pace } from "../../support/pace.js";
 
 const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
 /** So many connections that the kernel gives each of two threads some. */
@@ -102,7 +102,7 @@ test("a main thread that is busy slows clients down and loses nothing", { skip }
     assert.ok(socket);
     // Twice what the inbox holds, while nobody empties it.
     for (let nth = 0; nth < 64; nth++) socket.send(new Uint8Array(256 * 1024).fill(nth));
-    await delay(20);
+    await pace(20);
     const busyUntilMs = performance.now() + 400;
     while (performance.now() < busyUntilMs);
     await eventually("all messages arrive", () => owned[0]?.received.length === 64);
@@ -138,7 +138,7 @@ test("a front thread that dies costs its own clients the connection, and comes b
         () => "cut",
       ),
     );
-    await delay(300);
+    await momentOfFault(300);
     orders.failOldest("front");
     await eventually(
       "the thread is up again",
@@ -184,7 +184,7 @@ test("threads that keep dying are given up, and the owner is told when none is l
     for (let tries = 0; !isLost; tries++) {
       assert.ok(tries < 400, lines.join(""));
       orders.failOldest("front");
-      await delay(25);
+      await pace(25);
     }
     assert.equal(lines.filter((line) => line.includes("does not come back")).length, 2);
   });

@@ -1,9 +1,9 @@
 // Opens WebSockets on a front that takes its time to decide, and prints how many heard what they were told.
-import { setTimeout as delay } from "node:timers/promises";
 import { WebSocket } from "ws";
 import { loadUwsBinding } from "../../../src/front/uws/uws-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
 import { DEFAULT_FRONT_LIMITS } from "../../../src/ports/front.js";
+import { pace } from "../../support/pace.js";
 
 const TOLD = "told once open";
 const count = Number(process.argv[2]);
@@ -14,7 +14,7 @@ const front = new UwsFront(
   {
     request: async () => {},
     upgrade: async () => {
-      await delay(1);
+      await pace(1);
       return {
         type: "accept",
         protocol: null,

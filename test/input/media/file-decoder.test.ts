@@ -4,7 +4,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { open, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { before, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
 import { type ErrorCode, ServiceError } from "../../../src/domain/errors.js";
@@ -15,6 +14,7 @@ import { LimitedChildren } from "../../../src/input/media/limited-child.js";
 import { openDecoder } from "../../../src/input/media/open-decoder.js";
 import type { AudioDecoder } from "../../../src/ports/audio-decoder.js";
 import { speechAsWavFile } from "../../support/audio.js";
+import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { SEED } from "../../support/seed.js";
 import { SILENT } from "../../support/silent-log.js";
@@ -196,7 +196,7 @@ describe("a decoder process", () => {
     const abort = new AbortController();
     const source = await makeClip("speech.mp3", SPEECH, folder);
     const decoding = refusal(decoder.decode(source, newTarget(), abort.signal));
-    while (children.running === 0 || slowProcesses() === 0) await delay(10);
+    await eventually("a decoder runs", () => children.running > 0 && slowProcesses() > 0);
     abort.abort();
     assert.equal((await decoding).code, "CANCELLED");
     assert.equal(children.running, 0);
@@ -206,10 +206,9 @@ describe("a decoder process", () => {
   test("does not outlive a service that is killed", async () => {
     const program = fileURLToPath(new URL("./decoder-owner.js", import.meta.url));
     const owner = spawn(process.execPath, [program, SLOW_SECONDS], { stdio: "ignore" });
-    while (slowProcesses() === 0) await delay(10);
+    await eventually("a decoder runs", () => slowProcesses() > 0);
     owner.kill("SIGKILL");
-    for (let i = 0; i < 200 && slowProcesses() > 0; i++) await delay(10);
-    assert.equal(slowProcesses(), 0);
+    await eventually("the decoder is gone", () => slowProcesses() === 0);
   });
 
   test("waits for a free permit, and leaves the queue with its client", async () => {
@@ -218,7 +217,7 @@ describe("a decoder process", () => {
     const source = await makeClip("speech.mp3", SPEECH, folder);
     const aborts = Array.from({ length: 4 }, () => new AbortController());
     const decodings = aborts.map((abort) => refusal(decoder.decode(source, newTarget(), abort.signal)));
-    while (slowProcesses() === 0) await delay(10);
+    await eventually("a decoder runs", () => slowProcesses() > 0);
     assert.equal(children.running, 1);
     aborts[2]!.abort();
     assert.equal((await decodings[2]!).code, "CANCELLED");

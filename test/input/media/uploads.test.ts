@@ -3,10 +3,11 @@ import { readdirSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { setTimeout as delay } from "node:timers/promises";
 import { errorRates } from "../../../bench/evaluate/error-rate.js";
 import { speechAsWavFile } from "../../support/audio.js";
+import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
+import { momentOfFault } from "../../support/pace.js";
 import { SEED } from "../../support/seed.js";
 import {
   creditDevelopment,
@@ -105,7 +106,7 @@ test("files that are refused at once leave no spooled PCM behind", async () => {
   const short = (await readFile(speech)).subarray(0, 44 + 480);
   const answers = await Promise.all(Array.from({ length: 30 }, () => transcribe(short)));
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([400]));
-  await delay(50);
+  await momentOfFault(50);
   await spoolIsEmpty();
 });
 
@@ -160,11 +161,10 @@ test("a client that leaves takes its decoder process along", async () => {
     body: new Uint8Array(await readFile(await longClip())),
     signal: abort.signal,
   });
-  while (decodersOf(service.child.pid!).length === 0) await delay(5);
+  await eventually("a decoder runs", () => decodersOf(service.child.pid!).length > 0);
   abort.abort();
   await assert.rejects(answer);
-  for (let i = 0; i < 100 && decodersOf(service.child.pid!).length > 0; i++) await delay(10);
-  assert.deepEqual(decodersOf(service.child.pid!), []);
+  await eventually("no decoder runs", () => decodersOf(service.child.pid!).length === 0);
   await spoolIsEmpty();
 });
 
@@ -217,6 +217,5 @@ async function ask(path: string, body?: Uint8Array, name?: string): Promise<Answ
 /** The answer may arrive a moment before the upload is deleted. */
 async function spoolIsEmpty(): Promise<void> {
   const folder = join(dataDir, "data", "spool");
-  for (let i = 0; i < 100 && readdirSync(folder).length > 0; i++) await delay(10);
-  assert.deepEqual(readdirSync(folder), []);
+  await eventually("the spool is empty", () => readdirSync(folder).length === 0);
 }
