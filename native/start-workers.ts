@@ -1,11 +1,16 @@
 import "./models/no-telemetry.js";
 import { Piscina } from "piscina";
+import { asServiceError } from "../src/domain/errors.js";
+import { readPackage } from "./models/find-packages.js";
+import type { RecognizerManifest, SynthesizerManifest } from "./models/manifest.js";
 import type {
+  FileAnswer,
   FileTask,
   FromLiveWorker,
   FromSynthesisWorker,
   ToLiveWorker,
   ToSynthesisWorker,
+  WorkerData,
   WorkerStatus,
 } from "./threads/protocol.js";
 import { PROTOCOL_VERSION } from "./threads/protocol.js";
@@ -41,30 +46,41 @@ export interface SynthesisWorkerSettings extends WorkerSettings {
   readonly rows: number;
 }
 
-export function startLiveWorker(
-  { entries = WORKER_ENTRIES, ...settings }: WorkerSettings,
+/** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
+export async function startLiveWorker(
+  { modelFolder, entries = WORKER_ENTRIES, ...settings }: WorkerSettings,
   cells: SharedArrayBuffer,
   onMessage: (message: Exclude<FromLiveWorker, WorkerStatus>) => void,
 ): Promise<WorkerHandle<ToLiveWorker>> {
+  const model = await readPackage<RecognizerManifest>(modelFolder, "transcription");
   return WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
     name: "live-worker",
     entry: entries.live,
-    data: { protocolVersion: PROTOCOL_VERSION, ...settings, cells, pcm: null, rows: 1 },
+    data: {
+      protocolVersion: PROTOCOL_VERSION,
+      ...settings,
+      model,
+      cells,
+      pcm: null,
+      rows: 1,
+    } satisfies WorkerData,
     readyWithinMs: READY_WITHIN_MS,
     stopWithinMs: STOP_WITHIN_MS,
     onMessage,
   });
 }
 
-export function startSynthesisWorker(
-  { entries = WORKER_ENTRIES, ...settings }: SynthesisWorkerSettings,
+/** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
+export async function startSynthesisWorker(
+  { modelFolder, entries = WORKER_ENTRIES, ...settings }: SynthesisWorkerSettings,
   shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
   onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
 ): Promise<WorkerHandle<ToSynthesisWorker>> {
+  const model = await readPackage<SynthesizerManifest>(modelFolder, "synthesis");
   return WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
     name: "synthesis-worker",
     entry: entries.synthesis,
-    data: { protocolVersion: PROTOCOL_VERSION, ...settings, ...shared },
+    data: { protocolVersion: PROTOCOL_VERSION, ...settings, model, ...shared } satisfies WorkerData,
     readyWithinMs: READY_WITHIN_MS,
     stopWithinMs: STOP_WITHIN_MS,
     onMessage,
@@ -77,10 +93,35 @@ export function startFilePool(settings: WorkerSettings & { readonly workerCount:
   run(task: FileTask): Promise<unknown>;
   close(): Promise<void>;
 } {
-  const { modelFolder, intraOpThreads, workerCount, entries = WORKER_ENTRIES } = settings;
-  const pool = new Piscina({
+  const opening = openFilePool(settings);
+  // Told with every task.
+  opening.catch(() => {});
+  return {
+    workerCount: settings.workerCount,
+    run: async (task) => {
+      let pool: Piscina;
+      try {
+        pool = await opening;
+      } catch (error) {
+        const { code, message } = asServiceError(error);
+        return { ok: false, code, message } satisfies FileAnswer<unknown>;
+      }
+      return pool.run(task);
+    },
+    close: async () => (await opening.catch(() => null))?.close(),
+  };
+}
+
+async function openFilePool({
+  modelFolder,
+  intraOpThreads,
+  workerCount,
+  entries = WORKER_ENTRIES,
+}: WorkerSettings & { readonly workerCount: number }): Promise<Piscina> {
+  const model = await readPackage<RecognizerManifest>(modelFolder, "transcription");
+  return new Piscina({
     filename: entries.transcription.href,
-    workerData: { modelFolder, intraOpThreads },
+    workerData: { model, intraOpThreads },
     minThreads: workerCount,
     maxThreads: workerCount,
     concurrentTasksPerWorker: 1,
@@ -88,9 +129,4 @@ export function startFilePool(settings: WorkerSettings & { readonly workerCount:
     // Closing waits for the tasks in flight as long as they take; they see the cancel cell between two pieces.
     closeTimeout: 600_000,
   });
-  return {
-    workerCount,
-    run: (task) => pool.run(task),
-    close: () => pool.close(),
-  };
 }

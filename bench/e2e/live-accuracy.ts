@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LiveEngine } from "../../actors/live/engine.js";
-import { loadRecognizer, type Recognizer } from "../../native/recognition/load-recognizer.js";
+import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { decodePieces } from "../../native/transcription/decode.js";
 import { segmentFile } from "../../native/transcription/segment.js";
 import { type ErrorRates, errorRates } from "../evaluate/error-rate.js";
@@ -13,6 +13,7 @@ import { prepareSet } from "../evaluate/prepare.js";
 import { percent, table } from "../evaluate/report.js";
 import { readIndex, readRecordings, type SpokenItem, selectItems } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";
+import { recognizerIn } from "../support/recognizer.js";
 import { recognizerEngine } from "../support/recognizer-engine.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
@@ -55,7 +56,7 @@ export async function run(options: {
 
 async function hearAll(items: readonly SpokenItem[], thresholds: readonly number[]): Promise<Heard[]> {
   const folder = await mkdtemp(join(tmpdir(), "dauys-live-accuracy-"));
-  const recognizer = await loadRecognizer({ modelFolder: MODEL, intraOpThreads: 1 });
+  const recognizer = await recognizerIn(MODEL);
   const engine = await recognizerEngine({ modelFolder: MODEL });
   await engine.start();
   try {

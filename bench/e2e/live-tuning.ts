@@ -1,8 +1,8 @@
 import { fileURLToPath } from "node:url";
-import { loadRecognizer } from "../../native/recognition/load-recognizer.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
+import { recognizerIn } from "../support/recognizer.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 const THREADS = [1, 2];
@@ -28,7 +28,7 @@ interface Shape {
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const shapes: Shape[] = [];
   for (const threads of smoke ? [1] : THREADS) {
-    const { model } = await loadRecognizer({ modelFolder: MODEL, intraOpThreads: threads });
+    const { model } = await recognizerIn(MODEL, threads);
     const chunkMs = (1_000 * model.manifest.frameSamples) / model.manifest.sampleRateHz;
     for (const frames of smoke ? [1] : FRAMES) {
       for (const rows of smoke ? [2] : ROWS) {

@@ -1,12 +1,9 @@
 import { gunzipSync } from "node:zlib";
 import { CtcTwoPass } from "../../native/models/ctc-two-pass/ctc-two-pass.js";
-import {
-  type ModelPackage,
-  type RecognizerManifest,
-  readManifest,
-  readOutputBias,
-  readPackageFile,
-} from "../../native/models/package.js";
+import type { CtcTwoPassContents } from "../../native/models/ctc-two-pass/manifest.js";
+import { readPackage } from "../../native/models/find-packages.js";
+import type { RecognizerManifest } from "../../native/models/manifest.js";
+import { readPackageFile } from "../../native/models/package.js";
 import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
@@ -43,11 +40,11 @@ export function decoderOf(recognizer: LoadedRecognizer): BeamDecoder {
 }
 
 export async function loadRecognizerParts(folder: string): Promise<LoadedRecognizer> {
-  const manifest = (await readManifest(folder)) as RecognizerManifest;
-  const model: ModelPackage<RecognizerManifest> = { folder, manifest };
+  const model = await readPackage<RecognizerManifest, CtcTwoPassContents>(folder, "transcription");
+  const { manifest } = model;
   const graphs = await CtcTwoPass.load(model, { intraOpThreads: 1 });
   const languageModel = LanguageModel.parse(gunzipSync(await readPackageFile(model, "languageModel")));
-  const outputBias = await readOutputBias(model, graphs.vocabulary);
+  const { outputBias } = graphs;
   return { graphs, languageModel, manifest, outputBias };
 }
 

@@ -1,7 +1,9 @@
 import { readFile, writeFile } from "node:fs/promises";
+import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { SolverPiece } from "../../native/models/flow-matching/solver-piece.js";
-import { readManifest, type SynthesizerManifest } from "../../native/models/package.js";
+import type { SynthesizerManifest } from "../../native/models/manifest.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
@@ -50,8 +52,9 @@ export async function evaluateLoudness(options: {
   readonly calibrate: boolean;
 }): Promise<LoudnessRow[]> {
   const folder = MODELS + options.modelId;
-  const manifest = (await readManifest(folder)) as SynthesizerManifest;
-  const model = await FlowMatching.load({ folder, manifest }, { intraOpThreads: 1 });
+  const synthesizer = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  const { manifest } = synthesizer;
+  const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
   const texts = await heldOut();
   if (options.calibrate) {
     const samples: LevelSample[] = [];

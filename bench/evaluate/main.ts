@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { readManifest } from "../../native/models/package.js";
+import { readManifest } from "../../native/models/find-packages.js";
 import { originOf } from "../save-result.js";
 import { evaluateLoudness, loudnessTable } from "./loudness.js";
 import { evaluateNonSpeech, nonSpeechTable } from "./nonspeech.js";

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
-import { readManifest, type SynthesizerManifest } from "../../native/models/package.js";
+import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import type { SynthesizerManifest } from "../../native/models/manifest.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
@@ -44,8 +46,9 @@ export async function evaluateSchedules(options: {
   readonly limit: number;
 }): Promise<ScheduleReport> {
   const folder = MODELS + options.modelId;
-  const manifest = (await readManifest(folder)) as SynthesizerManifest;
-  const model = await FlowMatching.load({ folder, manifest }, { intraOpThreads: 1 });
+  const synthesizer = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  const { manifest } = synthesizer;
+  const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
   const recognizer = await loadRecognizerParts(MODELS + options.recognizerId);
   const listen = listenerOf(recognizer, manifest.sampleRateHz);
   const texts = await heldOut(Math.min(options.limit, 40));

@@ -1,6 +1,8 @@
 import { readFile } from "node:fs/promises";
+import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
-import { readManifest, type SynthesizerManifest } from "../../native/models/package.js";
+import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import type { SynthesizerManifest } from "../../native/models/manifest.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
 import { decoderOf, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
@@ -79,8 +81,9 @@ export async function evaluateSynthesis(options: {
   readonly speeds: readonly number[];
 }): Promise<SynthesisReport> {
   const folder = MODELS + options.modelId;
-  const manifest = (await readManifest(folder)) as SynthesizerManifest;
-  const model = await FlowMatching.load({ folder, manifest }, { intraOpThreads: 1 });
+  const synthesizer = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  const { manifest } = synthesizer;
+  const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
   const speaker = new KeptSpeaker(model);
   const recognizer = await loadRecognizerParts(MODELS + options.recognizerId);
   const listen = listenerOf(recognizer, manifest.sampleRateHz);

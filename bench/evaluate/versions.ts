@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ModelManifest } from "../../native/models/package.js";
+import type { ModelManifest } from "../../native/models/manifest.js";
 import type { ErrorRates } from "./error-rate.js";
 import { percent, table } from "./report.js";
 

@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { LiveStepper } from "../../native/live/stepper.js";
-import { loadRecognizer, type Recognizer } from "../../native/recognition/load-recognizer.js";
+import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { toFloat } from "../../src/domain/audio/pcm.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
@@ -8,6 +8,7 @@ import { percent } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { liveOpen } from "../support/live-open.js";
 import { percentiles } from "../support/percentiles.js";
+import { recognizerIn } from "../support/recognizer.js";
 import { runSaturated, type SaturatedRun, talk } from "../support/saturated-stepper.js";
 
 const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
@@ -38,7 +39,7 @@ interface Measured {
  * output beside one over the audio. Two minutes.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  const recognizer = await loadRecognizer({ modelFolder: MODEL, intraOpThreads: 1 });
+  const recognizer = await recognizerIn(MODEL);
   const figures = [];
   for (const rows of smoke ? [2] : ROWS) figures.push(await compare(recognizer, rows, smoke ? 5 : 60));
   for (const { rows, ratio, stepMs, floorMs, bytesPerStep, floorBytesPerRun } of figures) {

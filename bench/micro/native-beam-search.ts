@@ -4,7 +4,10 @@ import { Bench } from "tinybench";
 import { loadBinding } from "../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../native/beam/native-beam-search.js";
 import { CtcTwoPass } from "../../native/models/ctc-two-pass/ctc-two-pass.js";
-import { type RecognizerManifest, readPackage, readPackageFile } from "../../native/models/package.js";
+import type { CtcTwoPassContents } from "../../native/models/ctc-two-pass/manifest.js";
+import { readPackage } from "../../native/models/find-packages.js";
+import type { RecognizerManifest } from "../../native/models/manifest.js";
+import { readPackageFile } from "../../native/models/package.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { LanguageModel } from "../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
@@ -27,7 +30,10 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
     console.log(`native-beam-search: nothing to compare, ${missing}`);
     return;
   }
-  const recognizer = await readPackage<RecognizerManifest>(`${MODELS}svc-kk-ru-v2`, "transcription");
+  const recognizer = await readPackage<RecognizerManifest, CtcTwoPassContents>(
+    `${MODELS}svc-kk-ru-v2`,
+    "transcription",
+  );
   const graphs = await CtcTwoPass.load(recognizer, { intraOpThreads: 1 });
   const { vocabulary, manifest } = graphs;
   const file = gunzipSync(await readPackageFile(recognizer, "languageModel"));

@@ -1,4 +1,4 @@
-import type { SynthesizerManifest } from "../../native/models/package.js";
+import type { SynthesizerManifest } from "../../native/models/manifest.js";
 import { Fft } from "../../src/domain/audio/fft.js";
 import { MelFilterbank } from "../../src/domain/audio/mel-filterbank.js";
 import { type LoudnessModel, melLevelDb } from "../../src/domain/synthesis/loudness.js";

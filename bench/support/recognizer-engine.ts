@@ -1,5 +1,6 @@
 import { LiveEngine } from "../../actors/live/engine.js";
-import { type RecognizerManifest, readManifest } from "../../native/models/package.js";
+import { readManifest } from "../../native/models/find-packages.js";
+import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { startLiveWorker } from "../../native/start-workers.js";
 import { createLog } from "../../src/observe/log.js";
 import { systemClock } from "../../src/ports/clock.js";

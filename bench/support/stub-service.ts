@@ -37,7 +37,6 @@ const engine = new LiveEngine({
       entry: ENTRY,
       data: {
         protocolVersion: PROTOCOL_VERSION,
-        modelFolder: "",
         intraOpThreads: 1,
         cells,
         pcm: null,

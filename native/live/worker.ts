@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { asServiceError } from "../../src/domain/errors.js";
+import type { RecognizerManifest } from "../models/manifest.js";
 import { loadRecognizer } from "../recognition/load-recognizer.js";
 import { PaceMeter } from "../threads/pace-meter.js";
 import {
@@ -20,7 +21,7 @@ import { LiveStepper } from "./stepper.js";
 const ROUND_MS = 10;
 
 const port = parentPort!;
-const data = workerData as WorkerData;
+const data = workerData as WorkerData<RecognizerManifest>;
 const cells = new Int32Array(data.cells);
 let isStopping = false;
 

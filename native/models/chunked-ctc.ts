@@ -1,8 +1,8 @@
 import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
 import type { LogMel } from "../../src/domain/audio/log-mel.js";
-import { type CtcHead, writeBlank } from "./external-recognizer.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
+import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
 
 /** Feature frames that come of one step, which is a frame of audio. */
 const STEP_FRAMES = 4;

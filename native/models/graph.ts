@@ -1,7 +1,7 @@
 import "./no-telemetry.js";
 import { InferenceSession } from "onnxruntime-node";
 import { ServiceError } from "../../src/domain/errors.js";
-import { type ModelPackage, readPackageFile } from "./package.js";
+import { fileNameOf, type PackageFolder, readPackageFile } from "./package.js";
 
 /** What an adapter expects of a graph; checked when it is loaded, so that a wrong file fails with its name. */
 export interface GraphContract {
@@ -20,12 +20,12 @@ export interface GraphOptions {
  * @throws {ServiceError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
  */
 export async function loadGraph(
-  model: ModelPackage,
+  model: PackageFolder,
   contract: GraphContract,
   options: GraphOptions,
 ): Promise<InferenceSession> {
   const bytes = await readPackageFile(model, contract.file);
-  const name = `${model.manifest.id}/${model.manifest.files[contract.file]?.path}`;
+  const name = fileNameOf(model, contract.file);
   let graph: InferenceSession;
   try {
     graph = await InferenceSession.create(bytes, {
@@ -85,9 +85,4 @@ export function requireDimension(
     "MODEL_BROKEN",
     `Cannot load ${name}: dimension ${axis} of ${tensor} must be ${expected}, found ${found}`,
   );
-}
-
-/** A package's file as errors name it. */
-export function fileNameOf(model: ModelPackage, file: string): string {
-  return `${model.manifest.id}/${model.manifest.files[file]?.path}`;
 }

@@ -1,10 +1,10 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { binsFirst, type LogMel, normalizeBins } from "../../src/domain/audio/log-mel.js";
 import { ServiceError } from "../../src/domain/errors.js";
-import { type CtcHead, writeBlank } from "./external-recognizer.js";
 import { requireDimension } from "./graph.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
+import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
 
 /** Features of an utterance, `[bins, frames]`. */
 export interface Features {

@@ -1,4 +1,4 @@
-import type { RecognizerManifest } from "./package.js";
+import type { RecognizerManifest } from "./manifest.js";
 import type { EncoderState, StateRows } from "./state-rows.js";
 
 /** Sizes of the buffers that batches of several shapes share: only one of them runs at a time. */
@@ -53,6 +53,8 @@ export interface RecognizerModel {
   readonly outputFrameSamples: number;
   /** Steps by which a frame's row of log-probs may come later than the frame, the same throughout a stream. */
   readonly lagFrames: number;
+  /** What the outputs' priors add to log-probs before the search, see `outputBias`; null for a model without them. */
+  readonly outputBias: Float32Array | null;
   /** Milliseconds spent in runs of the graphs so far. */
   readonly runMs: number;
   /** Makes batches of any shape that fits, over one set of buffers. */

@@ -1,5 +1,5 @@
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
-import type { SynthesizerManifest } from "./package.js";
+import type { SynthesizerManifest } from "./manifest.js";
 
 /** Lets the thread hear its messages between two runs; rejects with `CANCELLED` when nobody wants the piece any more. */
 export type Checkpoint = () => Promise<void>;

@@ -1,5 +1,5 @@
 import { ServiceError } from "../../src/domain/errors.js";
-import { type ModelPackage, type RecognizerManifest, readPackageFile, readVocabulary } from "./package.js";
+import { fileNameOf, type PackageFolder, readPackageFile } from "./package.js";
 
 const BLANKS: ReadonlySet<string> = new Set(["<blk>", "<blank>", "<eps>"]);
 
@@ -17,26 +17,25 @@ export interface Tokens {
  *
  * @throws {ServiceError} `MODEL_BROKEN` naming the file and the line
  */
-export async function readTokens(model: ModelPackage<RecognizerManifest>): Promise<Tokens> {
+export async function readTokens(model: PackageFolder): Promise<Tokens> {
   const text = new TextDecoder().decode(await readPackageFile(model, "vocabulary"));
   try {
     return parseTokens(text);
   } catch (error) {
-    const name = `${model.manifest.id}/${model.manifest.files["vocabulary"]?.path}`;
-    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
-      cause: error,
-    });
+    throw new ServiceError(
+      "MODEL_BROKEN",
+      `Cannot load ${fileNameOf(model, "vocabulary")}: ${(error as Error).message}`,
+      {
+        cause: error,
+      },
+    );
   }
 }
 
-/** Characters that hot words may be made of: none where outputs are pieces of words. */
-export async function readAlphabet(model: ModelPackage<RecognizerManifest>): Promise<ReadonlySet<string>> {
-  const isOwn = model.manifest.family === "ctc-two-pass";
-  const vocabulary = isOwn ? await readVocabulary(model) : (await readTokens(model)).vocabulary;
-  return alphabetOf(vocabulary);
-}
-
-/** Pieces of words may hold a lone space and single letters too: all outputs must be characters. */
+/**
+ * Characters that hot words may be made of: none where outputs are pieces of words. These may hold a lone space and single
+ * letters too: all outputs must be characters.
+ */
 export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   const characters = vocabulary.filter((token) => token !== "");
   const isPerCharacter = characters.includes(" ") && characters.every((token) => [...token].length === 1);

@@ -3,15 +3,10 @@ import { LanguageModel, requireVocabulary } from "../../src/domain/decoding/lang
 import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { loadBinding } from "../beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../beam/native-beam-search.js";
-import {
-  type ModelPackage,
-  type RecognizerManifest,
-  readOutputBias,
-  readPackage,
-  readPackageFile,
-} from "../models/package.js";
+import { recognizerFamilyOf } from "../models/families.js";
+import type { RecognizerManifest } from "../models/manifest.js";
+import { type ModelPackage, readPackageFile } from "../models/package.js";
 import type { RecognizerModel } from "../models/recognizer.js";
-import { loadRecognizerModel } from "../models/recognizer-families.js";
 import { UtteranceDecoder } from "./utterance-decoder.js";
 
 export interface Recognizer {
@@ -21,14 +16,13 @@ export interface Recognizer {
 
 /** Loads the graphs and the language model, if there is one, of a recogniser package. */
 export async function loadRecognizer(options: {
-  readonly modelFolder: string;
+  readonly model: ModelPackage<RecognizerManifest>;
   readonly intraOpThreads: number;
 }): Promise<Recognizer> {
-  const modelPackage = await readPackage<RecognizerManifest>(options.modelFolder, "transcription");
-  const model = await loadRecognizerModel(modelPackage, { intraOpThreads: options.intraOpThreads });
+  const { model: modelPackage, intraOpThreads } = options;
+  const model = await recognizerFamilyOf(modelPackage.manifest).load(modelPackage, { intraOpThreads });
   const search = await loadSearch(modelPackage, model.vocabulary);
-  const bias = await readOutputBias(modelPackage, model.vocabulary);
-  return { model, utterances: new UtteranceDecoder(model, search, bias) };
+  return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
 /**

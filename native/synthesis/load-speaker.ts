@@ -1,7 +1,7 @@
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
-import { FlowMatching } from "../models/flow-matching/flow-matching.js";
-import type { ModelPackage, SynthesizerManifest } from "../models/package.js";
-import { loadPieceModel } from "../models/synthesizer-families.js";
+import { synthesizerFamilyOf } from "../models/families.js";
+import type { SynthesizerManifest } from "../models/manifest.js";
+import type { ModelPackage } from "../models/package.js";
 import { PieceQueue } from "./piece-queue.js";
 import { SharedSolver, type SolverRequest, type SolverSink } from "./shared-solver.js";
 
@@ -29,14 +29,13 @@ export async function loadSpeaker(
   { intraOpThreads, rows, cells, sink }: SpeakerParts,
 ): Promise<PieceSpeaker> {
   const warmUp = warmUpOf(modelPackage.manifest);
-  const pieceModel = await loadPieceModel(modelPackage, { intraOpThreads });
-  if (pieceModel !== null) {
-    await pieceModel.speak(warmUp, () => Promise.resolve());
-    return new PieceQueue(pieceModel, { cells, sink });
+  const loaded = await synthesizerFamilyOf(modelPackage.manifest).load(modelPackage, { intraOpThreads });
+  if (loaded.shares === "nothing") {
+    await loaded.model.speak(warmUp, () => Promise.resolve());
+    return new PieceQueue(loaded.model, { cells, sink });
   }
-  const model = await FlowMatching.load(modelPackage, { intraOpThreads });
-  await model.speakAlone(warmUp);
-  return new SharedSolver({ model, limits: { rows }, cells, sink });
+  await loaded.model.speakAlone(warmUp);
+  return new SharedSolver({ model: loaded.model, limits: { rows }, cells, sink });
 }
 
 function warmUpOf({ id, defaultVoice }: SynthesizerManifest): SynthesisJob {

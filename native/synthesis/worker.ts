@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { asServiceError } from "../../src/domain/errors.js";
-import { readPackage, type SynthesizerManifest } from "../models/package.js";
+import type { SynthesizerManifest } from "../models/manifest.js";
 import { PcmQueue } from "../ring/pcm-queue.js";
 import {
   type FromSynthesisWorker,
@@ -15,7 +15,7 @@ import { loadSpeaker, type PieceSpeaker } from "./load-speaker.js";
 const ROOM_POLL_MS = 2;
 
 const port = parentPort!;
-const data = workerData as WorkerData;
+const data = workerData as WorkerData<SynthesizerManifest>;
 const queue = PcmQueue.attach(data.pcm!);
 
 /** Null while the model is loaded. */
@@ -27,8 +27,7 @@ function post(message: FromSynthesisWorker): void {
 
 async function start(): Promise<void> {
   const startedAtMs = performance.now();
-  const modelPackage = await readPackage<SynthesizerManifest>(data.modelFolder, "synthesis");
-  speaker = await loadSpeaker(modelPackage, {
+  speaker = await loadSpeaker(data.model, {
     intraOpThreads: data.intraOpThreads,
     rows: data.rows,
     cells: new Int32Array(data.cells),

@@ -2,14 +2,17 @@ import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import type { ModelManifest } from "../models/manifest.js";
+import type { ModelPackage } from "../models/package.js";
 
 /** Both sides check it: a worker of another build must not be talked to. */
 export const PROTOCOL_VERSION = 2;
 
 /** Handed to every worker at birth. */
-export interface WorkerData {
+export interface WorkerData<M extends ModelManifest = ModelManifest> {
   readonly protocolVersion: typeof PROTOCOL_VERSION;
-  readonly modelFolder: string;
+  /** As the main thread has read and checked it. */
+  readonly model: ModelPackage<M>;
   readonly intraOpThreads: number;
   /** Cells shared with the engine; see `LiveCell` and `SynthesisCell`. */
   readonly cells: SharedArrayBuffer;

@@ -1,13 +1,14 @@
 import { Worker } from "node:worker_threads";
 import { settlesWithin, whenReady } from "../../actors/kernel/readiness.js";
 import { ServiceError } from "../../src/domain/errors.js";
-import { PROTOCOL_VERSION, type WorkerData, type WorkerStatus } from "./protocol.js";
+import { PROTOCOL_VERSION, type WorkerStatus } from "./protocol.js";
 
 export interface WorkerHandleOptions<From> {
   readonly name: string;
   /** The compiled thread entry. */
   readonly entry: URL;
-  readonly data: WorkerData;
+  /** `WorkerData`, for workers of ours. */
+  readonly data: object;
   readonly readyWithinMs: number;
   readonly stopWithinMs: number;
   readonly onMessage: (message: Exclude<From, WorkerStatus>) => void;

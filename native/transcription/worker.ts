@@ -1,12 +1,17 @@
 import { threadId, workerData } from "node:worker_threads";
 import { asServiceError } from "../../src/domain/errors.js";
+import type { RecognizerManifest } from "../models/manifest.js";
+import type { ModelPackage } from "../models/package.js";
 import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.js";
 import type { FileAnswer, FileTask } from "../threads/protocol.js";
 import { decodePieces } from "./decode.js";
 import { segmentFile } from "./segment.js";
 import { awaitOtherWorkers } from "./task-cell.js";
 
-const options = workerData as { readonly modelFolder: string; readonly intraOpThreads: number };
+const options = workerData as {
+  readonly model: ModelPackage<RecognizerManifest>;
+  readonly intraOpThreads: number;
+};
 let recognizer: Promise<Recognizer> | undefined;
 
 /** The pool's entry: one task at a time on each worker. Expected failures are values, since classes do not travel. */

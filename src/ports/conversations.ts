@@ -112,7 +112,7 @@ export interface CatalogModel {
   readonly voices: readonly CatalogVoice[];
   readonly default_voice: string;
   /** Of a model that speaks: it tells when it says each word. */
-  readonly tells_word_times: boolean;
+  readonly word_times: boolean;
 }
 
 /** Everything the transport may start. Made by `main.ts` out of session actors and engines. */

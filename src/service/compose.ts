@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { findPackages } from "../../native/models/package.js";
-import { readAlphabet } from "../../native/models/tokens.js";
+import { findPackages } from "../../native/models/find-packages.js";
 import { warmUpReading } from "../domain/text/warm-up.js";
 import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
@@ -8,6 +7,7 @@ import { startOperatorServer } from "../http/operator-server.js";
 import type { Log } from "../observe/log.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
+import { readAlphabet } from "./alphabet.js";
 import { type Base, openBase } from "./base.js";
 import { makeConversations } from "./conversations.js";
 import { type EngineParts, type Engines, makeEngines } from "./engines.js";
@@ -48,7 +48,7 @@ export async function startService({ config, log, entries: others = {} }: Servic
     const base = await openBase(config, log, owned);
     const packages = await findPackages(config.modelsDir);
     const engines = await startEngines({ ...base, entries, packages }, owned);
-    const alphabet = await readAlphabet(engines.recognizer);
+    const alphabet = await readAlphabet(engines.recognizer.folder);
     const conversations = makeConversations({ ...base, engines, packages, alphabet });
     const side = await openPublicSide({ ...base, entries, engines, conversations }, owned);
     await startOperatorPort(base, owned);

@@ -6,12 +6,9 @@ import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
-import type {
-  ModelManifest,
-  ModelPackage,
-  RecognizerManifest,
-  SynthesizerManifest,
-} from "../../native/models/package.js";
+import { synthesizerFamilyOf } from "../../native/models/families.js";
+import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import type { PackageFolder } from "../../native/models/package.js";
 import type { FileLength } from "../domain/decoding/transcript.js";
 import type { ServiceError } from "../domain/errors.js";
 import { withDecodedFile } from "../input/media/decoded-file.js";
@@ -33,7 +30,7 @@ export interface ConversationParts {
   readonly engines: Engines;
   readonly meter: UsageMeter;
   readonly config: Config;
-  readonly packages: readonly ModelPackage[];
+  readonly packages: readonly PackageFolder[];
   /** Characters that transcripts are written in. */
   readonly alphabet: ReadonlySet<string>;
   readonly spoolFolder: string;
@@ -210,7 +207,6 @@ function toCatalogModel(manifest: ModelManifest): CatalogModel {
       ? manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }))
       : [],
     default_voice: isSynthesis ? manifest.defaultVoice : "",
-    // Public families give sound alone: their graphs keep the durations to themselves.
-    tells_word_times: isSynthesis && manifest.family === "flow-matching",
+    word_times: manifest.task === "synthesis" && synthesizerFamilyOf(manifest).can.wordTimes,
   };
 }

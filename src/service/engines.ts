@@ -2,12 +2,8 @@ import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
-import type {
-  ModelManifest,
-  ModelPackage,
-  RecognizerManifest,
-  SynthesizerManifest,
-} from "../../native/models/package.js";
+import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import type { PackageFolder } from "../../native/models/package.js";
 import {
   startFilePool,
   startLiveWorker,
@@ -33,7 +29,7 @@ export interface Engines {
   /** Stands before the transcription engine, so that it takes files of any container. */
   readonly decoder: AudioDecoder;
   readonly synthesis: ResidentModel<SynthesisEngine>;
-  readonly recognizer: ModelPackage<RecognizerManifest>;
+  readonly recognizer: PackageFolder<RecognizerManifest>;
   readonly synthesizer: SynthesizerManifest;
 }
 
@@ -44,7 +40,7 @@ export interface EngineParts {
   /** Where the audio of a file lies while it is transcribed. */
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
-  readonly packages: readonly ModelPackage[];
+  readonly packages: readonly PackageFolder[];
   readonly metrics: Metrics;
 }
 
@@ -78,7 +74,7 @@ function resident<E extends Engine>(
   return new ResidentModel({ name, makeEngine, idleMs, observer, clock: systemClock, log });
 }
 
-function liveEngine(parts: EngineParts, { folder, manifest }: ModelPackage<RecognizerManifest>): LiveEngine {
+function liveEngine(parts: EngineParts, { folder, manifest }: PackageFolder<RecognizerManifest>): LiveEngine {
   const { config, metrics, log } = parts;
   const settings = workerSettings(parts, folder);
   return new LiveEngine({
@@ -94,7 +90,7 @@ function liveEngine(parts: EngineParts, { folder, manifest }: ModelPackage<Recog
 
 function transcriptionEngine(
   parts: EngineParts,
-  { folder, manifest }: ModelPackage<RecognizerManifest>,
+  { folder, manifest }: PackageFolder<RecognizerManifest>,
 ): TranscriptionEngine {
   const { config, spoolFolder, room, log } = parts;
   return new TranscriptionEngine({
@@ -110,7 +106,7 @@ function transcriptionEngine(
 
 function synthesisEngine(
   parts: EngineParts,
-  { folder, manifest }: ModelPackage<SynthesizerManifest>,
+  { folder, manifest }: PackageFolder<SynthesizerManifest>,
 ): SynthesisEngine {
   const { config, metrics, log } = parts;
   const settings = { ...workerSettings(parts, folder), rows: config.synthesisRows };
@@ -140,13 +136,13 @@ function liveObserver(metrics: Metrics): LiveObserver {
 }
 
 function packageFor<M extends ModelManifest>(
-  packages: readonly ModelPackage[],
+  packages: readonly PackageFolder[],
   task: M["task"],
   modelsDir: string,
-): ModelPackage<M> {
+): PackageFolder<M> {
   const found = packages.find(({ manifest }) => manifest.task === task);
   if (found === undefined) {
     throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${modelsDir}`);
   }
-  return found as ModelPackage<M>;
+  return found as PackageFolder<M>;
 }

@@ -58,7 +58,12 @@ export const ROOMS: readonly Room[] = [
     `${BASE} src/ports`,
     "onnxruntime-node zod crypto files",
   ),
-  room("native/threads", "worker handles, and what is said to workers", `${BASE} src/ports`, "threads"),
+  room(
+    "native/threads",
+    "worker handles, and what is said to workers",
+    `${BASE} src/ports native/models`,
+    "threads",
+  ),
   room(
     "native/recognition",
     "graphs, search and language model put together",

@@ -27,7 +27,7 @@ export const MODELS: readonly CatalogModel[] = [
     sample_rate: 24_000,
     voices: [VOICE],
     default_voice: "aigul",
-    tells_word_times: true,
+    word_times: true,
   },
   {
     name: "svc-kk-ru-v2",
@@ -36,7 +36,7 @@ export const MODELS: readonly CatalogModel[] = [
     sample_rate: 16_000,
     voices: [],
     default_voice: "",
-    tells_word_times: false,
+    word_times: false,
   },
 ];
 

@@ -5,11 +5,8 @@ import {
   TranscriptionEngine,
   type TranscriptionEngineOptions,
 } from "../../actors/transcription/engine.js";
-import {
-  type RecognizerManifest,
-  readManifest,
-  type SynthesizerManifest,
-} from "../../native/models/package.js";
+import { readManifest } from "../../native/models/find-packages.js";
+import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import {
   type SynthesisWorkerSettings,
   startFilePool,

@@ -1,9 +1,12 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { outputBias } from "../../../src/domain/decoding/output-bias.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
-import { type ModelPackage, type RecognizerManifest, readVocabulary } from "../package.js";
+import type { RecognizerManifest } from "../manifest.js";
+import type { ModelPackage } from "../package.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "../recognizer.js";
 import { StateRows, type StateTensors } from "../state-rows.js";
+import type { CtcTwoPassContents } from "./manifest.js";
 
 const STREAM = {
   file: "stream",
@@ -29,6 +32,7 @@ export class CtcTwoPass implements RecognizerModel {
   readonly stateBytes: number;
   readonly encodedSize: number;
   readonly lagFrames = 0;
+  readonly outputBias: Float32Array | null;
   readonly #stream: InferenceSession;
   readonly #full: InferenceSession;
   #runMs = 0;
@@ -36,6 +40,7 @@ export class CtcTwoPass implements RecognizerModel {
   private constructor(parts: {
     manifest: RecognizerManifest;
     vocabulary: readonly string[];
+    priors: readonly number[] | undefined;
     stream: InferenceSession;
     full: InferenceSession;
   }) {
@@ -43,6 +48,10 @@ export class CtcTwoPass implements RecognizerModel {
     this.vocabulary = parts.vocabulary;
     this.#stream = parts.stream;
     this.#full = parts.full;
+    const { priorWeight } = parts.manifest.decoding;
+    const { priors } = parts;
+    this.outputBias =
+      priorWeight === undefined || priors === undefined ? null : outputBias(priors, priorWeight);
     this.stateSize = lastDimension(parts.stream.inputMetadata, "state", parts.manifest.id);
     this.stateBytes = parts.stream.inputNames.includes(HISTORY.input)
       ? lastDimension(parts.stream.inputMetadata, HISTORY.input, parts.manifest.id)
@@ -58,11 +67,14 @@ export class CtcTwoPass implements RecognizerModel {
   }
 
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
-  static async load(model: ModelPackage<RecognizerManifest>, options: GraphOptions): Promise<CtcTwoPass> {
-    const vocabulary = await readVocabulary(model);
+  static async load(
+    model: ModelPackage<RecognizerManifest, CtcTwoPassContents>,
+    options: GraphOptions,
+  ): Promise<CtcTwoPass> {
+    const { vocabulary, priors } = model.contents;
     const stream = await loadGraph(model, STREAM, options);
     const full = await loadGraph(model, FULL, options);
-    return new CtcTwoPass({ manifest: model.manifest, vocabulary, stream, full });
+    return new CtcTwoPass({ manifest: model.manifest, vocabulary, priors, stream, full });
   }
 
   /** Milliseconds spent in runs of the graphs so far. */

@@ -5,8 +5,8 @@ import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
-import { fileNameOf, type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
-import { type ModelPackage, readPackageFile } from "../package.js";
+import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
+import { fileNameOf, type ModelPackage, readPackageFile } from "../package.js";
 import type { Checkpoint, PieceModel } from "../synthesizer.js";
 import type { F5Manifest, F5Voice } from "./manifest.js";
 

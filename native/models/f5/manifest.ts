@@ -1,5 +1,14 @@
-import { requireCount, requireString } from "../manifest-fields.js";
-import type { ManifestVoice, SynthesizerManifest } from "../package.js";
+import { z } from "zod";
+import {
+  type ManifestVoice,
+  requireDefaultVoice,
+  SYNTHESIZER_FIELDS,
+  type SynthesizerManifest,
+  VOICE_FIELDS,
+  voicesOf,
+} from "../manifest.js";
+import type { PackageSchema } from "../package-schema.js";
+import { refuse, text, whole } from "../rules.js";
 
 /** A voice is a recording and what is said in it. */
 export interface F5Voice extends ManifestVoice {
@@ -8,24 +17,27 @@ export interface F5Voice extends ManifestVoice {
   readonly referenceText: string;
 }
 
-/** A manifest of the family `f5`. */
 export interface F5Manifest extends SynthesizerManifest {
-  readonly family: "f5";
   readonly voices: readonly F5Voice[];
   /** How often the transformer runs: the export's solver steps, divided by those it fuses. */
   readonly transformerRuns: number;
 }
 
-/** @throws {Error} saying which field must be what */
-export function parseF5(manifest: SynthesizerManifest): F5Manifest {
-  const fields = manifest as SynthesizerManifest & Readonly<Record<string, unknown>>;
-  const transformerRuns = requireCount(fields, "transformerRuns");
-  const voices = manifest.voices.map((voice) => {
-    const named = { ...voice } as ManifestVoice & Readonly<Record<string, unknown>>;
-    const reference = requireString(named, "reference");
-    if (!(reference in manifest.files))
-      throw new Error(`files must name "${reference}" for voice ${voice.name}`);
-    return { ...voice, reference, referenceText: requireString(named, "referenceText") };
+const MANIFEST = z
+  .object({
+    ...SYNTHESIZER_FIELDS,
+    voices: voicesOf({ ...VOICE_FIELDS, reference: text(), referenceText: text() }),
+    transformerRuns: whole(1),
+  })
+  .superRefine(requireDefaultVoice)
+  .superRefine(({ voices, files }, context) => {
+    const lost = voices.find(({ reference }) => !(reference in files));
+    if (lost !== undefined)
+      refuse(context, ["files"], `must name "${lost.reference}" for voice ${lost.name}`);
   });
-  return { ...manifest, family: "f5", voices, transformerRuns };
-}
+
+export const F5_PACKAGE: PackageSchema<F5Manifest, object> = {
+  manifest: MANIFEST,
+  jsonFiles: [],
+  contents: () => z.object({}),
+};

@@ -12,7 +12,9 @@ import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js"
 import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
-import { type ModelPackage, readPackageFile, type SynthesizerManifest } from "../package.js";
+import type { SynthesizerManifest } from "../manifest.js";
+import type { ModelPackage } from "../package.js";
+import type { FlowMatchingContents } from "./manifest.js";
 import { PATCH_FRAMES, padRows, type SolverPiece, stepFeeds } from "./solver-piece.js";
 
 const ENCODER = {
@@ -91,15 +93,11 @@ export class FlowMatching {
   }
 
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
-  static async load(model: ModelPackage<SynthesizerManifest>, options: GraphOptions): Promise<FlowMatching> {
-    const { symbols } = (await readJson(model, "symbols")) as { symbols: string[] };
-    const settings = (await readJson(model, "synthesis")) as {
-      solver: { sway: number };
-      noise_temperature: number;
-      vocoder_context_frames: number;
-      silence: { mel_mean_below: number };
-    };
-    const loudness = "loudness" in model.manifest.files ? await readLoudness(model) : null;
+  static async load(
+    model: ModelPackage<SynthesizerManifest, FlowMatchingContents>,
+    options: GraphOptions,
+  ): Promise<FlowMatching> {
+    const { symbols, synthesis, loudness = null } = model.contents;
     const graphs = {
       encoder: await loadGraph(model, ENCODER, options),
       condition: await loadGraph(model, CONDITION, options),
@@ -107,13 +105,13 @@ export class FlowMatching {
       vocoder: await loadGraph(model, VOCODER, options),
     };
     const parameters = {
-      sway: settings.solver.sway,
-      noiseTemperature: settings.noise_temperature,
-      vocoderReach: settings.vocoder_context_frames,
-      silenceBelow: settings.silence.mel_mean_below,
+      sway: synthesis.solver.sway,
+      noiseTemperature: synthesis.noise_temperature,
+      vocoderReach: synthesis.vocoder_context_frames,
+      silenceBelow: synthesis.silence.mel_mean_below,
       loudness,
     };
-    return new FlowMatching({ manifest: model.manifest, graphs, symbols, parameters });
+    return new FlowMatching({ manifest: model.manifest, graphs, symbols: symbols.symbols, parameters });
   }
 
   /** Milliseconds spent inside the runtime so far. */
@@ -325,25 +323,4 @@ export class FlowMatching {
       return BigInt(token);
     });
   }
-}
-
-async function readJson(model: ModelPackage, file: string): Promise<unknown> {
-  return JSON.parse(new TextDecoder().decode(await readPackageFile(model, file)));
-}
-
-/** @throws {ServiceError} `MODEL_BROKEN` */
-async function readLoudness(model: ModelPackage<SynthesizerManifest>): Promise<LoudnessModel> {
-  const loudness = (await readJson(model, "loudness")) as LoudnessModel;
-  const { melBins, id } = model.manifest;
-  const broken = (rule: string) => new ServiceError("MODEL_BROKEN", `Cannot load ${id}: ${rule}`);
-  for (const field of ["slopes", "intercepts"] as const) {
-    const values = loudness[field];
-    if (!Array.isArray(values) || values.length !== melBins || !values.every(Number.isFinite)) {
-      throw broken(`${field} of its loudness must be ${melBins} numbers`);
-    }
-  }
-  for (const field of ["targetLufs", "ceiling"] as const) {
-    if (!Number.isFinite(loudness[field])) throw broken(`${field} of its loudness must be a number`);
-  }
-  return loudness;
 }

@@ -1,11 +1,11 @@
 import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
-import type { ExternalRecognizerManifest } from "../external-manifest.js";
-import type { CtcHead } from "../external-recognizer.js";
-import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import { featuresOf, OfflineCtc } from "../offline-ctc.js";
-import type { ModelPackage } from "../package.js";
+import { fileNameOf, type ModelPackage } from "../package.js";
+import type { PublicRecognizerManifest } from "../public-recognizer-manifest.js";
 import { readTokens } from "../tokens.js";
+import type { CtcHead } from "../voiced-recognizer.js";
 
 const CONTRACT = {
   file: "model",
@@ -21,7 +21,7 @@ const CONTRACT = {
  * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadGigaamCtc(
-  model: ModelPackage<ExternalRecognizerManifest>,
+  model: ModelPackage<PublicRecognizerManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
   const { melBins, subsampling, frontEnd } = model.manifest;

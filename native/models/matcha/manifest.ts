@@ -1,9 +1,10 @@
-import { requireNumber } from "../manifest-fields.js";
-import type { SynthesizerManifest } from "../package.js";
+import { z } from "zod";
+import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
+import { requireDefaultVoice, SYNTHESIZER_FIELDS, type SynthesizerManifest } from "../manifest.js";
+import type { PackageSchema } from "../package-schema.js";
+import { number } from "../rules.js";
 
-/** A manifest of the family `matcha`. */
 export interface MatchaManifest extends SynthesizerManifest {
-  readonly family: "matcha";
   /** Of the noise the flow starts from; at 0 equal jobs give equal samples. */
   readonly temperature: number;
   /** Length of the speech at speed 1, in units of what the durations say. */
@@ -12,17 +13,35 @@ export interface MatchaManifest extends SynthesizerManifest {
   readonly addsBlanks: boolean;
 }
 
-/** @throws {Error} saying which field must be what */
-export function parseMatcha(manifest: SynthesizerManifest): MatchaManifest {
-  const filled = {
-    temperature: 0.667,
-    lengthScale: 1,
-    addsBlanks: true,
-    ...manifest,
-    family: "matcha" as const,
-  };
-  if (requireNumber(filled, "temperature") < 0) throw new Error("temperature must be at least 0");
-  if (requireNumber(filled, "lengthScale") <= 0) throw new Error("lengthScale must be more than 0");
-  if (typeof filled.addsBlanks !== "boolean") throw new Error("addsBlanks must be true or false");
-  return filled;
+/** What the JSON files of a package say. */
+export interface MatchaContents {
+  readonly symbols: { readonly symbols: readonly string[] };
+}
+
+const MANIFEST = z
+  .object({
+    ...SYNTHESIZER_FIELDS,
+    temperature: number().min(0, { error: "must be at least 0" }).default(0.667),
+    lengthScale: number().gt(0, { error: "must be more than 0" }).default(1),
+    addsBlanks: z.boolean({ error: "must be true or false" }).default(true),
+  })
+  .superRefine(requireDefaultVoice);
+
+const SYMBOLS = z
+  .array(z.string(), { error: "must be a list of characters" })
+  .refine((symbols) => missingIn(symbols).length === 0, {
+    error: ({ input }) =>
+      `must contain ${missingIn(input as string[])
+        .map((symbol) => `"${symbol}"`)
+        .join(", ")}`,
+  });
+
+export const MATCHA_PACKAGE: PackageSchema<MatchaManifest, MatchaContents> = {
+  manifest: MANIFEST,
+  jsonFiles: ["symbols"],
+  contents: () => z.object({ symbols: z.object({ symbols: SYMBOLS }) }),
+};
+
+function missingIn(symbols: readonly string[]): string[] {
+  return [...KAZAKH_LETTERS, " "].filter((character) => !symbols.includes(character));
 }

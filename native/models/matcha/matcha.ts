@@ -1,11 +1,10 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { ServiceError } from "../../../src/domain/errors.js";
-import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
-import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
-import { type ModelPackage, readPackageFile } from "../package.js";
+import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { fileNameOf, type ModelPackage } from "../package.js";
 import type { Checkpoint, PieceModel } from "../synthesizer.js";
-import type { MatchaManifest } from "./manifest.js";
+import type { MatchaContents, MatchaManifest } from "./manifest.js";
 
 const ACOUSTIC = {
   file: "acoustic",
@@ -56,9 +55,13 @@ export class Matcha implements PieceModel {
   }
 
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
-  static async load(model: ModelPackage<MatchaManifest>, options: GraphOptions): Promise<Matcha> {
+  static async load(
+    model: ModelPackage<MatchaManifest, MatchaContents>,
+    options: GraphOptions,
+  ): Promise<Matcha> {
     const { manifest } = model;
-    const tokenOf = await readSymbols(model);
+    const { symbols } = model.contents.symbols;
+    const tokenOf = new Map(symbols.map((symbol, index) => [symbol, BigInt(index)]));
     const hasVocoder = "vocoder" in manifest.files;
     const acoustic = await loadGraph(model, hasVocoder ? ACOUSTIC : WHOLE, options);
     const name = fileNameOf(model, "acoustic");
@@ -115,18 +118,6 @@ export class Matcha implements PieceModel {
     if (!this.manifest.addsBlanks) return BigInt64Array.from(symbols);
     return BigInt64Array.from([BLANK, ...symbols.flatMap((symbol) => [symbol, BLANK])]);
   }
-}
-
-async function readSymbols(model: ModelPackage<MatchaManifest>): Promise<ReadonlyMap<string, bigint>> {
-  const text = new TextDecoder().decode(await readPackageFile(model, "symbols"));
-  const { symbols } = JSON.parse(text) as { readonly symbols: readonly string[] };
-  const tokenOf = new Map(symbols.map((symbol, index) => [symbol, BigInt(index)]));
-  const missing = [...KAZAKH_LETTERS, " "].filter((character) => !tokenOf.has(character));
-  if (missing.length === 0) return tokenOf;
-  throw new ServiceError(
-    "MODEL_BROKEN",
-    `Cannot load ${fileNameOf(model, "symbols")}: symbols must contain ${missing.map((c) => `"${c}"`).join(", ")}`,
-  );
 }
 
 /** The samples that belong to the piece: exports pad. */

@@ -1,12 +1,12 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
-import type { ExternalRecognizerManifest } from "../external-manifest.js";
-import type { CtcHead } from "../external-recognizer.js";
-import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import { type Features, featuresOf, OfflineCtc } from "../offline-ctc.js";
-import type { ModelPackage } from "../package.js";
+import { fileNameOf, type ModelPackage } from "../package.js";
 import { readTokens } from "../tokens.js";
+import type { CtcHead } from "../voiced-recognizer.js";
+import type { NemoCtcManifest } from "./manifest.js";
 
 const CONTRACT = {
   file: "model",
@@ -30,7 +30,7 @@ const PREPROCESSOR = {
  * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadNemoCtc(
-  model: ModelPackage<ExternalRecognizerManifest>,
+  model: ModelPackage<NemoCtcManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
   const { melBins, subsampling, normalize, files } = model.manifest;

@@ -2,12 +2,12 @@ import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
 import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
-import type { ExternalRecognizerManifest } from "../external-manifest.js";
-import type { CtcHead } from "../external-recognizer.js";
-import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
-import type { ModelPackage } from "../package.js";
+import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { fileNameOf, type ModelPackage } from "../package.js";
 import { StreamCaches, takeRows } from "../stream-caches.js";
 import { readTokens } from "../tokens.js";
+import type { CtcHead } from "../voiced-recognizer.js";
+import type { NemoStreamingCtcManifest } from "./manifest.js";
 
 const CONTRACT = {
   file: "model",
@@ -28,11 +28,10 @@ const CONTRACT = {
  * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadNemoStreamingCtc(
-  model: ModelPackage<ExternalRecognizerManifest>,
+  model: ModelPackage<NemoStreamingCtcManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
-  const { melBins, subsampling, stream } = model.manifest;
-  const { windowFrames, shiftFrames, cacheLastChannel, cacheLastTime } = stream!;
+  const { melBins, subsampling, windowFrames, shiftFrames, cacheLastChannel, cacheLastTime } = model.manifest;
   const tokens = await readTokens(model);
   const graph = await loadGraph(model, CONTRACT, options);
   const name = fileNameOf(model, "model");

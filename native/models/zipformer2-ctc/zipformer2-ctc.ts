@@ -3,12 +3,12 @@ import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
-import type { ExternalRecognizerManifest } from "../external-manifest.js";
-import type { CtcHead } from "../external-recognizer.js";
-import { fileNameOf, type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
-import type { ModelPackage } from "../package.js";
+import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { fileNameOf, type ModelPackage } from "../package.js";
 import { type CacheTensor, StreamCaches, takeRows } from "../stream-caches.js";
 import { readTokens } from "../tokens.js";
+import type { CtcHead } from "../voiced-recognizer.js";
+import type { Zipformer2CtcManifest } from "./manifest.js";
 
 const CONTRACT = {
   file: "model",
@@ -26,11 +26,10 @@ const CONTRACT = {
  * @throws {ServiceError} `MODEL_BROKEN` naming the file and tensor
  */
 export async function loadZipformer2Ctc(
-  model: ModelPackage<ExternalRecognizerManifest>,
+  model: ModelPackage<Zipformer2CtcManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
-  const { melBins, subsampling, stream } = model.manifest;
-  const { windowFrames, shiftFrames } = stream!;
+  const { melBins, subsampling, windowFrames, shiftFrames } = model.manifest;
   const tokens = await readTokens(model);
   const graph = await loadGraph(model, CONTRACT, options);
   const name = fileNameOf(model, "model");

@@ -45,7 +45,7 @@ function toModel(model: CatalogModel): Model {
     sample_rate: model.sample_rate,
     voices: model.voices.map((voice) => voice.name),
     default_voice: model.default_voice,
-    word_times: model.tells_word_times,
+    word_times: model.word_times,
   };
 }
 

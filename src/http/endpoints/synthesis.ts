@@ -113,7 +113,7 @@ export function noteText(
 /** @throws {ServiceError} `INVALID_REQUEST` */
 function requireWordTimes(name: string, models: readonly CatalogModel[]): void {
   const model = models.find((candidate) => candidate.task === "synthesis" && candidate.name === name);
-  if (model === undefined || model.tells_word_times) return;
+  if (model === undefined || model.word_times) return;
   throw new ServiceError(
     "INVALID_REQUEST",
     `timestamps must be false: ${name} does not tell when it says its words`,

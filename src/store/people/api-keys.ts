@@ -86,11 +86,11 @@ export class ApiKeys {
     return row === undefined ? null : toKey(row);
   }
 
-  /** Those of `ids` that are keys and revoked. */
+  /** Those of `ids`, of which there may be any number, that are keys and revoked. */
   async revokedAmong(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const rows = await this.#sql<{ id: string }[]>`
-      select id from api_keys where id in ${this.#sql(ids)} and revoked_at is not null`;
+      select id from api_keys where id = any(${[...ids]}::text[]) and revoked_at is not null`;
     return rows.map(({ id }) => id);
   }
 

@@ -85,7 +85,7 @@ export class PostgresUsers implements Users {
     const rows = await this.#sql<SessionPlace[]>`
       select hash as session, organization_id as "organizationId"
       from sessions join memberships using (user_id)
-      where hash in ${this.#sql(places.map(({ session }) => session))} and expires_at > now()`;
+      where hash = any(${places.map(({ session }) => session)}::bytea[]) and expires_at > now()`;
     const good = new Set(rows.map(placeName));
     return places.filter((place) => good.has(placeName(place)));
   }

@@ -13,7 +13,7 @@ const MODEL: CatalogModel = {
   sample_rate: 24_000,
   voices: [{ name: "aigul", gender: null, style: null, best_for: null }],
   default_voice: "aigul",
-  tells_word_times: true,
+  word_times: true,
 };
 const planOf = (text: string, normalize = true) =>
   planSynthesis(parseSynthesisRequest({ text, normalize }), [MODEL]);

@@ -5,14 +5,12 @@ import { gunzipSync } from "node:zlib";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
+import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
+import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
-import {
-  type RecognizerManifest,
-  readOutputBias,
-  readPackage,
-  readPackageFile,
-  type SynthesizerManifest,
-} from "../../../native/models/package.js";
+import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
+import type { RecognizerManifest, SynthesizerManifest } from "../../../native/models/manifest.js";
+import { readPackageFile } from "../../../native/models/package.js";
 import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { resample } from "../../../src/domain/audio/resample.js";
 import { BeamDecoder } from "../../../src/domain/decoding/beam-decoder.js";
@@ -44,7 +42,10 @@ let synthesizer: FlowMatching;
 let decoders: readonly BeamDecoder[];
 
 before(async () => {
-  const recognizer = await readPackage<RecognizerManifest>(RECOGNIZER_FOLDER, "transcription");
+  const recognizer = await readPackage<RecognizerManifest, CtcTwoPassContents>(
+    RECOGNIZER_FOLDER,
+    "transcription",
+  );
   model = await CtcTwoPass.load(recognizer, { intraOpThreads: 1 });
   const { vocabulary, manifest } = model;
   const file = gunzipSync(await readPackageFile(recognizer, "languageModel"));
@@ -62,9 +63,12 @@ before(async () => {
             manifest.decoding,
           ),
         ];
-  const outputBias = await readOutputBias(recognizer, vocabulary);
+  const { outputBias } = model;
   decoders = searches.map((search) => new BeamDecoder(vocabulary, search, { outputBias }));
-  const voices = await readPackage<SynthesizerManifest>(SYNTHESIZER_FOLDER, "synthesis");
+  const voices = await readPackage<SynthesizerManifest, FlowMatchingContents>(
+    SYNTHESIZER_FOLDER,
+    "synthesis",
+  );
   synthesizer = await FlowMatching.load(voices, { intraOpThreads: 1 });
 });
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { liveOpen } from "../../../bench/support/live-open.js";
+import { recognizerIn } from "../../../bench/support/recognizer.js";
 import { LiveStepper } from "../../../native/live/stepper.js";
-import { loadRecognizer, type Recognizer } from "../../../native/recognition/load-recognizer.js";
+import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
@@ -12,8 +13,8 @@ import {
   type TokenSearch,
 } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { joined, silence, speech } from "../../support/audio.js";
-import { RECOGNIZER } from "../../support/engines.js";
 import { eventually } from "../../support/eventually.js";
+import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 
 const SPEECH = speech("asterisk-ru-core/conf-getconfno.flac");
 const PAUSE = silence(0.6);
@@ -62,7 +63,7 @@ function stepperWithHeldSearch() {
 }
 
 before(async () => {
-  recognizer = await loadRecognizer(RECOGNIZER);
+  recognizer = await recognizerIn(RECOGNIZER_FOLDER);
 });
 after(() => recognizer.model.release());
 

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { groupBy } from "../../../bench/evaluate/group-by.js";
 import { liveOpen } from "../../../bench/support/live-open.js";
+import { recognizerIn } from "../../../bench/support/recognizer.js";
 import { joinedStream, SAMPLE_RATE_HZ, speechOf } from "../../../bench/support/spoken-stream.js";
 import { LiveStepper } from "../../../native/live/stepper.js";
-import { loadRecognizer, type Recognizer } from "../../../native/recognition/load-recognizer.js";
+import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
@@ -15,7 +16,7 @@ import {
   type TokenSearch,
 } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { joined, silence, speech, tone } from "../../support/audio.js";
-import { RECOGNIZER } from "../../support/engines.js";
+import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 
 const FRAME_SAMPLES = 640;
 /** No letter comes out so soon after its utterance's first sound. */
@@ -64,7 +65,7 @@ class PromptSearch implements TokenSearch {
 
 let recognizer: Recognizer;
 before(async () => {
-  recognizer = await loadRecognizer(RECOGNIZER);
+  recognizer = await recognizerIn(RECOGNIZER_FOLDER);
 });
 after(() => recognizer.model.release());
 

@@ -3,9 +3,10 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type RecognizerManifest, readPackage } from "../../../native/models/package.js";
+import { recognizerFamilyOf } from "../../../native/models/families.js";
+import { readPackage } from "../../../native/models/find-packages.js";
+import type { RecognizerManifest } from "../../../native/models/manifest.js";
 import type { RecognizerModel } from "../../../native/models/recognizer.js";
-import { loadRecognizerModel } from "../../../native/models/recognizer-families.js";
 import { copyState } from "../../../native/models/state-rows.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
@@ -17,7 +18,7 @@ const STEP_SAMPLES = 640;
 
 async function load(folder: string): Promise<RecognizerModel> {
   const model = await readPackage<RecognizerManifest>(folder, "transcription");
-  return loadRecognizerModel(model, { intraOpThreads: 1 });
+  return recognizerFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
 }
 
 /** Two seconds that change all the time, in the second half louder. */

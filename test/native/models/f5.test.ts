@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { F5 } from "../../../native/models/f5/f5.js";
 import type { F5Manifest } from "../../../native/models/f5/manifest.js";
-import { readPackage } from "../../../native/models/package.js";
+import { readPackage } from "../../../native/models/find-packages.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
@@ -26,7 +26,7 @@ const JOB: SynthesisJob = {
 const go = () => Promise.resolve();
 
 async function load(folder = FOLDER): Promise<F5> {
-  return F5.load(await readPackage<F5Manifest>(folder, "synthesis"), { intraOpThreads: 1 });
+  return F5.load(await readPackage<F5Manifest, object>(folder, "synthesis"), { intraOpThreads: 1 });
 }
 
 function brokenModel(pattern: RegExp): (error: unknown) => boolean {

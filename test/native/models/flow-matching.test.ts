@@ -4,9 +4,11 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { integratedLoudness } from "../../../bench/support/loudness.js";
+import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
+import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
 import type { SolverPiece } from "../../../native/models/flow-matching/solver-piece.js";
-import { readPackage, type SynthesizerManifest } from "../../../native/models/package.js";
+import type { SynthesizerManifest } from "../../../native/models/manifest.js";
 import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json, SYNTHESIZER_FOLDER } from "../../support/folders.js";
@@ -31,7 +33,10 @@ const ROUNDING = 1e-4;
 let model: FlowMatching;
 
 before(async () => {
-  const modelPackage = await readPackage<SynthesizerManifest>(SYNTHESIZER_FOLDER, "synthesis");
+  const modelPackage = await readPackage<SynthesizerManifest, FlowMatchingContents>(
+    SYNTHESIZER_FOLDER,
+    "synthesis",
+  );
   model = await FlowMatching.load(modelPackage, { intraOpThreads: 1 });
 });
 
@@ -157,15 +162,15 @@ test("loudness: the meter reads a tone as the standard says", () => {
 test("a package says how loud its mel will be in full, or not at all", async () => {
   const folder = await copyOfPackage(SYNTHESIZER_FOLDER);
   const load = async () => {
-    const modelPackage = await readPackage<SynthesizerManifest>(folder, "synthesis");
+    const modelPackage = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
     return FlowMatching.load(modelPackage, { intraOpThreads: 1 });
   };
   const numbers = Array(model.manifest.melBins).fill(1);
   const good = { targetLufs: -22, ceiling: 2, slopes: numbers, intercepts: numbers, voiceLufs: {} };
   for (const [loudness, rule] of [
-    [{ ...good, slopes: [1] }, /slopes of its loudness must be 80 numbers/],
-    [{ ...good, intercepts: numbers.map(String) }, /intercepts of its loudness must be 80 numbers/],
-    [{ ...good, ceiling: null }, /ceiling of its loudness must be a number/],
+    [{ ...good, slopes: [1] }, /slopes must be 80 numbers/],
+    [{ ...good, intercepts: numbers.map(String) }, /intercepts must be 80 numbers/],
+    [{ ...good, ceiling: null }, /ceiling must be a number/],
   ] as const) {
     const bytes = JSON.stringify(loudness);
     await writeFile(join(folder, "loudness.json"), bytes);

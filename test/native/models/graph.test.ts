@@ -4,8 +4,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
+import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
+import { readManifest, readPackage } from "../../../native/models/find-packages.js";
 import { loadGraph } from "../../../native/models/graph.js";
-import { type ModelPackage, type RecognizerManifest, readManifest } from "../../../native/models/package.js";
+import type { RecognizerManifest } from "../../../native/models/manifest.js";
+import type { PackageFolder } from "../../../native/models/package.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
@@ -19,7 +22,7 @@ const VOCODER = {
 /** A package whose files hold these bytes, each with the hash it really has. */
 async function packageOf(
   files: Readonly<Record<string, Uint8Array>>,
-): Promise<ModelPackage<RecognizerManifest>> {
+): Promise<PackageFolder<RecognizerManifest>> {
   const folder = await temporaryFolder();
   const named: Record<string, { path: string; sha256: string }> = {};
   for (const [name, bytes] of Object.entries(files)) {
@@ -82,18 +85,20 @@ test("a recogniser whose vocabulary has another size than its output is refused"
   const model = await packageOf({
     stream: await shipped(RECOGNIZER_FOLDER, "stream.onnx"),
     full: await shipped(RECOGNIZER_FOLDER, "full.onnx"),
-    vocabulary: Buffer.from(JSON.stringify(["", " ", "а"])),
   });
   await assert.rejects(
-    CtcTwoPass.load(model, OPTIONS),
+    CtcTwoPass.load({ ...model, contents: { vocabulary: ["", " ", "а"] } }, OPTIONS),
     brokenModel(/made-up: vocabulary must have \d+ entries, found 3/),
   );
 });
 
 test("rows of a batch do not depend on each other", async () => {
-  const folder = RECOGNIZER_FOLDER;
-  const manifest = (await readManifest(folder)) as RecognizerManifest;
-  const model = await CtcTwoPass.load({ folder, manifest }, OPTIONS);
+  const shippedPackage = await readPackage<RecognizerManifest, CtcTwoPassContents>(
+    RECOGNIZER_FOLDER,
+    "transcription",
+  );
+  const { manifest } = shippedPackage;
+  const model = await CtcTwoPass.load(shippedPackage, OPTIONS);
   const frames = 4;
   const single = model.stepBatch(1, frames);
   const pair = model.stepBatch(2, frames);

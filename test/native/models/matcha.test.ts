@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { MatchaManifest } from "../../../native/models/matcha/manifest.js";
+import { readPackage } from "../../../native/models/find-packages.js";
+import type { MatchaContents, MatchaManifest } from "../../../native/models/matcha/manifest.js";
 import { Matcha } from "../../../native/models/matcha/matcha.js";
-import { readPackage } from "../../../native/models/package.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
@@ -21,7 +21,9 @@ const JOB: SynthesisJob = {
 };
 
 async function load(folder = FOLDER): Promise<Matcha> {
-  return Matcha.load(await readPackage<MatchaManifest>(folder, "synthesis"), { intraOpThreads: 1 });
+  return Matcha.load(await readPackage<MatchaManifest, MatchaContents>(folder, "synthesis"), {
+    intraOpThreads: 1,
+  });
 }
 
 async function spoken(model: Matcha, change: Partial<SynthesisJob> = {}): Promise<Float32Array> {

@@ -3,15 +3,10 @@ import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import {
-  findPackages,
-  type ModelPackage,
-  type RecognizerManifest,
-  readManifest,
-  readOutputBias,
-  readPackageFile,
-} from "../../../native/models/package.js";
-import { outputBias } from "../../../src/domain/decoding/output-bias.js";
+import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
+import { findPackages, readManifest, readPackage } from "../../../native/models/find-packages.js";
+import type { RecognizerManifest } from "../../../native/models/manifest.js";
+import { type PackageFolder, readPackageFile } from "../../../native/models/package.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { type Json, RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
@@ -63,7 +58,7 @@ function brokenModel(pattern: RegExp): (error: unknown) => boolean {
   };
 }
 
-async function packageWith(files: Json): Promise<ModelPackage> {
+async function packageWith(files: Json): Promise<PackageFolder> {
   const folder = await folderWith({ ...RECOGNIZER, files });
   return { folder, manifest: (await readManifest(folder))! };
 }
@@ -172,26 +167,36 @@ test("a file that the manifest does not name is refused by its name", async () =
   await assert.rejects(readPackageFile(model, "full"), brokenModel(/its manifest names no file "full"/));
 });
 
-/** A recogniser with this content of its priors, over an alphabet of blank, а and б. */
-async function biasFrom(content: string): Promise<Float32Array | null> {
-  const sha256 = createHash("sha256").update(content).digest("hex");
-  const files = { priors: { path: "priors.json", sha256 } };
+/** What a recogniser over an alphabet of blank, а and б says with this content of its priors. */
+async function contentsWith(priors: string): Promise<CtcTwoPassContents> {
+  const contents = { vocabulary: JSON.stringify(["", "а", "б"]), priors };
+  const files: Record<string, Json> = {};
+  for (const [name, content] of Object.entries(contents)) {
+    files[name] = {
+      path: `${name}.json`,
+      sha256: createHash("sha256").update(content).digest("hex"),
+    };
+  }
   const folder = await folderWith({ ...RECOGNIZER, files, decoding: { ...DECODING, priorWeight: 1 } });
-  await writeFile(join(folder, "priors.json"), content);
-  const manifest = (await readManifest(folder)) as RecognizerManifest;
-  return readOutputBias({ folder, manifest }, ["", "а", "б"]);
+  for (const [name, content] of Object.entries(contents)) {
+    await writeFile(join(folder, `${name}.json`), content);
+  }
+  return (await readPackage<RecognizerManifest, CtcTwoPassContents>(folder, "transcription")).contents;
 }
 
-test("priors become what the search adds to the outputs; a package without a weight has none", async () => {
-  assert.deepEqual(await biasFrom("[0, 0.25, 0.75]"), outputBias([0, 0.25, 0.75], 1));
-  const folder = await folderWith(RECOGNIZER);
-  const manifest = (await readManifest(folder)) as RecognizerManifest;
-  assert.equal(await readOutputBias({ folder, manifest }, ["", "а", "б"]), null);
+test("priors are read with the outputs that they are of", async () => {
+  assert.deepEqual(await contentsWith("[0, 0.25, 0.75]"), {
+    vocabulary: ["", "а", "б"],
+    priors: [0, 0.25, 0.75],
+  });
 });
 
 test("priors that are not one number for each output are refused", async () => {
   for (const content of ["[0, 1]", "[0, 0.5, -0.5]", '[0, "0.5", 0.5]', "{}"]) {
-    await assert.rejects(biasFrom(content), brokenModel(/priors must be 3 numbers of 0 or more/));
+    await assert.rejects(
+      contentsWith(content),
+      brokenModel(/ears\/priors\.json: priors must be 3 numbers of 0 or more/),
+    );
   }
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { readPackage } from "../../../native/models/package.js";
+import { readPackage } from "../../../native/models/find-packages.js";
 import { SileroVad } from "../../../native/models/silero-vad.js";
 import * as fc from "../../support/properties.js";
 

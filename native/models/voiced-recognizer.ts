@@ -1,4 +1,4 @@
-import type { ExternalRecognizerManifest } from "./external-manifest.js";
+import type { RecognizerManifest } from "./manifest.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
 import type { SileroVad } from "./silero-vad.js";
 import { StateRows } from "./state-rows.js";
@@ -29,11 +29,12 @@ export interface CtcHead {
  *
  * Rows are run one after another: public exports differ in whether a batch of streams is possible at all.
  */
-export class ExternalRecognizer implements RecognizerModel {
-  readonly manifest: ExternalRecognizerManifest;
+export class VoicedRecognizer implements RecognizerModel {
+  readonly manifest: RecognizerManifest;
   readonly vocabulary: readonly string[];
   readonly stateSize: number;
   readonly stateBytes = 0;
+  readonly outputBias = null;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
   readonly lagFrames: number;
@@ -41,7 +42,7 @@ export class ExternalRecognizer implements RecognizerModel {
   readonly #vad: SileroVad;
   #runMs = 0;
 
-  constructor(manifest: ExternalRecognizerManifest, head: CtcHead, vad: SileroVad) {
+  constructor(manifest: RecognizerManifest, head: CtcHead, vad: SileroVad) {
     this.manifest = manifest;
     this.#head = head;
     this.#vad = vad;

@@ -1,0 +1,146 @@
+import { z } from "zod";
+import type { SpeechDoubt } from "../../src/domain/decoding/beam-decoder.js";
+import { choice, number, refuse, text, whole } from "./rules.js";
+
+/** A file of a package and the hash it must have. */
+interface PackageFile {
+  readonly path: string;
+  readonly sha256: string;
+}
+
+export interface ManifestVoice {
+  readonly name: string;
+  /** The voice's row in the graphs' embedding. */
+  readonly index: number;
+  readonly gender: string | null;
+  readonly style: string | null;
+  readonly best_for: string | null;
+}
+
+interface ManifestBase {
+  readonly id: string;
+  /** A name of `FAMILIES`. */
+  readonly family: string;
+  readonly languages: readonly string[];
+  readonly sampleRateHz: number;
+  /** Version of the tensor interface that the adapter named by `family` speaks. */
+  readonly interfaceVersion: number;
+  readonly files: Readonly<Record<string, PackageFile>>;
+}
+
+/** A recogniser, with everything filled in that its family lets a manifest leave out. */
+export interface RecognizerManifest extends ManifestBase {
+  readonly task: "transcription";
+  readonly frameSamples: number;
+  /** Left context of the streaming encoder: after this many frames its output forgets where it began. */
+  readonly contextFrames: number;
+  /** Digital silence appended after an utterance so that its last letters come out. */
+  readonly flushSamples: number;
+  readonly decoding: DecodingParameters;
+}
+
+export interface DecodingParameters {
+  readonly beamWidth: number;
+  readonly languageModelWeight: number;
+  readonly characterBonus: number;
+  readonly wordBonus: number;
+  /** See `BeamDecoder`; without it every text is taken. */
+  readonly evidencePerCharacter?: number | undefined;
+  /** See `BeamDecoder`; without it voice activity is never doubted. */
+  readonly doubt?: SpeechDoubt | undefined;
+  /** Share of the outputs' priors (file `priors`) that the search takes out; see `outputBias`. */
+  readonly priorWeight?: number | undefined;
+  /**
+   * How long after it was spoken a letter is given out, which words' times are put right by, and by which the letters of live
+   * partials are told apart at an utterance's end; 0 when absent. CTC is free to be late: nothing in its training says when.
+   */
+  readonly emissionDelaySeconds?: number | undefined;
+}
+
+/** A synthesizer. */
+export interface SynthesizerManifest extends ManifestBase {
+  readonly task: "synthesis";
+  readonly hopSamples: number;
+  readonly melBins: number;
+  readonly voices: readonly ManifestVoice[];
+  readonly defaultVoice: string;
+}
+
+export type ModelManifest = RecognizerManifest | SynthesizerManifest;
+
+const FILE = z.preprocess(
+  // A file that is nothing breaks the rule of its path.
+  (file) => file ?? {},
+  z.object({
+    path: z.custom<string>(
+      (path) => typeof path === "string" && !path.includes("..") && !path.startsWith("/"),
+      { error: "must be a path inside the package" },
+    ),
+    sha256: z.custom<string>((hash) => typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash), {
+      error: "must be 64 hexadecimal digits",
+    }),
+  }),
+);
+
+/** What every manifest must say, in the order in which it is checked. */
+const BASE = {
+  id: text(),
+  family: text(),
+  sampleRateHz: number(),
+  interfaceVersion: number().refine((version) => version === 1, {
+    error: (issue) => `must be 1, found ${String(issue.input)}`,
+  }),
+  languages: z.array(text(), { error: "must be a list of language codes" }),
+  files: z.record(z.string(), FILE, { error: "must name files" }).prefault({}),
+};
+
+/** Fields of every manifest, before its family is known. */
+export const ANY_MANIFEST = z.object({ ...BASE, task: z.unknown() });
+
+/** Fields of every recogniser; a family adds its own. */
+export const RECOGNIZER_FIELDS = { ...BASE, task: choice(["transcription"]) };
+
+/** How the beam weighs what it finds. */
+export const DECODING_FIELDS = {
+  beamWidth: number(),
+  languageModelWeight: number(),
+  characterBonus: number(),
+  wordBonus: number(),
+  evidencePerCharacter: number().optional(),
+  doubt: z.object({ below: number(), evidence: number() }).optional(),
+  priorWeight: number().optional(),
+  emissionDelaySeconds: number().optional(),
+};
+
+export const VOICE_FIELDS = {
+  name: text(),
+  index: whole(0),
+  gender: z.string().nullable().default(null),
+  style: z.string().nullable().default(null),
+  best_for: z.string().nullable().default(null),
+};
+
+/** Fields of every synthesizer; a family adds its own. */
+export const SYNTHESIZER_FIELDS = {
+  ...BASE,
+  task: choice(["synthesis"]),
+  hopSamples: number(),
+  melBins: number(),
+  voices: voicesOf(VOICE_FIELDS),
+  defaultVoice: text(),
+};
+
+/** The voices of a family whose voices say more than `VOICE_FIELDS`. */
+export function voicesOf<T extends z.core.$ZodLooseShape>(fields: T) {
+  const error = "must be a list that is not empty";
+  return z.array(z.object(fields), { error }).min(1, { error });
+}
+
+/** Refuses a default voice that is none of the voices. */
+export function requireDefaultVoice(
+  { voices, defaultVoice }: Pick<SynthesizerManifest, "voices" | "defaultVoice">,
+  context: z.core.$RefinementCtx,
+): void {
+  if (voices.some(({ name }) => name === defaultVoice)) return;
+  refuse(context, ["defaultVoice"], `must be one of the voices, found ${defaultVoice}`);
+}

@@ -1,0 +1,24 @@
+import { z } from "zod";
+import {
+  manifestOnly,
+  PUBLIC_RECOGNIZER,
+  type PublicRecognizerManifest,
+  publicRecognizerFields,
+  subsamplingField,
+} from "../public-recognizer-manifest.js";
+import { choice } from "../rules.js";
+
+export interface NemoCtcManifest extends PublicRecognizerManifest {
+  /** Of the features over an utterance. */
+  readonly normalize: "per-feature" | "none";
+}
+
+export const NEMO_CTC_PACKAGE = manifestOnly<NemoCtcManifest>(
+  z
+    .object({
+      ...publicRecognizerFields("nemo-ctc"),
+      subsampling: subsamplingField(),
+      normalize: choice(["per-feature", "none"]),
+    })
+    .transform((fields) => ({ ...fields, ...PUBLIC_RECOGNIZER, frontEnd: "nemo" as const })),
+);

@@ -1,0 +1,27 @@
+import { z } from "zod";
+import {
+  manifestOnly,
+  PUBLIC_RECOGNIZER,
+  type PublicRecognizerManifest,
+  publicRecognizerFields,
+  requireWholeRows,
+  STREAM_FIELDS,
+  type StreamShape,
+} from "../public-recognizer-manifest.js";
+
+export interface Zipformer2CtcManifest extends PublicRecognizerManifest, StreamShape {}
+
+/** Of every export. */
+const SUBSAMPLING = 4;
+
+export const ZIPFORMER2_CTC_PACKAGE = manifestOnly<Zipformer2CtcManifest>(
+  z
+    .object({ ...publicRecognizerFields("zipformer2-ctc"), ...STREAM_FIELDS })
+    .transform((fields) => ({
+      ...fields,
+      ...PUBLIC_RECOGNIZER,
+      frontEnd: "kaldi" as const,
+      subsampling: SUBSAMPLING,
+    }))
+    .superRefine(requireWholeRows),
+);
