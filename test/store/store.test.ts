@@ -243,6 +243,19 @@ test("the development key", async (t) => {
   });
 });
 
+test("of 70,000 keys and sessions those that have ended are found at once", async (t) => {
+  const store = await openOn(await newDatabase());
+  t.after(() => store.close());
+  const { id: organizationId } = await store.organizations.create("many");
+  const ended = await store.apiKeys.create({ organizationId, name: "ended" });
+  const active = await store.apiKeys.create({ organizationId, name: "active" });
+  await store.apiKeys.revoke(ended.id);
+  const others = Array.from({ length: 70_000 }, (_, nth) => `key_${nth}`);
+  assert.deepEqual(await store.apiKeys.revokedAmong([active.id, ...others, ended.id]), [ended.id]);
+  const places = others.map((name) => ({ session: Buffer.from(name), organizationId }));
+  assert.deepEqual(await store.console.users.goodPlaces(places), []);
+});
+
 /** The address of an empty schema: a throwaway database for a fraction of its price. */
 async function newDatabase(): Promise<string> {
   const { host, port, user, password, database } = server.connection;
