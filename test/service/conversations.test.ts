@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { findPackages } from "../../native/models/package.js";
+import { Metrics } from "../../src/observe/metrics.js";
+import type { Caller, Conversations, SynthesisConversation } from "../../src/ports/conversations.js";
+import { ENDLESS_ROOM } from "../../src/ports/spool-room.js";
+import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
+import { makeConversations } from "../../src/service/conversations.js";
+import { type Engines, makeEngines } from "../../src/service/engines.js";
+import { readConfig } from "../../src/settings/settings.js";
+import { silence, wavOf } from "../support/audio.js";
+import { temporaryFolder } from "../support/folders.js";
+import { FreeMeter } from "../support/free-meter.js";
+import { SILENT } from "../support/silent-log.js";
+
+const REQUEST: SynthesisRequest = {
+  text: "Сәлем 😀!",
+  model: "svc-kk-v1",
+  voice: null,
+  speed: 1,
+  nfe: 4,
+  seed: 1,
+  normalize: true,
+  pronunciations: [],
+};
+
+let engines: Engines;
+let folder: string;
+let conversations: Conversations;
+const metrics = new Metrics({ withProcess: false });
+const meter = new FreeMeter();
+
+before(async () => {
+  folder = await temporaryFolder();
+  const config = readConfig({ DATA_DIR: folder, SENTENCE_CACHE_MB: "1" });
+  const packages = await findPackages(config.modelsDir);
+  const parts = { config, packages, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
+  engines = makeEngines({ ...parts, allowFaults: false });
+  conversations = makeConversations({ ...parts, engines, meter, alphabet: new Set() });
+});
+
+after(() => Promise.all([engines.synthesis.stop(), engines.transcription.stop()]));
+
+/** A caller of an organization, and how long its requests have waited for a model. */
+function callerOf(organizationId: string): { readonly caller: Caller; readonly waits: number[] } {
+  const waits: number[] = [];
+  const identity = { keyId: "key_1", organizationId, tier: "paid" } as const;
+  const onModelWait = (waitedMs: number) => void waits.push(waitedMs);
+  return { caller: { requestId: "req_1", identity, endpoint: "/v1/tts", onModelWait }, waits };
+}
+
+/** Reads a conversation as the stream's endpoint does; returns its samples. */
+async function read(conversation: SynthesisConversation): Promise<number> {
+  let samples = 0;
+  for await (const { pcm } of conversation.chunks()) {
+    if (samples === 0) await conversation.charge();
+    samples += pcm.length;
+  }
+  conversation.complete();
+  return samples;
+}
+
+/** What has been counted so far, by name. */
+async function counts(): Promise<(name: string) => number> {
+  const lines = (await metrics.text()).split("\n");
+  return (name) => Number(lines.find((line) => line.startsWith(`${name} `))?.split(" ")[1]);
+}
+
+test("speech is charged, counted, and made once for each organization", async () => {
+  const first = callerOf("org_1");
+  const samples = await read(await conversations.synthesis(first.caller, REQUEST, "sentences"));
+  assert.deepEqual(meter.calls, ["hold", "charge", "delivered 8", "complete"]);
+  assert.equal(first.waits.length, 1, "it waited for the model");
+  const count = await counts();
+  assert.equal(count("tts_first_audio_ms_count"), 1);
+  assert.equal(count("tts_characters_total"), 8);
+  assert.equal(count("text_dropped_characters_total"), 1);
+  assert.ok(Math.abs(count("tts_audio_seconds_total") - samples / 24_000) < 1e-9);
+
+  const again = callerOf("org_1");
+  assert.equal(await read(await conversations.synthesis(again.caller, REQUEST, "whole")), samples);
+  assert.deepEqual(again.waits, [], "a finished sentence needs no model");
+  const other = callerOf("org_2");
+  await read(await conversations.synthesis(other.caller, REQUEST, "whole"));
+  assert.equal(other.waits.length, 1, "what others had spoken is made again");
+  assert.equal((await counts())("tts_cache_hits_total"), 1);
+});
+
+test("a file is charged, counted, and its seconds are told", async () => {
+  meter.calls.length = 0;
+  const path = join(folder, "silence.wav");
+  await writeFile(path, wavOf(silence(2, 8_000), 8_000, 1));
+  const { caller, waits } = callerOf("org_1");
+  const conversation = conversations.transcription(caller, path, []);
+  const transcript = await conversation.transcript;
+  conversation.complete();
+  assert.equal(transcript.creditsCharged, 7);
+  assert.ok(transcript.processingSeconds > 0);
+  assert.deepEqual(meter.calls, ["hold", "charge", "complete"]);
+  assert.equal(waits.length, 1);
+  const count = await counts();
+  assert.equal(count("asr_file_audio_seconds_total"), 2);
+  assert.equal(count("asr_file_rtf_count"), 1);
+});
