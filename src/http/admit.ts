@@ -5,13 +5,16 @@ import { authenticate, bearerKey } from "./bearer.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
 
+/** What it takes to let a caller in. */
+export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
+
 /**
  * The caller, once the key has been found good and the service takes new work.
  *
  * @param kind what the exchange does until it is over, or null for something that costs nothing
  * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
  */
-export async function admit(exchange: Exchange, deps: RouteDeps, kind: WorkKind | null): Promise<Caller> {
+export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind | null): Promise<Caller> {
   if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
   const identity = await authenticate(bearerKey(exchange.request), deps.keys);
   if (kind !== null) exchange.onEnd(deps.slots.take(identity, kind));
@@ -26,7 +29,7 @@ export async function admit(exchange: Exchange, deps: RouteDeps, kind: WorkKind 
  */
 export async function converse(
   exchange: Exchange,
-  deps: RouteDeps,
+  deps: Pick<RouteDeps, "running">,
   conversation: { stop(reason: StopReason): void },
   answer: () => Promise<void>,
 ): Promise<void> {

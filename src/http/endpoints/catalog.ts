@@ -15,7 +15,11 @@ type CatalogOperation =
   | "GET /ready";
 
 /** Open routes: what can be spoken with, and whether the service is up. */
-export function catalogHandlers({ conversations, running, isReady }: RouteDeps): Handlers<CatalogOperation> {
+export function catalogHandlers({
+  conversations,
+  running,
+  isReady,
+}: Pick<RouteDeps, "conversations" | "running" | "isReady">): Handlers<CatalogOperation> {
   const speaking = conversations.models.filter((model) => model.task === "synthesis");
   const models = { data: speaking.map(toModel) };
   const health = { status: "ok", models: conversations.models.map((model) => model.name) };

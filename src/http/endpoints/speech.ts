@@ -1,42 +1,39 @@
 import { littleEndianBytes } from "../../domain/audio/pcm.js";
 import { ServiceError } from "../../domain/errors.js";
-import { countCodePoints } from "../../domain/text/code-points.js";
 import type { CatalogModel } from "../../ports/conversations.js";
 import { parseSpeechRequest } from "../../protocol/speech-request.js";
 import type { SynthesisRequest } from "../../protocol/synthesis-request.js";
-import { admit, converse } from "../admit.js";
+import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
-import { fingerprintOf, idempotencyKey, onceByKey } from "../idempotent-answer.js";
 import { SLICE_BYTES, writeBody } from "../long-body.js";
+import { idempotencyKey } from "../once-by-key.js";
 import { readJson } from "../read-json.js";
-import type { Handlers, RouteDeps } from "../route.js";
-import { answerWithWav, charsHeader, type HeldSpeech, noteText, withMemory } from "./synthesis.js";
+import type { Handlers } from "../route.js";
+import {
+  answerSpeech,
+  answerWithWav,
+  charsHeader,
+  type HeldSpeech,
+  noteText,
+  type SpeechDeps,
+} from "../speech-answer.js";
 
 /** Text-to-speech for clients of the OpenAI shape. */
-export function speechHandlers(deps: RouteDeps): Handlers<"POST /v1/audio/speech"> {
+export function speechHandlers(deps: SpeechDeps): Handlers<"POST /v1/audio/speech"> {
   return { "POST /v1/audio/speech": (exchange) => speak(exchange, deps) };
 }
 
-async function speak(exchange: Exchange, deps: RouteDeps): Promise<void> {
+async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
   const { synthesis, format } = parseSpeechRequest(await readJson(exchange.request));
   checkNames(synthesis, deps.conversations.models);
   noteText(exchange, synthesis, deps.conversations.models);
-  const answer = format === "pcm" ? answerWithPcm : answerWithWav;
-  const fingerprint = () => fingerprintOf(exchange.request, synthesis, format);
-  const units = countCodePoints(synthesis.text);
-  const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
-  await onceByKey(exchange, deps, billed, async (payer) => {
-    const conversation = await deps.conversations.synthesis(
-      payer,
-      synthesis,
-      format === "pcm" ? "chunks" : "whole",
-    );
-    await withMemory(deps, payer, conversation, (speech) =>
-      converse(exchange, deps, conversation, () => answer(exchange, speech)),
-    );
-  });
+  const isPcm = format === "pcm";
+  const answer = isPcm ? answerWithPcm : answerWithWav;
+  const delivery = isPcm ? "chunks" : "whole";
+  const wanted = { caller, key, request: synthesis, decides: [synthesis, format], delivery } as const;
+  await answerSpeech(exchange, deps, wanted, (speech) => answer(exchange, speech));
 }
 
 /** On this path a wrong name is a wrong value (400), and the message says which are right. */

@@ -2,30 +2,29 @@ import { wavInParts } from "../../domain/audio/wav.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../domain/synthesis/word-times.js";
-import { countCodePoints } from "../../domain/text/code-points.js";
-import { textNotes } from "../../domain/text/notes.js";
-import type {
-  Caller,
-  CatalogModel,
-  Delivery,
-  SpeechChunk,
-  SynthesisConversation,
-} from "../../ports/conversations.js";
-import type { Headers } from "../../ports/front.js";
+import type { CatalogModel, Delivery, SpeechChunk } from "../../ports/conversations.js";
 import { readQuery } from "../../protocol/query.js";
-import { parseSynthesisRequest, type SynthesisRequest } from "../../protocol/synthesis-request.js";
+import { parseSynthesisRequest } from "../../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../../protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../../protocol/wav-frames.js";
-import { admit, converse } from "../admit.js";
+import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
-import { fingerprintOf, idempotencyKey, onceByKey } from "../idempotent-answer.js";
-import { base64Body, endWithBody, joinedBody, type LongBody, textBody, writeBody } from "../long-body.js";
+import { base64Body, endWithBody, joinedBody, textBody, writeBody } from "../long-body.js";
+import { idempotencyKey } from "../once-by-key.js";
 import { readJson } from "../read-json.js";
-import type { Handlers, RouteDeps } from "../route.js";
-import type { SpeechShare } from "../speech-budget.js";
+import type { Handlers } from "../route.js";
+import {
+  answerSpeech,
+  answerWithWav,
+  charsHeader,
+  type HeldSpeech,
+  noteText,
+  type SpeechDeps,
+  sizedHead,
+} from "../speech-answer.js";
 
 /** Text-to-speech, whole and sentence by sentence. */
-export function synthesisHandlers(deps: RouteDeps): Handlers<"POST /v1/tts" | "POST /v1/tts/stream"> {
+export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "POST /v1/tts/stream"> {
   return {
     "POST /v1/tts": (exchange) =>
       speak(exchange, deps, { delivery: "whole", answer: answerWithWav, answerTimed: answerWithJson }),
@@ -44,15 +43,9 @@ interface Answers {
   readonly answerTimed: (exchange: Exchange, speech: HeldSpeech, words: WrittenWords) => Promise<void>;
 }
 
-/** A conversation, and the share of memory that is set aside for it. */
-export interface HeldSpeech {
-  readonly conversation: SynthesisConversation;
-  readonly share: SpeechShare;
-}
-
 async function speak(
   exchange: Exchange,
-  deps: RouteDeps,
+  deps: SpeechDeps,
   { delivery, answer, answerTimed }: Answers,
 ): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
@@ -62,52 +55,12 @@ async function speak(
   if (timestamps) requireWordTimes(request.model, deps.conversations.models);
   noteText(exchange, request, deps.conversations.models);
   // A request without times has the fingerprint it had before there were any.
-  const fingerprint = () => fingerprintOf(exchange.request, request, ...(timestamps ? ["timestamps"] : []));
-  const billed = {
-    caller,
-    key,
-    kind: "synthesis",
-    units: countCodePoints(request.text),
-    fingerprint,
-  } as const;
-  await onceByKey(exchange, deps, billed, async (payer) => {
-    const conversation = await deps.conversations.synthesis(payer, request, delivery);
-    await withMemory(deps, payer, conversation, (speech) =>
-      converse(exchange, deps, conversation, () => {
-        if (!timestamps) return answer(exchange, speech);
-        return answerTimed(exchange, speech, new WrittenWords(request.text, conversation.sampleRateHz));
-      }),
-    );
+  const decides = timestamps ? [request, "timestamps"] : [request];
+  await answerSpeech(exchange, deps, { caller, key, request, decides, delivery }, (speech) => {
+    if (!timestamps) return answer(exchange, speech);
+    const { sampleRateHz } = speech.conversation;
+    return answerTimed(exchange, speech, new WrittenWords(request.text, sampleRateHz));
   });
-}
-
-/**
- * Sets memory aside for speech before any is made or paid, until `work` is done.
- * @throws {ServiceError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
- */
-export async function withMemory(
-  { speechBudget }: RouteDeps,
-  { identity }: Caller,
-  conversation: SynthesisConversation,
-  work: (speech: HeldSpeech) => Promise<void>,
-): Promise<void> {
-  const share = speechBudget.take(identity.organizationId, conversation.mostHeldBytes);
-  try {
-    await work({ conversation, share });
-  } finally {
-    share.release();
-  }
-}
-
-/** Tells in a header what the caller should know about a text; nothing when there is nothing. */
-export function noteText(
-  exchange: Exchange,
-  { text, model }: SynthesisRequest,
-  models: readonly CatalogModel[],
-): void {
-  const languages = models.find(({ name }) => name === model)?.lang.split("-") ?? [];
-  const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
-  if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }
 
 /** @throws {ServiceError} `INVALID_REQUEST` */
@@ -118,28 +71,6 @@ function requireWordTimes(name: string, models: readonly CatalogModel[]): void {
     "INVALID_REQUEST",
     `timestamps must be false: ${name} does not tell when it says its words`,
   );
-}
-
-/** One WAV with a true length, which is known when the last sentence is. */
-export async function answerWithWav(exchange: Exchange, { conversation, share }: HeldSpeech): Promise<void> {
-  const pieces: Int16Array[] = [];
-  for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
-  const wav = wavInParts(pieces, conversation.sampleRateHz);
-  share.settle(wav.bytes);
-  await conversation.charge();
-  exchange.start(200, sizedHead("audio/wav", wav, conversation));
-  await endWithBody(exchange, wav, conversation.answer);
-  conversation.complete();
-}
-
-function sizedHead(type: string, { bytes }: LongBody, conversation: SynthesisConversation): Headers {
-  return { "content-type": type, "content-length": String(bytes), ...charsHeader(conversation) };
-}
-
-/** What a synthesis is billed for, and what it cost. */
-export function charsHeader(conversation: SynthesisConversation): Record<string, string> {
-  const { billedCharacters, creditsCharged } = conversation;
-  return { "x-svc-chars": String(billedCharacters), "x-svc-credits": String(creditsCharged) };
 }
 
 /** The same WAV inside of JSON, with its words. */

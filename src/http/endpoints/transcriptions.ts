@@ -1,30 +1,27 @@
+import type { BilledTranscript } from "../../domain/decoding/transcript.js";
 import { ServiceError } from "../../domain/errors.js";
 import { majorityLanguage } from "../../domain/text/script.js";
 import { formatSrt, formatVtt, toCues } from "../../domain/text/subtitles.js";
+import type { Departure } from "../../ports/front.js";
 import { parseTranscriptionForm, type TranscriptFormat } from "../../protocol/transcription-form.js";
 import { toTranscription, toVerboseSegment, usageHeaders } from "../../protocol/transcription-response.js";
 import type { Transcription } from "../../protocol/transcription-schemas.js";
-import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
-import { idempotencyKey, requireCreditForFile } from "../idempotent-answer.js";
 import { jsonInTurns } from "../json-in-turns.js";
 import { endWithBody, type LongBody, textBody } from "../long-body.js";
 import { FormUpload, isMultipart } from "../multipart-upload.js";
-import type { Handlers, RouteDeps } from "../route.js";
-import { checkLength, transcribeUpload } from "./transcribe.js";
+import type { Handlers } from "../route.js";
+import { admitFile, checkRoom, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
 
 /** File transcription for clients of the OpenAI shape. */
-export function transcriptionsHandlers(deps: RouteDeps): Handlers<"POST /v1/audio/transcriptions"> {
+export function transcriptionsHandlers(deps: FileDeps): Handlers<"POST /v1/audio/transcriptions"> {
   return { "POST /v1/audio/transcriptions": (exchange) => transcribe(exchange, deps) };
 }
 
-async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
+async function transcribe(exchange: Exchange, deps: FileDeps): Promise<void> {
   const { request } = exchange;
-  const caller = await admit(exchange, deps, "files");
-  const key = idempotencyKey(request);
-  await requireCreditForFile(deps, caller, key);
-  checkLength(request.contentLength);
-  await deps.room?.check(request.contentLength ?? 0);
+  const { caller, key } = await admitFile(exchange, deps);
+  await checkRoom(request, deps.room);
   if (!isMultipart(request)) {
     throw new ServiceError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
   }
@@ -32,18 +29,18 @@ async function transcribe(exchange: Exchange, deps: RouteDeps): Promise<void> {
   const models = deps.conversations.models.filter((model) => model.task === "transcription");
   const names = models.map((model) => model.name);
   // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
-  const wanted = () => [parseTranscriptionForm(form.fields, names)];
-  await transcribeUpload(
-    { exchange, deps, caller, key, upload: form, wanted },
-    async (transcript, departure) => {
-      const format = parseTranscriptionForm(form.fields, names);
+  const wanted = () => {
+    const format = parseTranscriptionForm(form.fields, names);
+    const answer = async (transcript: BilledTranscript, departure: Departure) => {
       const transcription = toTranscription(transcript, true);
       const { contentType, body } = await render(transcription, format);
       const type = { "content-type": contentType, "content-length": String(body.bytes) };
       exchange.start(200, { ...type, ...usageHeaders(transcription) });
       await endWithBody(exchange, body, departure);
-    },
-  );
+    };
+    return { decides: [format], answer };
+  };
+  await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted });
 }
 
 async function render(

@@ -4,7 +4,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { SYNTHESIS_TARIFF } from "../../../src/domain/usage/tariff.js";
 import type { KeptAnswer } from "../../../src/ports/idempotency.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
-import { PostgresIdempotency } from "../../../src/store/ledger/idempotency.js";
+import { PostgresIdempotency } from "../../../src/store/ledger/postgres-idempotency.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { eventually } from "../../support/eventually.js";

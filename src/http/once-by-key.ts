@@ -8,6 +8,9 @@ import { AnswerCopy } from "./answer-copy.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
 
+/** What it takes to do a request's work once. */
+export type OnceDeps = Pick<RouteDeps, "running" | "idempotency" | "answers">;
+
 /** The idempotency key of a request, or null. @throws {ServiceError} `INVALID_REQUEST` */
 export function idempotencyKey(request: FrontRequest): string | null {
   const key = request.header("idempotency-key")?.trim();
@@ -58,7 +61,7 @@ export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
  */
 export async function onceByKey(
   exchange: Exchange,
-  deps: RouteDeps,
+  deps: OnceDeps,
   billed: BilledRequest,
   work: (caller: Caller, hears: Hears) => Promise<void>,
 ): Promise<void> {
@@ -109,7 +112,7 @@ export async function onceByKey(
  * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
  */
 export async function requireCreditForFile(
-  deps: RouteDeps,
+  deps: Pick<RouteDeps, "conversations" | "idempotency">,
   caller: Caller,
   key: string | null,
 ): Promise<void> {
@@ -123,7 +126,7 @@ export async function requireCreditForFile(
 }
 
 /** Sends a kept answer again. False, and nothing is sent, when its body is gone. */
-async function replay(exchange: Exchange, deps: RouteDeps, answer: KeptAnswer): Promise<boolean> {
+async function replay(exchange: Exchange, deps: OnceDeps, answer: KeptAnswer): Promise<boolean> {
   const { requestId, bytes, body, status, headers } = answer;
   const chunks = body === null ? await deps.answers.read(requestId, bytes) : [body];
   if (chunks === null) return false;

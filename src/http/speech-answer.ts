@@ -1,0 +1,104 @@
+import { wavInParts } from "../domain/audio/wav.js";
+import { countCodePoints } from "../domain/text/code-points.js";
+import { textNotes } from "../domain/text/notes.js";
+import type { Caller, CatalogModel, Delivery, SynthesisConversation } from "../ports/conversations.js";
+import type { Headers } from "../ports/front.js";
+import type { SynthesisRequest } from "../protocol/synthesis-request.js";
+import { type AdmitDeps, converse } from "./admit.js";
+import type { Exchange } from "./exchange.js";
+import { endWithBody, type LongBody } from "./long-body.js";
+import { fingerprintOf, type OnceDeps, onceByKey } from "./once-by-key.js";
+import type { RouteDeps } from "./route.js";
+import type { SpeechBudget, SpeechShare } from "./speech-budget.js";
+
+/** A conversation, and the share of memory that is set aside for it. */
+export interface HeldSpeech {
+  readonly conversation: SynthesisConversation;
+  readonly share: SpeechShare;
+}
+
+/** What it takes to speak. */
+export type SpeechDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" | "speechBudget">;
+
+/** Speech that is asked for, on whichever path. */
+export interface WantedSpeech {
+  readonly caller: Caller;
+  /** From `idempotencyKey`. */
+  readonly key: string | null;
+  readonly request: SynthesisRequest;
+  /** Everything that decides about the answer, as it was understood. */
+  readonly decides: readonly unknown[];
+  readonly delivery: Delivery;
+}
+
+/**
+ * Speaks, unless the request's idempotency key says that this was done before, and answers while the conversation is on.
+ * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `withMemory`, and what `answer` throws
+ */
+export async function answerSpeech(
+  exchange: Exchange,
+  deps: SpeechDeps,
+  { caller, key, request, decides, delivery }: WantedSpeech,
+  answer: (speech: HeldSpeech) => Promise<void>,
+): Promise<void> {
+  const fingerprint = () => fingerprintOf(exchange.request, ...decides);
+  const units = countCodePoints(request.text);
+  const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
+  await onceByKey(exchange, deps, billed, async (payer) => {
+    const conversation = await deps.conversations.synthesis(payer, request, delivery);
+    await withMemory(deps.speechBudget, payer, conversation, (speech) =>
+      converse(exchange, deps, conversation, () => answer(speech)),
+    );
+  });
+}
+
+/**
+ * Sets memory aside for speech before any is made or paid, until `work` is done.
+ * @throws {ServiceError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
+ */
+async function withMemory(
+  speechBudget: SpeechBudget,
+  { identity }: Caller,
+  conversation: SynthesisConversation,
+  work: (speech: HeldSpeech) => Promise<void>,
+): Promise<void> {
+  const share = speechBudget.take(identity.organizationId, conversation.mostHeldBytes);
+  try {
+    await work({ conversation, share });
+  } finally {
+    share.release();
+  }
+}
+
+/** Tells in a header what the caller should know about a text; nothing when there is nothing. */
+export function noteText(
+  exchange: Exchange,
+  { text, model }: SynthesisRequest,
+  models: readonly CatalogModel[],
+): void {
+  const languages = models.find(({ name }) => name === model)?.lang.split("-") ?? [];
+  const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
+  if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
+}
+
+/** One WAV with a true length, which is known when the last sentence is. */
+export async function answerWithWav(exchange: Exchange, { conversation, share }: HeldSpeech): Promise<void> {
+  const pieces: Int16Array[] = [];
+  for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
+  const wav = wavInParts(pieces, conversation.sampleRateHz);
+  share.settle(wav.bytes);
+  await conversation.charge();
+  exchange.start(200, sizedHead("audio/wav", wav, conversation));
+  await endWithBody(exchange, wav, conversation.answer);
+  conversation.complete();
+}
+
+export function sizedHead(type: string, { bytes }: LongBody, conversation: SynthesisConversation): Headers {
+  return { "content-type": type, "content-length": String(bytes), ...charsHeader(conversation) };
+}
+
+/** What a synthesis is billed for, and what it cost. */
+export function charsHeader(conversation: SynthesisConversation): Record<string, string> {
+  const { billedCharacters, creditsCharged } = conversation;
+  return { "x-svc-chars": String(billedCharacters), "x-svc-credits": String(creditsCharged) };
+}
