@@ -37,7 +37,7 @@ before(async () => {
   const config = readConfig({ DATA_DIR: folder, SENTENCE_CACHE_MB: "1" });
   const packages = await findPackages(config.modelsDir);
   const parts = { config, packages, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
-  engines = makeEngines({ ...parts, allowFaults: false });
+  engines = makeEngines(parts);
   conversations = makeConversations({ ...parts, engines, meter, alphabet: new Set() });
 });
 
