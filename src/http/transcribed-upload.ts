@@ -33,7 +33,7 @@ export interface Upload {
 }
 
 /** How a file is answered. */
-export interface WantedAnswer {
+interface WantedAnswer {
   /** What decides about the answer beside the audio. */
   readonly decides: readonly unknown[];
   /** Called while the conversation is on. */

@@ -9,6 +9,7 @@ import { ENDLESS_ROOM } from "../../src/ports/spool-room.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import { makeConversations } from "../../src/service/conversations.js";
 import { type Engines, makeEngines } from "../../src/service/engines.js";
+import { THREAD_ENTRIES } from "../../src/service/thread-entries.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { silence, wavOf } from "../support/audio.js";
 import { temporaryFolder } from "../support/folders.js";
@@ -37,7 +38,7 @@ before(async () => {
   const config = readConfig({ DATA_DIR: folder, SENTENCE_CACHE_MB: "1" });
   const packages = await findPackages(config.modelsDir);
   const parts = { config, packages, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
-  engines = makeEngines(parts);
+  engines = makeEngines({ ...parts, entries: THREAD_ENTRIES });
   conversations = makeConversations({ ...parts, engines, meter, alphabet: new Set() });
 });
 
