@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { findPackages } from "../../native/models/package.js";
+import { findPackages } from "../../native/models/find-packages.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../src/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../src/ports/spool-room.js";
