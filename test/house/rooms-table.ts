@@ -1,4 +1,4 @@
-import { NODE_GROUPS, ROOMS } from "./rooms.js";
+import { ROOMS } from "./rooms.js";
 
 const BEGIN = "<!-- rooms: written by `npm run rooms` -->";
 const END = "<!-- /rooms -->";
@@ -8,18 +8,10 @@ function roomsTable(): string {
   const rows = ROOMS.map(({ folders, holds, imports, packages }) =>
     [code(folders, "<br>"), holds, code(imports, " "), code(packages, " ")].join(" | "),
   );
-  const groups = Object.entries(NODE_GROUPS).map(
-    ([name, modules]) =>
-      `| \`${name}\` | ${modules.map((module) => module.replace(/^\w/, "node:$&")).join(", ")} |`,
-  );
   return [
     "| Room | Holds | May import | Packages, and groups of node's modules |",
     "|---|---|---|---|",
     ...rows.map((row) => `| ${row} |`),
-    "",
-    "| Group | Modules |",
-    "|---|---|",
-    ...groups,
   ].join("\n");
 }
 
