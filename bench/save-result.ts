@@ -39,8 +39,14 @@ export function originOf(name: string): ResultOrigin {
 export async function saveResult(name: string, data: Readonly<Record<string, unknown>>): Promise<string> {
   await mkdir(RESULTS, { recursive: true });
   const path = `${RESULTS}${name}.json`;
-  await writeFile(path, `${JSON.stringify({ ...originOf(name), ...data }, null, 1)}\n`);
+  await writeFile(path, `${onFewLines({ ...originOf(name), ...data })}\n`);
   return path;
+}
+
+/** JSON that a person can read, with a list of numbers on one line: raw samples are most of a result. */
+function onFewLines(value: unknown): string {
+  const numbers = /\[\n\s+(?:(?:-?[\d.eE+-]+|null),?\s*)+\]/g;
+  return JSON.stringify(value, null, 1).replace(numbers, (list) => list.replace(/\s+/g, ""));
 }
 
 /** Figures of a finished tinybench run; its tasks must have been made with `retainSamples`. */
