@@ -15,6 +15,7 @@ import { Owned } from "./owned.js";
 import { openPublicSide } from "./public-side.js";
 import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
 import type { Transport } from "./transport.js";
+import { type Repeat, repeatByTimer } from "./watch-endings.js";
 
 /** A running service. */
 export interface Service {
@@ -37,10 +38,17 @@ export interface ServiceOptions {
   readonly log: Log;
   /** Entries of threads that are not the service's own. */
   readonly entries?: Partial<ThreadEntries>;
+  /** Another timer for what is asked again and again. */
+  readonly repeat?: Repeat;
 }
 
 /** Starts store, engines and transport, in this order; what was started is stopped when a later one fails. */
-export async function startService({ config, log, entries: others = {} }: ServiceOptions): Promise<Service> {
+export async function startService({
+  config,
+  log,
+  entries: others = {},
+  repeat = repeatByTimer,
+}: ServiceOptions): Promise<Service> {
   const owned = new Owned(log);
   const entries = { ...THREAD_ENTRIES, ...others };
   try {
@@ -50,7 +58,7 @@ export async function startService({ config, log, entries: others = {} }: Servic
     const engines = await startEngines({ ...base, entries, packages }, owned);
     const alphabet = await readAlphabet(engines.recognizer.folder);
     const conversations = makeConversations({ ...base, engines, packages, alphabet });
-    const side = await openPublicSide({ ...base, entries, engines, conversations }, owned);
+    const side = await openPublicSide({ ...base, entries, repeat, engines, conversations }, owned);
     await startOperatorPort(base, owned);
     return await serve({ ...base, ...side, engines }, owned);
   } catch (error) {

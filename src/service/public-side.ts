@@ -21,10 +21,11 @@ import { type Engines, isGivenUp } from "./engines.js";
 import type { Owned } from "./owned.js";
 import type { ThreadEntries } from "./thread-entries.js";
 import { createTransport, type Transport } from "./transport.js";
-import { watchEndings } from "./watch-endings.js";
+import { type Repeat, watchEndings } from "./watch-endings.js";
 
 export interface PublicSideParts extends Base {
   readonly entries: ThreadEntries;
+  readonly repeat: Repeat;
   readonly engines: Engines;
   readonly conversations: Conversations;
 }
@@ -85,10 +86,10 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
 }
 
 /** The store's keys and the playground's, and where it is told which have ended. */
-function openKeys({ store, log }: Base, owned: Owned) {
+function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
   const endings = new KeyEndings();
   const temporaryKeys = new TemporaryKeys(store.keys, systemClock, endings);
-  const unwatch = watchEndings({ store, endings, temporaryKeys, log });
+  const unwatch = watchEndings({ store, endings, temporaryKeys, repeat, log });
   owned.add("watch of ended keys", async () => unwatch());
   return { temporaryKeys, endings };
 }

@@ -6,6 +6,14 @@ import type { Store } from "../store/store.js";
 /** As long as look-ups of keys are remembered. */
 const ENDINGS_EVERY_MS = 30_000;
 
+/** Calls `act` every `everyMs` until what it returns is called. */
+export type Repeat = (act: () => void, everyMs: number) => () => void;
+
+export const repeatByTimer: Repeat = (act, everyMs) => {
+  const timer = setInterval(act, everyMs);
+  return () => clearInterval(timer);
+};
+
 /**
  * Asks every half minute whether keys at work on live sockets, and sessions behind playground keys, were ended elsewhere:
  * by a command, or by another service on the same database. What ends here is told at once. Returns how to
@@ -15,15 +23,16 @@ export function watchEndings(parts: {
   readonly store: Store;
   readonly endings: KeyEndings;
   readonly temporaryKeys: TemporaryKeys;
+  readonly repeat: Repeat;
   readonly log: Log;
 }): () => void {
-  const { store, endings, temporaryKeys, log } = parts;
+  const { store, endings, temporaryKeys, repeat, log } = parts;
   const look = async () => {
     for (const id of await store.apiKeys.revokedAmong(endings.watched)) endings.end(id);
     await temporaryKeys.endLost(store.console.users);
   };
   let isLooking = false;
-  const timer = setInterval(() => {
+  return repeat(() => {
     if (isLooking) return;
     isLooking = true;
     // A database that is away ends nobody: it is asked again.
@@ -33,5 +42,4 @@ export function watchEndings(parts: {
         isLooking = false;
       });
   }, ENDINGS_EVERY_MS);
-  return () => clearInterval(timer);
 }
