@@ -1,4 +1,3 @@
-import { z } from "zod";
 import {
   ANSWER_HEADERS,
   COMPONENTS,
@@ -7,10 +6,11 @@ import {
   type Endpoint,
   IDEMPOTENCY,
 } from "./endpoints.js";
+import { componentSchemas, jsonSchema } from "./json-schema.js";
 import { SERVICE_VERSION } from "./service-version.js";
 
 /** Of the interface; the service that speaks it has a version of its own. */
-const INTERFACE_VERSION = "1.0.0";
+export const INTERFACE_VERSION = "1.0.0";
 const BYTES = { type: "string", format: "binary" };
 const FILE = { ...BYTES, description: "The audio" };
 
@@ -32,8 +32,6 @@ const ERRORS: Readonly<Record<number, string>> = {
 };
 
 type Json = Readonly<Record<string, unknown>>;
-
-const SCHEMA_OPTIONS = { io: "input", override: dropSafeIntegerBounds } as const;
 
 /** The OpenAPI 3.1 description of the public interface, made from the schemas that validate it. */
 export function openApiDocument(): Json {
@@ -61,7 +59,7 @@ export function openApiDocument(): Json {
       securitySchemes: {
         key: { type: "http", scheme: "bearer", description: "`sk-svc-` and 48 hex digits" },
       },
-      schemas: componentSchemas(),
+      schemas: componentSchemas(COMPONENTS),
       responses: Object.fromEntries(
         Object.entries(ERRORS).map(([status, text]) => [`Error${status}`, errorResponse(text)]),
       ),
@@ -155,29 +153,4 @@ function errorResponse(description: string): Json {
     "Retry-After": { description: "Seconds; only where a retry can help", schema: { type: "integer" } },
   };
   return { description, headers, content: contents({ "application/json": "Error" }) };
-}
-
-/** Components refer to each other by name. */
-function componentSchemas(): Json {
-  const registry = z.registry<{ id: string }>();
-  for (const [id, schema] of Object.entries(COMPONENTS)) registry.add(schema as z.ZodType, { id });
-  const { schemas } = z.toJSONSchema(registry, {
-    ...SCHEMA_OPTIONS,
-    uri: (id) => `#/components/schemas/${id}`,
-  });
-  return Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, withoutIds(schema as Json)]));
-}
-
-function jsonSchema(schema: z.ZodType): Json {
-  return withoutIds(z.toJSONSchema(schema, SCHEMA_OPTIONS) as Json);
-}
-
-function withoutIds({ $schema, $id, id, ...schema }: Json): Json {
-  return schema;
-}
-
-/** An integer without bounds of its own gets those of the number type, which tell a reader nothing. */
-function dropSafeIntegerBounds({ jsonSchema }: { readonly jsonSchema: z.core.JSONSchema.BaseSchema }): void {
-  if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
-  if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
 }

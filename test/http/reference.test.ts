@@ -6,6 +6,7 @@ import { Validator } from "@seriousme/openapi-schema-validator";
 import { z } from "zod";
 import { createRoutes } from "../../src/http/endpoints/all.js";
 import type { RouteDeps } from "../../src/http/route.js";
+import { asyncApiDocument } from "../../src/protocol/asyncapi.js";
 import { COMPONENTS, type ComponentName, ENDPOINTS } from "../../src/protocol/endpoints.js";
 import { openApiDocument } from "../../src/protocol/openapi.js";
 import { FakeConversations, GOOD_KEY } from "./fake-conversations.js";
@@ -103,7 +104,7 @@ const SPECIFIED: readonly Specified[] = [
 ];
 
 const SOCKET_PATHS = ["/v1/stream", "/v1/listen"];
-const REFERENCE_PATHS = /^\/(|openapi\.json|docs(\/.+)?)$/;
+const REFERENCE_PATHS = /^\/(|openapi\.json|asyncapi\.json|docs(\/.+)?)$/;
 
 let running: RunningTransport;
 
@@ -251,6 +252,12 @@ test("the reference page loads from this service only", async () => {
     assert.equal(answer.status, 200, asset);
     assert.ok((await answer.arrayBuffer()).byteLength > 100, asset);
   }
+});
+
+test("the live protocol is told as AsyncAPI beside it", async () => {
+  const answer = await fetch(`${running.base}/asyncapi.json`);
+  assert.equal(answer.headers.get("content-type"), "application/json");
+  assert.deepEqual(await answer.json(), JSON.parse(JSON.stringify(asyncApiDocument())));
 });
 
 /** A component that takes no member it does not name. */

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { asyncApiDocument } from "../../protocol/asyncapi.js";
 import { openApiDocument } from "../../protocol/openapi.js";
 import type { Exchange } from "../exchange.js";
 import type { Route } from "../route.js";
@@ -51,12 +52,14 @@ const START = `SwaggerUIBundle({
 const CONSOLE_PATH = "/console";
 const REFERENCE_PATH = "/docs";
 
-/** The machine-readable reference and a page that shows it, and the bare address; everything comes from this service. */
+/** The machine-readable references, a page that shows one, and the bare address; everything comes from this service. */
 export function referenceRoutes(): readonly Route[] {
-  const document = Buffer.from(JSON.stringify(openApiDocument()));
+  const openApi = Buffer.from(JSON.stringify(openApiDocument()));
+  const asyncApi = Buffer.from(JSON.stringify(asyncApiDocument()));
   return [
     get("/", leadOn),
-    get("/openapi.json", (exchange) => send(exchange, "application/json", document)),
+    get("/openapi.json", (exchange) => send(exchange, "application/json", openApi)),
+    get("/asyncapi.json", (exchange) => send(exchange, "application/json", asyncApi)),
     get(REFERENCE_PATH, (exchange) =>
       send(exchange, "text/html; charset=utf-8", Buffer.from(PAGE), { "content-security-policy": POLICY }),
     ),

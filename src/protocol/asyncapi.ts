@@ -1,0 +1,155 @@
+import type { z } from "zod";
+import { CLOSE, CLOSE_MEANING, type Closing } from "../domain/close-codes.js";
+import { ENDPOINTS, type Endpoint, type LivePath } from "./endpoints.js";
+import { componentSchemas, jsonSchema } from "./json-schema.js";
+import { LISTEN_CLIENT_MESSAGE, LISTEN_SERVER_MESSAGE } from "./listen-messages.js";
+import { INTERFACE_VERSION } from "./openapi.js";
+import { SERVICE_VERSION } from "./service-version.js";
+import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
+
+type Json = Readonly<Record<string, unknown>>;
+type Messages = z.ZodDiscriminatedUnion<readonly z.ZodObject<{ readonly type: z.ZodLiteral<string> }>[]>;
+
+/** What a live path speaks. */
+interface Dialect {
+  readonly id: string;
+  readonly audio: string;
+  readonly fromClient: Messages;
+  readonly fromServer: Messages;
+  /** Of the subprotocol whose second part is the key. */
+  readonly subprotocol: string;
+}
+
+/** Each live path of the endpoint table has one, or the service does not compile. */
+const DIALECTS: Readonly<Record<LivePath, Dialect>> = {
+  "/v1/stream": {
+    id: "stream",
+    audio: "16-bit little-endian PCM, mono, 16 kHz, in any cut; an empty one keeps the session alive",
+    fromClient: STREAM_CLIENT_MESSAGE as unknown as Messages,
+    fromServer: STREAM_SERVER_MESSAGE as unknown as Messages,
+    subprotocol: "svc-bearer",
+  },
+  "/v1/listen": {
+    id: "listen",
+    audio:
+      "Raw samples of one channel, as `encoding` and `sample_rate` say; an empty one finishes the session",
+    fromClient: LISTEN_CLIENT_MESSAGE as unknown as Messages,
+    fromServer: LISTEN_SERVER_MESSAGE as unknown as Messages,
+    subprotocol: "token",
+  },
+};
+
+/** The AsyncAPI 3 description of the live paths, made from the schemas that validate them. */
+export function asyncApiDocument(): Json {
+  const live = ENDPOINTS.filter(({ status }) => status === 101).map((endpoint) => ({
+    endpoint,
+    dialect: DIALECTS[endpoint.path as LivePath],
+  }));
+  return {
+    asyncapi: "3.0.0",
+    info: {
+      title: "Dauys, live transcription",
+      version: INTERFACE_VERSION,
+      description:
+        "Live transcription over WebSocket. Everything else is in `/openapi.json`. This is version " +
+        `${INTERFACE_VERSION} of the interface, served by version ${SERVICE_VERSION} of the package \`dauys\`.`,
+    },
+    defaultContentType: "application/json",
+    servers: {
+      service: {
+        host: "127.0.0.1:8080",
+        protocol: "ws",
+        description: "Where a service listens unless it is told otherwise; behind TLS the protocol is `wss`",
+      },
+    },
+    channels: Object.fromEntries(
+      live.map(({ endpoint, dialect }) => [dialect.id, channel(endpoint, dialect)]),
+    ),
+    operations: Object.fromEntries(live.flatMap(({ dialect }) => operations(dialect))),
+    components: { schemas: componentSchemas(messageSchemas(live.map(({ dialect }) => dialect))) },
+  };
+}
+
+function channel({ path, summary, description, query }: Endpoint, dialect: Dialect): Json {
+  return {
+    address: path,
+    title: summary,
+    description: `${description ?? ""}\n\n${CLOSE_CODES}`,
+    messages: Object.fromEntries([
+      [
+        AUDIO,
+        { title: "Audio", summary: dialect.audio, contentType: "application/octet-stream", payload: BYTES },
+      ],
+      ...[dialect.fromClient, dialect.fromServer].flatMap((messages) =>
+        messages.options.map((schema) => {
+          const name = schema.shape.type.value;
+          const summary = schema.meta()?.description;
+          const payload = { $ref: `#/components/schemas/${componentOf(dialect, name)}` };
+          return [name, { name, title: name, ...(summary !== undefined && { summary }), payload }];
+        }),
+      ),
+    ]),
+    bindings: {
+      ws: {
+        method: "GET",
+        ...(query !== undefined && { query: jsonSchema(query.schema) }),
+        headers: handshake(dialect),
+      },
+    },
+    "x-close-codes": Object.keys(CLOSE).map((name) => {
+      return { code: CLOSE[name as Closing], description: CLOSE_MEANING[name as Closing] };
+    }),
+  };
+}
+
+const AUDIO = "audio";
+const BYTES = { type: "string", format: "binary" };
+const CLOSE_CODES = `Close codes: ${Object.keys(CLOSE)
+  .map((name) => `${CLOSE[name as Closing]} ${CLOSE_MEANING[name as Closing]}`)
+  .join("; ")}.`;
+
+function handshake({ subprotocol }: Dialect): Json {
+  return {
+    type: "object",
+    properties: {
+      Authorization: { type: "string", description: "`Bearer` and the API key" },
+      "Sec-WebSocket-Protocol": {
+        type: "string",
+        description: `\`${subprotocol}\` and the key or a stream token, for pages, which cannot set \`Authorization\``,
+      },
+    },
+  };
+}
+
+/** Seen from the service: it receives what clients send. */
+function operations(dialect: Dialect): readonly (readonly [string, Json])[] {
+  const { id, fromClient, fromServer } = dialect;
+  const refs = (names: readonly string[]) =>
+    names.map((name) => ({ $ref: `#/channels/${id}/messages/${name}` }));
+  const channelRef = { $ref: `#/channels/${id}` };
+  return [
+    [
+      `${id}-hear`,
+      { action: "receive", channel: channelRef, messages: refs([AUDIO, ...namesOf(fromClient)]) },
+    ],
+    [`${id}-tell`, { action: "send", channel: channelRef, messages: refs(namesOf(fromServer)) }],
+  ];
+}
+
+function messageSchemas(dialects: readonly Dialect[]): Record<string, z.ZodType> {
+  return Object.fromEntries(
+    dialects.flatMap((dialect) =>
+      [dialect.fromClient, dialect.fromServer].flatMap((messages) =>
+        messages.options.map((schema) => [componentOf(dialect, schema.shape.type.value), schema]),
+      ),
+    ),
+  );
+}
+
+function namesOf(messages: Messages): readonly string[] {
+  return messages.options.map((schema) => schema.shape.type.value);
+}
+
+function componentOf({ id }: Dialect, name: string): string {
+  return `${id}-${name}`;
+}
