@@ -1,0 +1,32 @@
+// Serves page.html, and the stream token that it needs for each connection: the key stays here.
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { DauysClient } from "dauys/client";
+
+const baseUrl = process.env.DAUYS_URL ?? "http://127.0.0.1:8080";
+const client = new DauysClient({ baseUrl, apiKey: process.env.DAUYS_API_KEY });
+const PAGE = new URL("page.html", import.meta.url);
+
+const server = createServer(async (request, response) => {
+  if (request.url === "/") {
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8" });
+    response.end(await readFile(PAGE));
+    return;
+  }
+  if (request.method !== "POST" || request.url !== "/token") {
+    response.writeHead(404).end();
+    return;
+  }
+  // Ask here who the visitor is: a visitor with a token talks at your expense.
+  try {
+    const { token } = await client.streamToken();
+    response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
+    response.end(JSON.stringify({ token, url: `${baseUrl.replace(/^http/, "ws")}/v1/stream` }));
+  } catch (error) {
+    console.error(error.message);
+    response.writeHead(502).end();
+  }
+});
+server.listen(Number(process.env.PORT ?? 8081), "127.0.0.1", () => {
+  console.log(`open http://127.0.0.1:${server.address().port}`);
+});

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { after, before, test } from "node:test";
+import { launchConsoleBrowser, spokenWav } from "../console/browser-speech.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { ROOT, read, tableRows } from "./markdown.js";
+
+const EXAMPLES = join(ROOT, "docs/examples");
+const TEXT = "Қайырлы таң!";
+const PATIENCE_MS = 60_000;
+
+let service: ServiceProcess;
+let folder: string;
+/** Speech of the service itself, as a microphone would hear it. */
+let recording: string;
+
+before(async () => {
+  service = await startServiceProcess();
+  folder = await mkdtemp(join(tmpdir(), "dauys-examples-"));
+  recording = join(folder, "recording.wav");
+  await writeFile(recording, await spokenWav(service));
+});
+after(async () => {
+  assert.equal(await service?.stop(), 0);
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true });
+});
+
+test("docs/examples/README.md lists every program", () => {
+  const rows = tableRows(read("docs/examples/README.md"));
+  const listed = rows.flatMap(([names = ""]) =>
+    [...names.matchAll(/\]\(([^)]+)\)/g)].map((match) => match[1]!),
+  );
+  assert.deepEqual(listed.toSorted(), [
+    ...["client.mjs", "live.mjs", "microphone.sh", "openai_shape.py", "page-server.mjs", "page.html"],
+    "speak-and-transcribe.sh",
+  ]);
+});
+
+test("curl speaks into a file and transcribes it with word times", async () => {
+  const file = join(folder, "curl.wav");
+  const answer = JSON.parse(await run("sh", "speak-and-transcribe.sh", TEXT, file)) as {
+    readonly text: string;
+    readonly words: readonly unknown[];
+  };
+  assert.notEqual(answer.text, "");
+  assert.ok(answer.words.length > 0);
+  await assertWav(file);
+});
+
+test("the client library does the same", async () => {
+  const file = join(folder, "client.wav");
+  const lines = (await run("node", "client.mjs", TEXT, file)).trim().split("\n");
+  assert.match(lines[0]!, /^\d\.\d\d \d\.\d\d Қайырлы$/);
+  assert.match(lines.at(-1)!, /^[а-яәіңғүұқөһё ]+$/);
+  await assertWav(file);
+});
+
+test("Python does it on the paths of OpenAI's shape", async () => {
+  const file = join(folder, "python.wav");
+  assert.match(await run("python3", "openai_shape.py", TEXT, file), /^[а-яәіңғүұқөһё ]+\n$/);
+  await assertWav(file);
+});
+
+test("ffmpeg pipes sound into live transcription", async () => {
+  assert.match(await run("sh", "microphone.sh", "-i", recording), /^[а-яәіңғүұқөһё \n]{20,}$/);
+});
+
+test("a page transcribes its microphone, and its server keeps the key", async () => {
+  const server = start("node", ["page-server.mjs"], { PORT: "0" });
+  const ended = once(server, "close");
+  const browser = await launchConsoleBrowser(recording);
+  try {
+    const [line] = (await once(createInterface(server.stdout!), "line")) as [string];
+    const page = await browser.newPage();
+    await page.goto(line.replace(/^open /, ""));
+    assert.ok(!(await page.content()).includes(service.key));
+    await page.click("#start");
+    const final = await page.waitForSelector("#finals li", { timeout: PATIENCE_MS });
+    assert.match((await final.textContent()) ?? "", /^[а-яәіңғүұқөһё ]+$/);
+  } finally {
+    await browser.close();
+    server.kill();
+    await ended;
+  }
+});
+
+async function assertWav(file: string): Promise<void> {
+  const wav = await readFile(file);
+  assert.equal(wav.toString("latin1", 0, 4), "RIFF");
+  assert.ok(wav.length > 20_000, `${wav.length} bytes`);
+}
+
+/** Runs an example to its end, and returns what it printed. */
+async function run(program: string, ...args: string[]): Promise<string> {
+  const child = start(program, args, {});
+  const printed: Buffer[] = [];
+  const failed: Buffer[] = [];
+  child.stdout!.on("data", (bytes: Buffer) => printed.push(bytes));
+  child.stderr!.on("data", (bytes: Buffer) => failed.push(bytes));
+  const [code] = (await once(child, "close")) as [number | null];
+  assert.equal(code, 0, `${Buffer.concat(failed)}${Buffer.concat(printed)}`);
+  return Buffer.concat(printed).toString();
+}
+
+function start(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): ChildProcess {
+  return spawn(program, args, {
+    cwd: EXAMPLES,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, DAUYS_URL: service.url, DAUYS_API_KEY: service.key, ...env },
+  });
+}
