@@ -193,7 +193,7 @@ function assemble(parts: StoreParts): Store {
       await mkdir(config.dataDir, { recursive: true });
       const { journal, left } = HoldJournal.open(join(config.dataDir, JOURNAL_FILE), log);
       meter = new PostgresUsageMeter(
-        { accounts, holds, idempotencyKeys, instances, tariffs, journal, log, rules },
+        { accounts, holds, idempotencyKeys, instances, tariffs, journal, clock, log, rules },
         newServiceId(),
       );
       onMeter(meter);

@@ -1,6 +1,7 @@
 import type { ServiceError } from "../../domain/errors.js";
 import { creditsFor, type Tariff } from "../../domain/usage/tariff.js";
 import type { Log } from "../../observe/log.js";
+import type { Clock } from "../../ports/clock.js";
 import type { LiveFunds, LiveMeter } from "../../ports/usage-meter.js";
 import { within } from "../postgres/within.js";
 import type { HoldJournal } from "./hold-journal.js";
@@ -28,6 +29,7 @@ export interface LiveHoldsParts {
   readonly holds: Holds;
   readonly settlements: Settlements;
   readonly journal: HoldJournal;
+  readonly clock: Clock;
   readonly log: Log;
   readonly journalMs: number;
   readonly answerMs: number;
@@ -121,7 +123,8 @@ export class LiveHold implements LiveMeter {
     this.#parts.journal.noteSoon(this.id, totalSamples);
     if (this.#coveredSamples === null || this.#isAsking || this.#isSettled) return;
     const leftSamples = this.#coveredSamples - totalSamples;
-    if (leftSamples >= this.#samples(EXTEND_BELOW_SECONDS) || performance.now() < this.#askAgainAtMs) return;
+    if (leftSamples >= this.#samples(EXTEND_BELOW_SECONDS) || this.#parts.clock.nowMs() < this.#askAgainAtMs)
+      return;
     this.#isAsking = true;
     this.#asking = this.#extend();
   }
@@ -193,7 +196,7 @@ export class LiveHold implements LiveMeter {
       if (cover === null) this.#tell(0, meteringUnavailable());
       else this.#covered(cover, wanted);
     } catch (error) {
-      this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS;
+      this.#askAgainAtMs = this.#parts.clock.nowMs() + ASK_AGAIN_MS;
       this.#parts.log.warn({ err: error, holdId: this.id }, "live hold not extended");
     } finally {
       this.#isAsking = false;
@@ -205,7 +208,7 @@ export class LiveHold implements LiveMeter {
     const { unitsPerSecond } = this.#hold.quantity;
     this.#coveredSamples = Math.floor((held * unitsPerSecond * tariff.perUnits) / tariff.credits);
     this.#isShort = held < wanted;
-    if (this.#isShort) this.#askAgainAtMs = performance.now() + ASK_AGAIN_MS;
+    if (this.#isShort) this.#askAgainAtMs = this.#parts.clock.nowMs() + ASK_AGAIN_MS;
     const needed = leastLiveCredits(tariff);
     this.#tell(this.#coveredSamples, outOfCredits(needed, Math.min(available, needed - 1)));
   }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../../domain/usage/tariff.js";
 import type { Log } from "../../observe/log.js";
+import type { Clock } from "../../ports/clock.js";
 import type { Hold, LiveFunds, LiveMeter, UsageMeter, UsageReference } from "../../ports/usage-meter.js";
 import { within } from "../postgres/within.js";
 import type { Accounts } from "./accounts.js";
@@ -50,6 +51,7 @@ export interface MeterParts {
   readonly tariffs: Tariffs;
   /** Of this service alone; closed with the meter. */
   readonly journal: HoldJournal;
+  readonly clock: Clock;
   readonly log: Log;
   readonly rules?: Partial<MeterRules>;
 }
@@ -82,6 +84,7 @@ export class PostgresUsageMeter implements UsageMeter {
       holds: parts.holds,
       settlements: this.#settlements,
       journal: parts.journal,
+      clock: parts.clock,
       log: parts.log,
       journalMs: this.#rules.journalMs,
       answerMs: this.#rules.answerMs,
@@ -96,7 +99,7 @@ export class PostgresUsageMeter implements UsageMeter {
     const { instances, holds, journal, log } = this.#parts;
     await instances.beat(this.serviceId);
     if (predecessorId !== null) await instances.remove(predecessorId);
-    this.#signs.silentAmong(await instances.signs(), performance.now());
+    this.#signs.silentAmong(await instances.signs(), this.#parts.clock.nowMs());
     const settled = await sweep(holds, journaled);
     if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
     journal.clear();
@@ -111,7 +114,7 @@ export class PostgresUsageMeter implements UsageMeter {
    */
   async canWrite(withinMs: number): Promise<boolean> {
     if (this.#heartbeat === null) return false;
-    const nowMs = performance.now();
+    const nowMs = this.#parts.clock.nowMs();
     if (this.#lastWrite === null || nowMs - this.#lastWrite.atMs > WRITE_BELIEVED_MS) {
       const isWritten = within(withinMs, this.#parts.instances.beat(this.serviceId)).then(
         () => true,
@@ -120,7 +123,7 @@ export class PostgresUsageMeter implements UsageMeter {
       const write = { isWritten, atMs: Number.POSITIVE_INFINITY };
       this.#lastWrite = write;
       void isWritten.then(() => {
-        write.atMs = performance.now();
+        write.atMs = this.#parts.clock.nowMs();
       });
     }
     return this.#lastWrite.isWritten;
@@ -216,7 +219,7 @@ export class PostgresUsageMeter implements UsageMeter {
     try {
       await instances.beat(this.serviceId);
       const signs = await instances.signs();
-      for (const silent of this.#signs.silentAmong(signs, performance.now()))
+      for (const silent of this.#signs.silentAmong(signs, this.#parts.clock.nowMs()))
         await instances.removeSilent(silent);
       const settled = await sweep(holds);
       if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");

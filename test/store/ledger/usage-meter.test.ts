@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { DEFAULT_TARIFFS } from "../../../src/domain/usage/tariff.js";
+import { systemClock } from "../../../src/ports/clock.js";
 import type { LiveFunds } from "../../../src/ports/usage-meter.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
@@ -46,7 +47,14 @@ after(async () => {
 async function startMeter(t: TestContext, rules: Partial<typeof RULES> = {}) {
   const { journal } = HoldJournal.open(join(await temporaryFolder(), "usage-journal"), SILENT);
   const meter = new PostgresUsageMeter(
-    { ...ledger, journal, tariffs: DEFAULT_TARIFFS, log: SILENT, rules: { ...RULES, ...rules } },
+    {
+      ...ledger,
+      journal,
+      tariffs: DEFAULT_TARIFFS,
+      clock: systemClock,
+      log: SILENT,
+      rules: { ...RULES, ...rules },
+    },
     newServiceId(),
   );
   await meter.start(null);
