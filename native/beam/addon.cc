@@ -129,14 +129,15 @@ Napi::Value FindModel(const Napi::CallbackInfo& info) {
   return model == nullptr ? info.Env().Null() : Wrap(info.Env(), std::move(model), kModelTag);
 }
 
-/** readModel(key, sections, vocabulary, nodes, arcs, words) */
+/** readModel(key, sections, vocabulary, nodes, arcs, words, isPacked) */
 Napi::Value ReadModel(const Napi::CallbackInfo& info) {
   if (!info[0].IsString()) Refuse(info.Env(), "key must be a string");
   const auto sections = TypedArray<Napi::Uint8Array>(info[1], napi_uint8_array, "sections");
   const beam::LanguageModelSizes sizes = {
       WholeNumber(info[2], "vocabulary", 128), WholeNumber(info[3], "nodeCount", (1u << 24) - 1),
       WholeNumber(info[4], "arcCount", UINT32_MAX - 1), WholeNumber(info[5], "wordCount", UINT32_MAX - 1)};
-  auto model = std::make_shared<const LanguageModel>(sections.Data(), sections.ElementLength(), sizes);
+  const bool is_packed = info[6].ToBoolean();
+  auto model = std::make_shared<const LanguageModel>(sections.Data(), sections.ElementLength(), sizes, is_packed);
   return Wrap(info.Env(), ModelRegistry::Instance().Keep(info[0].As<Napi::String>(), std::move(model)), kModelTag);
 }
 

@@ -28,6 +28,7 @@ export interface NativeBinding {
     nodeCount: number,
     arcCount: number,
     wordCount: number,
+    isPacked: boolean,
   ): NativeModel;
   modelBytes(model: NativeModel): number;
   makeSearch(

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace beam {
 namespace {
@@ -15,8 +16,10 @@ constexpr uint32_t kHashBuckets = 1u << 16;
 
 [[noreturn]] void Broken(const std::string& reason) { throw std::invalid_argument(reason); }
 
+}  // namespace
+
 /** Reads the sections of the file one after the other. */
-class SectionReader {
+class LanguageModel::SectionReader {
  public:
   SectionReader(const uint8_t* bytes, size_t size) : bytes_(bytes), size_(size) {}
 
@@ -26,6 +29,9 @@ class SectionReader {
     position_ += count;
     return section;
   }
+
+  const uint8_t* rest() const { return bytes_ + position_; }
+  size_t rest_size() const { return size_ - position_; }
 
   std::array<double, 256> TakeCodes() {
     std::array<float, 256> floats;
@@ -41,32 +47,45 @@ class SectionReader {
   size_t position_ = 0;
 };
 
-}  // namespace
-
-LanguageModel::LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes)
+LanguageModel::LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes,
+                             bool is_packed)
     : vocabulary_(sizes.vocabulary) {
   if (sizes.vocabulary < 2 || sizes.vocabulary > kStateBit) Broken("its vocabulary must have 2 to 128 outputs");
   if (sizes.nodes < 1 || sizes.nodes >= kMaxStates) Broken("its states do not fit 24 bits");
   SectionReader reader(sections, size);
   log_prob_codes_ = reader.TakeCodes();
   backoff_codes_ = reader.TakeCodes();
+  if (is_packed) {
+    LanguageModelTables tables =
+        UnpackModel(reader.rest(), reader.rest_size(), sizes, log_prob_codes_.data(), backoff_codes_.data());
+    nodes_ = std::move(tables.nodes);
+    tokens_ = std::move(tables.tokens);
+    targets_ = std::move(tables.targets);
+    ReadLexicon(tables.gaps.data(), sizes.words);
+  } else {
+    ReadPlain(reader, sizes);
+  }
+  double unused;
+  start_state_ = Advance(0, 0, &unused);
+}
+
+void LanguageModel::ReadPlain(SectionReader& reader, const LanguageModelSizes& sizes) {
   // The log-probs of words: the search only asks whether a word is known.
   reader.Take(256 * sizeof(float));
-  const uint8_t* gaps = reader.Take(size_t{sizes.words} * sizeof(uint32_t));
+  std::vector<uint32_t> gaps(sizes.words);
+  std::memcpy(gaps.data(), reader.Take(gaps.size() * sizeof(uint32_t)), gaps.size() * sizeof(uint32_t));
   const uint8_t* state_tokens = reader.Take(sizes.arcs);
   const uint8_t* codes = reader.Take(sizes.arcs);
   const uint8_t* arc_counts = reader.Take(sizes.nodes);
   const uint8_t* backoffs = reader.Take(sizes.nodes);
   reader.Take(sizes.words);
-  ReadLexicon(gaps, sizes.words);
+  ReadLexicon(gaps.data(), sizes.words);
   ReadNodes(arc_counts, backoffs, sizes);
   LinkNodes(state_tokens, codes);
-  double unused;
-  start_state_ = Advance(0, 0, &unused);
 }
 
 size_t LanguageModel::memory_bytes() const {
-  return nodes_.size() * sizeof(Node) + tokens_.size() +
+  return nodes_.size() * sizeof(LanguageModelNode) + tokens_.size() +
          (targets_.size() + word_hashes_.size() + hash_starts_.size()) * sizeof(uint32_t);
 }
 
@@ -131,13 +150,12 @@ uint32_t LanguageModel::TargetFrom(uint32_t from, uint32_t token) const {
   return targets_[token] >> 8;
 }
 
-void LanguageModel::ReadLexicon(const uint8_t* gaps, uint32_t words) {
+void LanguageModel::ReadLexicon(const uint32_t* gaps, uint32_t words) {
   word_hashes_.resize(words);
   hash_starts_.assign(size_t{kHashBuckets} + 1, 0);
   uint32_t hash = 0;
   for (uint32_t word = 0; word < words; word++) {
-    uint32_t gap;
-    std::memcpy(&gap, gaps + size_t{word} * sizeof gap, sizeof gap);
+    const uint32_t gap = gaps[word];
     if (gap > UINT32_MAX - hash) Broken("its words are not in order");
     hash += gap;
     word_hashes_[word] = hash;

@@ -5,20 +5,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "packed_model.h"
+
 namespace beam {
 
 /** Hash of no letters yet; 32-bit FNV-1a over output tokens, as in `src/domain/decoding/lexicon.ts`. */
 constexpr uint32_t kEmptyWordHash = 2166136261u;
 
 inline uint32_t ExtendWordHash(uint32_t hash, uint32_t token) { return (hash ^ token) * 16777619u; }
-
-/** What the header of a model file says. */
-struct LanguageModelSizes {
-  uint32_t vocabulary;
-  uint32_t nodes;
-  uint32_t arcs;
-  uint32_t words;
-};
 
 /**
  * Character n-gram model as a backing-off automaton, the same as `src/domain/decoding/language-model.ts` reads.
@@ -28,9 +22,10 @@ class LanguageModel {
  public:
   /**
    * @param sections the model file behind its header, after gunzip
+   * @param is_packed whether it is of version 2
    * @throws std::invalid_argument when it is cut short or does not hold together
    */
-  LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes);
+  LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes, bool is_packed);
 
   /** State at the start of a sentence. */
   uint32_t start_state() const { return start_state_; }
@@ -57,12 +52,6 @@ class LanguageModel {
   bool HasWord(uint32_t hash) const;
 
  private:
-  /** What a look-up needs of a state, side by side: one cache line instead of three. */
-  struct Node {
-    uint32_t first_arc;
-    uint32_t suffix;
-    uint32_t backoff;
-  };
   static constexpr uint32_t kNoArc = UINT32_MAX;
 
   uint32_t FindArc(uint32_t state, uint32_t token) const {
@@ -83,16 +72,19 @@ class LanguageModel {
   }
 
   uint32_t TargetFrom(uint32_t from, uint32_t token) const;
+  class SectionReader;
+
+  void ReadPlain(SectionReader& reader, const LanguageModelSizes& sizes);
   void ReadNodes(const uint8_t* arc_counts, const uint8_t* backoffs, const LanguageModelSizes& sizes);
   void LinkNodes(const uint8_t* state_tokens, const uint8_t* codes);
-  void ReadLexicon(const uint8_t* gaps, uint32_t words);
+  void ReadLexicon(const uint32_t* gaps, uint32_t words);
 
   uint32_t vocabulary_;
   uint32_t start_state_ = 0;
   std::array<double, 256> log_prob_codes_;
   std::array<double, 256> backoff_codes_;
   /** One more than there are states: a state's arcs end where the next one's begin. */
-  std::vector<Node> nodes_;
+  std::vector<LanguageModelNode> nodes_;
   std::vector<uint8_t> tokens_;
   /** Next state in the upper 24 bits, log-prob code in the lower 8. */
   std::vector<uint32_t> targets_;

@@ -1,9 +1,6 @@
+import { brokenLanguageModel } from "../../src/domain/decoding/broken-language-model.js";
 import type { HotWords } from "../../src/domain/decoding/hot-words.js";
-import {
-  brokenLanguageModel,
-  readLanguageModelHeader,
-  requireVocabulary,
-} from "../../src/domain/decoding/language-model.js";
+import { readLanguageModelHeader, requireVocabulary } from "../../src/domain/decoding/language-model.js";
 import { LOG_ADD_TABLE } from "../../src/domain/decoding/log-add.js";
 import {
   type BeamSearchOptions,
@@ -34,7 +31,8 @@ export async function sharedModel(
   requireVocabulary(header, vocabulary);
   try {
     const { nodeCount, arcCount, wordCount } = header;
-    return binding.readModel(key, sections, vocabulary.length, nodeCount, arcCount, wordCount);
+    const sizes = [vocabulary.length, nodeCount, arcCount, wordCount] as const;
+    return binding.readModel(key, sections, ...sizes, header.version === 2);
   } catch (error) {
     throw brokenLanguageModel(error instanceof Error ? error.message : String(error), error);
   }

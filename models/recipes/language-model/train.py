@@ -106,8 +106,10 @@ def write(path, levels, words):
         (tokens | (flags.astype(np.uint8) << 7)).tobytes(), logp_bytes.tobytes(), counts.tobytes(),
         bow_bytes.tobytes(), word_bytes.tobytes()])
     data = gzip.compress(b"DLM1" + struct.pack("<I", len(header)) + header + body, 9, mtime=0)
-    with open(path, "wb") as f:
+    with open(path + ".plain", "wb") as f:
         f.write(data)
+    subprocess.run(["node", os.path.join(corpus.HERE, "pack.mjs"), path + ".plain", path], check=True)
+    os.remove(path + ".plain")
     print("%s: order %d, %d contexts, %d arcs, %d words, %.2f MB" % (
         os.path.normpath(path), len(levels), len(counts), len(tokens), len(hashes), len(data) / 1e6))
 

@@ -1,8 +1,11 @@
-import { ServiceError } from "../errors.js";
+import { brokenLanguageModel } from "./broken-language-model.js";
 import { Lexicon } from "./lexicon.js";
+import { unpackSections } from "./packed-model.js";
+import type { StateLinks } from "./packed-states.js";
+import { SectionReader } from "./section-reader.js";
 
-const MAGIC = "DLM1";
-const SUPPORTED_VERSION = 1;
+/** Plain files are version 1, packed ones 2. */
+const MAGICS = ["DLM1", "DLM2"];
 /** A state and its 8-bit log-prob code share one word, so there may be at most 2^24 states. */
 const MAX_STATES = 1 << 24;
 
@@ -49,23 +52,30 @@ export class LanguageModel implements TokenModel {
   readonly #logProbCodes: Float64Array;
   readonly #backoffCodes: Float64Array;
 
-  private constructor(header: LanguageModelHeader, reader: SectionReader) {
+  private constructor(header: LanguageModelHeader, sections: Uint8Array, links: StateLinks | null) {
+    const reader = new SectionReader(sections);
     const { nodeCount, arcCount, wordCount } = header;
     this.order = header.order;
     this.vocabulary = header.vocabulary;
     this.#logProbCodes = Float64Array.from(reader.floats(256));
     this.#backoffCodes = Float64Array.from(reader.floats(256));
-    const wordCodes = reader.floats(256);
+    // The log-probs of words, whose codes come last: the search only asks whether a word is known.
+    reader.floats(256);
     const gaps = reader.words(wordCount);
     // The upper bit of a token says that its n-gram is a state; copies, so that the file's bytes can be freed.
     this.#tokens = reader.bytes(arcCount).slice();
     const codes = reader.bytes(arcCount);
-    this.#firstArc = runStarts(reader.bytes(nodeCount), arcCount);
+    const counts = reader.bytes(nodeCount);
     this.#backoff = reader.bytes(nodeCount).slice();
-    this.lexicon = Lexicon.fromGaps(gaps, reader.bytes(wordCount), wordCodes);
-    const links = linkStates(this.#firstArc, this.#tokens, codes);
-    this.#targets = links.targets;
-    this.#suffix = links.suffix;
+    reader.bytes(wordCount);
+    this.lexicon = Lexicon.fromGaps(gaps);
+    if (links === null) {
+      this.#firstArc = runStarts(counts, arcCount);
+      ({ targets: this.#targets, suffix: this.#suffix } = linkStates(this.#firstArc, this.#tokens, codes));
+    } else {
+      ({ firstArc: this.#firstArc, targets: this.#targets, suffix: this.#suffix } = links);
+      for (let arc = 0; arc < arcCount; arc++) this.#tokens[arc]! &= 127;
+    }
     this.startState = this.advance(0, 0);
     this.logProb = 0;
   }
@@ -76,7 +86,9 @@ export class LanguageModel implements TokenModel {
    */
   static parse(bytes: Uint8Array): LanguageModel {
     const { header, sections } = readLanguageModelHeader(bytes);
-    return new LanguageModel(header, new SectionReader(sections));
+    if (header.version === 1) return new LanguageModel(header, sections, null);
+    const unpacked = unpackSections(header, new SectionReader(sections));
+    return new LanguageModel(header, unpacked.sections, unpacked.links);
   }
 
   /** Bytes held by the tables. */
@@ -121,6 +133,7 @@ export class LanguageModel implements TokenModel {
 
 /**
  * The header of a model file and what comes after it.
+ * @param bytes the model file after gunzip
  * @throws {ServiceError} `MODEL_BROKEN` for another format or another version
  */
 export function readLanguageModelHeader(bytes: Uint8Array): {
@@ -129,16 +142,17 @@ export function readLanguageModelHeader(bytes: Uint8Array): {
 } {
   const reader = new SectionReader(bytes);
   const magic = String.fromCharCode(...reader.bytes(4));
-  if (magic !== MAGIC)
-    throw brokenLanguageModel(`it must start with ${MAGIC}, found ${JSON.stringify(magic)}`);
+  const magicVersion = MAGICS.indexOf(magic) + 1;
+  if (magicVersion === 0)
+    throw brokenLanguageModel(`it must start with ${MAGICS.join(" or ")}, found ${JSON.stringify(magic)}`);
   let header: LanguageModelHeader;
   try {
     header = JSON.parse(new TextDecoder().decode(reader.bytes(reader.words(1)[0]!)));
   } catch (error) {
     throw brokenLanguageModel("its header cannot be read", error);
   }
-  if (header.version !== SUPPORTED_VERSION) {
-    throw brokenLanguageModel(`version must be ${SUPPORTED_VERSION}, found ${header.version}`);
+  if (header.version !== magicVersion) {
+    throw brokenLanguageModel(`version must be ${magicVersion}, found ${header.version}`);
   }
   if (!(header.nodeCount > 0 && header.nodeCount < MAX_STATES)) {
     throw brokenLanguageModel(`nodeCount must be 1 to ${MAX_STATES - 1}, found ${header.nodeCount}`);
@@ -221,41 +235,4 @@ function targetFrom(
     }
   }
   return targets[token]! >>> 8;
-}
-
-/** Reads the sections of the file one after the other. */
-class SectionReader {
-  readonly #bytes: Uint8Array;
-  #position = 0;
-
-  constructor(bytes: Uint8Array) {
-    // A Node buffer's `slice` is a view, not a copy: look at it as a plain array.
-    this.#bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  }
-
-  /** Everything that was not read yet. */
-  get rest(): Uint8Array {
-    return this.#bytes.subarray(this.#position);
-  }
-
-  bytes(count: number): Uint8Array {
-    const end = this.#position + count;
-    if (end > this.#bytes.length)
-      throw brokenLanguageModel(`it must have ${end} bytes, found ${this.#bytes.length}`);
-    const section = this.#bytes.subarray(this.#position, end);
-    this.#position = end;
-    return section;
-  }
-
-  words(count: number): Uint32Array {
-    return new Uint32Array(this.bytes(count * 4).slice().buffer);
-  }
-
-  floats(count: number): Float32Array {
-    return new Float32Array(this.bytes(count * 4).slice().buffer);
-  }
-}
-
-export function brokenLanguageModel(reason: string, cause?: unknown): ServiceError {
-  return new ServiceError("MODEL_BROKEN", `Cannot read the language model: ${reason}`, { cause });
 }

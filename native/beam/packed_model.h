@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace beam {
+
+/** What the header of a model file says. */
+struct LanguageModelSizes {
+  uint32_t vocabulary;
+  uint32_t nodes;
+  uint32_t arcs;
+  uint32_t words;
+};
+
+/** What a look-up needs of a state, side by side: one cache line instead of three. */
+struct LanguageModelNode {
+  uint32_t first_arc;
+  uint32_t suffix;
+  uint32_t backoff;
+};
+
+/** Tables of a model, as `LanguageModel` keeps them. */
+struct LanguageModelTables {
+  std::vector<LanguageModelNode> nodes;
+  std::vector<uint8_t> tokens;
+  std::vector<uint32_t> targets;
+  /** Differences of the words' sorted hashes. */
+  std::vector<uint32_t> gaps;
+};
+
+/**
+ * Reads what stands behind the code books of a packed model file: the same as `src/domain/decoding/packed-states.ts`, which
+ * says how it is packed.
+ *
+ * @param log_prob_codes, backoff_codes code books of 256 numbers, natural log
+ * @throws std::invalid_argument when the bytes cannot be a model
+ */
+LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const LanguageModelSizes& sizes,
+                                const double* log_prob_codes, const double* backoff_codes);
+
+}  // namespace beam
