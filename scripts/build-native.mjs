@@ -1,11 +1,13 @@
 // What `npm ci` runs last: compiles the native beam search with the node-gyp that npm carries. Without a compiler the
-// installation succeeds all the same, and the service searches in TypeScript.
+// installation succeeds all the same, and the service searches in TypeScript. With `--if-stale`, as every start and build run
+// it, only when its sources have changed since: an addon from before a pull may not read the models that came with it.
 import { spawnSync } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const folder = fileURLToPath(new URL("../native/beam/", import.meta.url));
+if (process.argv.includes("--if-stale") && !isStale()) process.exit(0);
 const nodeRoot = dirname(dirname(process.execPath));
 
 const nodeGyp = process.env.npm_config_node_gyp;
@@ -23,4 +25,13 @@ if (built.status === 0) {
       "(apt-get install g++ make python3), then: npm run build-native\n" +
       "The service works without it: the same search runs in TypeScript, at a higher cost per final.",
   );
+}
+
+/** Older than one of its sources. One that was never built was told about when it was not. */
+function isStale() {
+  const built = join(folder, "build/Release/beam.node");
+  if (!existsSync(built)) return false;
+  const builtAtMs = statSync(built).mtimeMs;
+  const sources = readdirSync(folder).filter((name) => /\.(cc|h|gyp)$/.test(name));
+  return sources.some((name) => statSync(join(folder, name)).mtimeMs > builtAtMs);
 }
