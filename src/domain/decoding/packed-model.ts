@@ -57,7 +57,7 @@ export function unpackSections(
   return { sections: plain, links };
 }
 
-/** Codes the differences of the words' hashes: how many bits each has, then all but the first of them. */
+/** Codes the differences of the words' hashes: how many bits each has, then all but the first of them. @public for the recipe that packs */
 export function walkGaps(coder: StateCoder, gaps: Uint32Array): void {
   for (let word = 0; word < gaps.length; word++) {
     const known = gaps[word]!;

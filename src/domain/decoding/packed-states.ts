@@ -1,6 +1,6 @@
 import { brokenLanguageModel } from "./broken-language-model.js";
 
-/** The upper bit of a token says that its n-gram is a state. */
+/** The upper bit of a token says that its n-gram is a state. @public for the recipe that packs */
 export const STATE_BIT = 128;
 const MAX_ARCS_OF_A_STATE = 256;
 /** Probabilities as whole numbers, 1 being this: their sums are exact. */

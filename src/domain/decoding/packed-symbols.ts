@@ -1,7 +1,7 @@
-/** Probabilities are shares of this. */
+/** Probabilities are shares of this. @public for the recipe that packs */
 export const SHARES = 1_024;
 export const SHARE_BITS = 10;
-/** The state of the coder has at least this value, and 16 bits more at most. */
+/** The state of the coder has at least this value, and 16 bits more at most. @public for the recipe that packs */
 export const LEAST_STATE = 1 << 15;
 /** Symbols of a context. */
 export const SYMBOLS = 256;
