@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SynthesisWorkerAnswer } from "../../actors/synthesis/engine.js";
 import { PcmQueue } from "../../native/ring/pcm-queue.js";
+import { startSynthesisWorker } from "../../native/start-workers.js";
 import type { ToSynthesisWorker } from "../../native/threads/protocol.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { settled } from "../support/deferred.js";
-import { synthesisEngine } from "../support/engines.js";
+import { SYNTHESIZER, synthesisEngine } from "../support/engines.js";
 import { FakeChild } from "../support/fake-child.js";
 import { FaultOrders } from "../support/faulty/orders.js";
 
@@ -36,6 +37,21 @@ test("pieces whose worker dies are made again, equal to the undisturbed ones", a
   for (const piece of await Promise.all(company)) assert.ok(piece.pcm.length > 0);
   assert.equal(engine.jobCount, 0);
   await engine.stop();
+});
+
+test("a worker that an order has met idle still ends when it is told to", async () => {
+  let ended: Promise<Error | null> | null = null;
+  const engine = await synthesisEngine({
+    startWorker: async (shared, onMessage) => {
+      const worker = await startSynthesisWorker(SYNTHESIZER, shared, onMessage);
+      ended = worker.ended;
+      return worker;
+    },
+  });
+  await engine.start();
+  orders.failAll("synthesis");
+  await engine.stop();
+  assert.equal(await Promise.race([ended, settled().then(() => "it goes on")]), null);
 });
 
 /** A worker of ours: it says what the test makes it say. */
