@@ -19,7 +19,7 @@ export async function* oneAfterAnother(starts) {
   for (const start of starts) {
     let count = 0;
     for await (const { type, data } of start()) {
-      if (type === "test:fail") failures.push(...failureLines(data));
+      if (type === "test:fail") noteFailure(failures, data);
       if (data.nesting !== 0) yield { type, data };
       else if (type === "test:plan") count = data.count;
       else if (type === "test:diagnostic" && FIGURE.test(data.message)) {
@@ -33,14 +33,23 @@ export async function* oneAfterAnother(starts) {
   }
   yield { type: "test:plan", data: { nesting: 0, count: before } };
   const figureLines = [...figures].map(([name, value]) => `${name} ${value}`);
-  for (const message of [...failures, ...figureLines])
+  for (const message of [...failures.flatMap(failureLines), ...figureLines])
     yield { type: "test:diagnostic", data: { nesting: 0, message } };
 }
 
-/** File, name and error of a failed test; a suite that failed by a test inside of it says nothing of its own. */
-function failureLines({ name, file, details }) {
+/** Adds a failed test. A suite that failed by a test inside of it adds only its name to that test's, which came before. */
+function noteFailure(failures, { name, file, nesting, details }) {
   const error = details?.error;
-  if (error?.failureType === "subtestsFailed") return [];
+  if (error?.failureType !== "subtestsFailed") {
+    failures.push({ name, file, nesting, error });
+    return;
+  }
+  for (const failure of failures.filter((inside) => inside.file === file && inside.nesting > nesting))
+    Object.assign(failure, { name: `${name} > ${failure.name}`, nesting });
+}
+
+/** File, suite, name and error of a failed test. */
+function failureLines({ name, file, error }) {
   const cause = error?.cause ?? error;
   const report = String(cause?.stack ?? cause?.message ?? cause).split("\n");
   const place = file === undefined ? "" : `${relative(process.cwd(), file)}: `;
