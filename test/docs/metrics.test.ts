@@ -31,8 +31,16 @@ async function exposed(): Promise<ReadonlySet<string>> {
 }
 
 test("docs/operations.md lists every metric of ours, and no other", async () => {
-  const known = [...(await exposed())].filter((name) => !OF_PROCESS.test(name));
-  assert.deepEqual([...SHOWN.keys()].sort(), known.sort());
+  const known = new Set([...(await exposed())].filter((name) => !OF_PROCESS.test(name)));
+  const shown = new Set(SHOWN.keys());
+  const without = [...known].filter((name) => !shown.has(name));
+  assert.deepEqual(without, [], `metrics without a row in its table: ${without.join(", ")}`);
+  const stale = [...shown].filter((name) => !known.has(name));
+  assert.deepEqual(
+    stale,
+    [],
+    `rows of metrics that src/observe/metrics.ts does not have: ${stale.join(", ")}`,
+  );
 });
 
 test("every metric, label and error code in the alerts exists", async () => {

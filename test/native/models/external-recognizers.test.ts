@@ -10,10 +10,9 @@ import type { RecognizerModel } from "../../../native/models/recognizer.js";
 import { copyState } from "../../../native/models/state-rows.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
+import { TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
 
 const FOLDER = "test/fixtures/adapters/";
-const OFFLINE = ["tiny-gigaam-ctc", "tiny-nemo-ctc"];
-const STREAMING = ["tiny-zipformer2-ctc", "tiny-nemo-streaming-ctc"];
 const STEP_SAMPLES = 640;
 
 async function load(folder: string): Promise<RecognizerModel> {
@@ -74,7 +73,7 @@ async function replaceFile(folder: string, name: string, bytes: Uint8Array): Pro
   await writeFile(join(folder, `${name}.bin`), bytes);
 }
 
-for (const id of [...OFFLINE, ...STREAMING]) {
+for (const { id } of TINY_RECOGNIZERS) {
   test(`${id} reads a whole utterance, a row for each of its frames`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal();
@@ -161,7 +160,7 @@ for (const id of [...OFFLINE, ...STREAMING]) {
   });
 }
 
-for (const id of STREAMING) {
+for (const { id } of TINY_RECOGNIZERS.filter(({ livePartials }) => livePartials)) {
   test(`${id} hands out the rows of a stream that it gives for the whole`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal(4);

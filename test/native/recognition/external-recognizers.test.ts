@@ -7,10 +7,8 @@ import { joined, silence, tone, wavOf } from "../../support/audio.js";
 import { liveEngine, transcriptionEngine } from "../../support/engines.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { LiveListener } from "../../support/live-listener.js";
+import { TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
 
-/** Random weights that make up words from sounds: what is tested is the way through the workers. */
-const PACKAGES = ["tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-zipformer2-ctc", "tiny-nemo-streaming-ctc"];
-const STREAMING = new Set(["tiny-zipformer2-ctc", "tiny-nemo-streaming-ctc"]);
 const NEVER = new AbortController().signal;
 const BURST_SECONDS = [1.5, 0.9];
 /** Two bursts of changing tones between silences. */
@@ -26,7 +24,8 @@ function settings(id: string): WorkerSettings {
   return { modelFolder: `test/fixtures/adapters/${id}`, intraOpThreads: 1 };
 }
 
-for (const id of PACKAGES) {
+// Random weights make up words from sounds: what is tested is the way through the workers.
+for (const { id, livePartials } of TINY_RECOGNIZERS) {
   test(`${id} transcribes a file in the file workers`, async () => {
     const spoolFolder = await temporaryFolder();
     const pool = startFilePool({ ...settings(id), workerCount: 1 });
@@ -71,7 +70,7 @@ for (const id of PACKAGES) {
         assert.ok(words.every(({ confidence }) => confidence >= 0 && confidence <= 1));
       }
       const partials = listener.events.filter((event) => event.type === "partial");
-      assert.equal(partials.length > 0, STREAMING.has(id), `${partials.length} partials`);
+      assert.equal(partials.length > 0, livePartials, `${partials.length} partials`);
     } finally {
       await engine.stop();
     }

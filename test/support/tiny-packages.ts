@@ -1,0 +1,14 @@
+import { FAMILIES } from "../../native/models/families.js";
+import type { RecognizerFamily } from "../../native/models/family.js";
+import { findPackages } from "../../native/models/find-packages.js";
+
+/** Committed packages of random weights, below 100 KB a graph; each family of public weights has one. */
+export const TINY_PACKAGES = await findPackages("test/fixtures/adapters");
+
+/** The recognisers among them, with what their families can do. A package that is added is tested by what reads this. */
+export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest: { id, family: name } }) => {
+  const isIts = (family: { readonly name: string; readonly task: string }): family is RecognizerFamily =>
+    family.name === name && family.task === "transcription";
+  const family = FAMILIES.find(isIts);
+  return family === undefined ? [] : [{ id, ...family.can }];
+});
