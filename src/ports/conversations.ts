@@ -115,14 +115,14 @@ export interface CatalogModel {
   readonly word_times: boolean;
 }
 
-/** Everything the transport may start. Made by `main.ts` out of session actors and engines. */
+/** Everything that clients may start; put together in `src/service/conversations.ts`. */
 export interface Conversations {
   readonly models: readonly CatalogModel[];
   /** Characters that transcripts are written in. */
   readonly alphabet: ReadonlySet<string>;
   /** @throws {ServiceError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
   synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): Promise<SynthesisConversation>;
-  /** `path` is a PCM WAV file that stays in place until the transcript has settled. */
+  /** `path` is a file of any container that stays in place until the transcript has settled. */
   transcription(caller: Caller, path: string, hotWords: readonly HotWord[]): TranscriptionConversation;
   /**
    * Refuses a caller who could not begin any work of this kind, before an upload or a socket is taken.

@@ -23,7 +23,7 @@ export interface Service {
   readonly developmentKey: string;
   /** Nothing was in the data folder before. */
   readonly isFirstStart: boolean;
-  /** Settles when something the service cannot be without does not come back: it should stop and be started anew. */
+  /** Settles when something the service cannot be without does not come back: it should stop and be started again. */
   readonly lost: Promise<Error>;
   /** After a crash: ends all workers by message and nothing else. Whether they ended in time. */
   endWorkers(withinMs: number): Promise<boolean>;

@@ -309,8 +309,7 @@ function letGo(req: IncomingMessage, body: BodyQueue): void {
   }
   body.discard();
   // Heard chunk by chunk, a body that nobody reads could cost as much as its sender likes.
-  const hear = deafenBody(req.socket);
-  req.once("end", hear);
+  deafenBody(req.socket);
   req.resume();
   const cut = setTimeout(() => req.destroy(), LINGER_MS).unref();
   req.once("close", () => clearTimeout(cut));

@@ -58,7 +58,8 @@ export class ThreadSockets {
         this.#record(SOCKET_RECORD.text, id, Buffer.from(text));
       },
       binary: (bytes) => {
-        if (bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
+        // An empty message means something in one of the languages, and would leave no trace among others.
+        if (bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
         small.flush();
         this.#record(SOCKET_RECORD.binary, id, bytes);
       },
