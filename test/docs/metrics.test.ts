@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type ErrorCode, errorName } from "../../src/domain/errors.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import { HTTP_STATUS } from "../../src/protocol/error-status.js";
-import { codeSpans, read, section, tableRows } from "./markdown.js";
+import { codeSpans, read, repositoryFiles, section, tableRows } from "./markdown.js";
 
 const PAGE = read("docs/operations.md");
 /** prom-client's own, of the process. */
@@ -41,6 +41,18 @@ test("docs/operations.md lists every metric of ours, and no other", async () => 
     [],
     `rows of metrics that src/observe/metrics.ts does not have: ${stale.join(", ")}`,
   );
+});
+
+test("every metric and observer of Metrics is told of something", () => {
+  const within = read("src/observe/metrics.ts");
+  const users = repositoryFiles()
+    .filter((path) => /^src\/(?!observe\/).*\.ts$/.test(path))
+    .map(read);
+  const isTold = (member: string) =>
+    new RegExp(`\\bthis\\.${member}\\b`).test(within) ||
+    users.some((source) => new RegExp(`\\bmetrics\\.${member}\\b`).test(source));
+  const idle = Object.keys(new Metrics({ withProcess: false })).filter((member) => !isTold(member));
+  assert.deepEqual(idle, [], `nothing in src uses ${idle.map((member) => `metrics.${member}`).join(", ")}`);
 });
 
 test("every metric, label and error code in the alerts exists", async () => {
