@@ -72,8 +72,11 @@ LanguageModel::LanguageModel(const uint8_t* sections, size_t size, const Languag
 void LanguageModel::ReadPlain(SectionReader& reader, const LanguageModelSizes& sizes) {
   // The log-probs of words: the search only asks whether a word is known.
   reader.Take(256 * sizeof(float));
+  const size_t gap_bytes = size_t{sizes.words} * sizeof(uint32_t);
+  // Taken before there is memory for them: the header may say anything.
+  const uint8_t* gap_section = reader.Take(gap_bytes);
   std::vector<uint32_t> gaps(sizes.words);
-  std::memcpy(gaps.data(), reader.Take(gaps.size() * sizeof(uint32_t)), gaps.size() * sizeof(uint32_t));
+  std::memcpy(gaps.data(), gap_section, gap_bytes);
   const uint8_t* state_tokens = reader.Take(sizes.arcs);
   const uint8_t* codes = reader.Take(sizes.arcs);
   const uint8_t* arc_counts = reader.Take(sizes.nodes);

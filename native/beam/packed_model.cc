@@ -16,6 +16,8 @@ constexpr uint32_t kSymbols = 256;
 constexpr uint32_t kTokens = 128;
 constexpr uint32_t kOne = 1u << 24;
 constexpr uint32_t kLeastRest = 256;
+constexpr uint32_t kMostPerByte = 8;
+constexpr uint32_t kMostLevels = 64;
 
 constexpr uint32_t kCounts = 0;
 constexpr uint32_t kHere = kCounts + 4 * 24 * 8;
@@ -88,9 +90,8 @@ class SymbolReader {
       state_ = state;
       return;
     }
-    const uint32_t word = position_ < words_.size() ? words_[position_] : 0;
-    position_++;
-    state_ = state << 16 | word;
+    if (position_ >= words_.size()) Broken("it is cut short");
+    state_ = state << 16 | words_[position_++];
   }
 
   void Prepare(uint32_t context) {
@@ -112,7 +113,6 @@ class SymbolReader {
   size_t position_ = 2;
   uint32_t state_;
 };
-
 
 /** What the guesses are made of. */
 struct Scales {
@@ -143,6 +143,7 @@ struct Found {
 
 LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const LanguageModelSizes& sizes,
                                 const double* log_prob_codes, const double* backoff_codes) {
+  if (std::max({sizes.nodes, sizes.arcs, sizes.words}) / kMostPerByte > size) Broken("it is too short for its counts");
   std::array<uint32_t, 256> masses;
   std::array<uint8_t, 256> logs;
   if (size < sizeof masses + sizeof logs) Broken("it is cut short");
@@ -229,6 +230,7 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
     uint32_t found_count = 0;
     int32_t shift = 0;
     for (uint32_t level = 0; found_count < count; level++) {
+      if (level > kMostLevels) Broken("its histories are too long");
       const uint32_t begin = nodes[at].first_arc;
       const uint32_t end = nodes[at + 1].first_arc;
       uint32_t left = end - begin;
@@ -298,7 +300,7 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
     const int32_t lower_rest = scales.LogOf(lower_sum < kOne - kLeastRest ? kOne - lower_sum : kLeastRest);
     const int64_t weight = (((own_rest - lower_rest) * scales.backoff_slope + 32768) >> 16) + scales.backoff_of_one;
     const int64_t guess = std::max<int64_t>(0, std::min<int64_t>(255, weight));
-    const uint32_t fine = static_cast<uint32_t>(std::min(63, (24 * 256 - own_rest) >> 5));
+    const uint32_t fine = static_cast<uint32_t>(std::max(0, std::min(63, (24 * 256 - own_rest) >> 5)));
     const uint32_t coarse = static_cast<uint32_t>(std::min(7, 24 - (lower_rest >> 8)));
     nodes[state].backoff = (reader.Symbol(kBackoffs + fine * 8 + coarse) + static_cast<uint32_t>(guess)) & 255u;
   }

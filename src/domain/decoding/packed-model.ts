@@ -10,6 +10,9 @@ import {
 import { SHARE_BITS, SYMBOLS, SymbolReader } from "./packed-symbols.js";
 import type { SectionReader } from "./section-reader.js";
 
+/** Of arcs, states and words each; the shipped model has fewer than one. Bounds what a reader sets aside for them. */
+const MOST_PER_BYTE = 8;
+
 /**
  * The sections of a packed file as a plain one has them, but for the words' log-probs, which are left at zero, and the
  * links between its states.
@@ -28,6 +31,11 @@ export function unpackSections(
 ): { sections: Uint8Array; links: StateLinks } {
   const { nodeCount, arcCount, wordCount, vocabulary } = header;
   const books = reader.bytes(2 * 1_024);
+  for (const [name, count] of Object.entries({ nodeCount, arcCount, wordCount })) {
+    const most = MOST_PER_BYTE * reader.rest.length;
+    if (Number.isInteger(count) && count >= 0 && count <= most) continue;
+    throw brokenLanguageModel(`${name} must be 0 to ${most}, found ${count}`);
+  }
   const scales = { masses: reader.words(256), logs: reader.bytes(256) };
   const bitShares = reader.shorts(BIT_CONTEXTS);
   const shares = reader.shorts(SYMBOL_CONTEXTS * SYMBOLS);

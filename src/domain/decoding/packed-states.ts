@@ -3,6 +3,8 @@ import { brokenLanguageModel } from "./broken-language-model.js";
 /** The upper bit of a token says that its n-gram is a state. @public for the recipe that packs */
 export const STATE_BIT = 128;
 const MAX_ARCS_OF_A_STATE = 256;
+/** Suffixes that a state may have one behind the other, far more than any order. */
+const MOST_LEVELS = 64;
 /** Probabilities as whole numbers, 1 being this: their sums are exact. */
 const ONE = 1 << 24;
 /** What is left of a sum of them; quantized as they are, less says nothing. */
@@ -125,6 +127,7 @@ export function walkStates(coder: StateCoder, tables: StateTables, vocabularySiz
     let size = 0;
     let shift = 0;
     for (let level = 0; size < count; level++) {
+      if (level > MOST_LEVELS) throw brokenLanguageModel("its histories are too long");
       const begin = firstArc[at]!;
       const end = firstArc[at + 1]!;
       let left = end - begin;
@@ -205,7 +208,7 @@ export function walkStates(coder: StateCoder, tables: StateTables, vocabularySiz
     const lowerRest = logOf(logs, Math.max(LEAST_REST, ONE - lowerSum), 0);
     const weight = Math.floor(((ownRest - lowerRest) * backoffSlope + 32_768) / 65_536) + backoffOfOne;
     const guess = Math.max(0, Math.min(255, weight));
-    const fine = Math.min(63, (24 * 256 - ownRest) >> 5);
+    const fine = Math.max(0, Math.min(63, (24 * 256 - ownRest) >> 5));
     const context = BACKOFFS + fine * 8 + Math.min(7, 24 - (lowerRest >> 8));
     backoffs[state] = (coder.symbol(context, (backoffs[state]! - guess) & 255) + guess) & 255;
   }

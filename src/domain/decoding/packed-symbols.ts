@@ -1,3 +1,5 @@
+import { brokenLanguageModel } from "./broken-language-model.js";
+
 /** Probabilities are shares of this. @public for the recipe that packs */
 export const SHARES = 1_024;
 export const SHARE_BITS = 10;
@@ -25,11 +27,13 @@ export class SymbolReader {
   /**
    * @param bitShares of zero, for each context of bits
    * @param shares `[contexts, SYMBOLS]`
+   * @throws {ServiceError} `MODEL_BROKEN` here and where symbols are read
    */
   constructor(bitShares: Uint16Array, shares: Uint16Array, words: Uint16Array) {
     this.#bitShares = bitShares;
     this.#shares = shares;
     this.#words = words;
+    if (bitShares.some((share) => share > SHARES)) throw brokenLanguageModel("its shares do not add up");
     this.#starts = new Uint16Array(shares.length);
     this.#symbols = new Uint8Array((shares.length / SYMBOLS) * SHARES);
     for (let context = 0; context * SYMBOLS < shares.length; context++) this.#prepare(context);
@@ -72,7 +76,13 @@ export class SymbolReader {
   }
 
   #advance(state: number): void {
-    this.#state = state < LEAST_STATE ? (state << 16) | (this.#words[this.#position++] ?? 0) : state;
+    if (state >= LEAST_STATE) {
+      this.#state = state;
+      return;
+    }
+    const word = this.#words[this.#position++];
+    if (word === undefined) throw brokenLanguageModel("it is cut short");
+    this.#state = (state << 16) | word;
   }
 
   #prepare(context: number): void {
@@ -81,6 +91,7 @@ export class SymbolReader {
       const at = context * SYMBOLS + symbol;
       const share = this.#shares[at]!;
       this.#starts[at] = start;
+      if (start + share > SHARES) throw brokenLanguageModel("its shares do not add up");
       if (share > 0) this.#symbols.fill(symbol, context * SHARES + start, context * SHARES + start + share);
       start += share;
     }
