@@ -107,7 +107,7 @@ export class RingFeed implements LiveFeed {
     if (this.#finishMark !== null && this.#ring === null) this.#emit({ type: "finished" });
   }
 
-  /** (Re)joins the lane's worker: audio since the last final is decoded again, answers of earlier attachments are dropped. */
+  /** (Re)joins the lane's worker: audio since the last final is decoded again, answers of earlier epochs are dropped. */
   attach(): void {
     const worker = this.#lane?.worker ?? null;
     if (this.#isReleased || worker === null || this.#ring === null) return;
@@ -138,7 +138,7 @@ export class RingFeed implements LiveFeed {
   }
 
   onAnswer(answer: LiveWorkerAnswer): void {
-    // An answer of an earlier attachment speaks of audio that is being decoded again.
+    // An answer of an earlier epoch speaks of audio that is being decoded again.
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {

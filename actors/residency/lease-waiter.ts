@@ -1,6 +1,6 @@
 import type { ServiceError } from "../../src/domain/errors.js";
 
-/** Somebody who has asked for a lease. */
+/** A lease that was asked for. */
 export class LeaseWaiter {
   readonly promise: Promise<void>;
   timer: NodeJS.Timeout | undefined;

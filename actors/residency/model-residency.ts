@@ -1,7 +1,7 @@
 import { ServiceError } from "../../src/domain/errors.js";
 import type { Decision } from "../kernel/actor.js";
 
-/** Leases that may wait for a load; beyond it `ENGINE_BUSY`, since whoever comes last would be served last. */
+/** Leases that may wait for a load; beyond it `ENGINE_BUSY`, since the last to come would be served last. */
 const WAITING_CAPACITY = 4_096;
 
 /**

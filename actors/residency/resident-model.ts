@@ -166,7 +166,7 @@ export class ResidentModel<E extends Engine> {
     }
   }
 
-  /** Refuses whoever waits and ends the workers. May be called twice. */
+  /** Refuses all that wait and ends the workers. May be called twice. */
   async stop(): Promise<void> {
     this.#actor.tell({ type: "stop" });
     await this.#unloading;
@@ -220,7 +220,7 @@ export class ResidentModel<E extends Engine> {
   async #unload(): Promise<void> {
     const { name, observer, log } = this.#options;
     const engine = this.#engine;
-    // Whoever comes from now on waits for another one.
+    // Leases that are taken from now on wait for another one.
     this.#engine = null;
     try {
       await engine?.stop();

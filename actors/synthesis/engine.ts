@@ -264,7 +264,7 @@ export class SynthesisEngine implements Synthesizer {
     this.#dispatch();
   }
 
-  /** Hands on what its listener does not have yet: a second attempt begins anew, and makes the same samples. */
+  /** Hands on what its listener does not have yet: a second attempt begins at the first sample, and makes the same ones. */
   #onPcm(pending: PendingJob, samples: Int16Array): void {
     const toldSamples = pending.parts.reduce((sum, part) => sum + part.length, 0);
     const known = Math.max(0, toldSamples - pending.samplesSeen);
@@ -272,7 +272,7 @@ export class SynthesisEngine implements Synthesizer {
     if (known >= samples.length) return;
     const part = samples.subarray(known);
     pending.parts.push(part);
-    // Whoever was cancelled listens no more.
+    // A client that has cancelled listens no more.
     if (!pending.signal.aborted) pending.onPcm(part);
   }
 

@@ -190,7 +190,7 @@ export class LiveTrack {
     return frame >= this.#baseFrame;
   }
 
-  /** The endpointer counts from where this attachment began; the session counts from its first sample. */
+  /** The endpointer counts from where this track began; the session counts from its first sample. */
   toSessionFrame(endpointerFrame: number): number {
     return endpointerFrame + this.#baseFrame;
   }

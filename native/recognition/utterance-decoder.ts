@@ -49,7 +49,7 @@ export class UtteranceDecoder {
     const { logProbs, frames } = await this.#model.decodeUtterance(pcm);
     const endSeconds = options.offsetSeconds + pcm.length / this.#model.manifest.sampleRateHz;
     const decoded = this.search(logProbs, frames, { ...options, endSeconds });
-    // Whoever awaits it is told; nobody may.
+    // A caller that awaits it is told; none may.
     decoded.catch(() => {});
     return { decoded };
   }

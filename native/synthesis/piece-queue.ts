@@ -8,7 +8,7 @@ import type { SolverRequest, SolverSink } from "./shared-solver.js";
 /** Samples that go into the PCM queue at once: a piece may be longer than the queue. */
 const PART_SAMPLES = 1 << 14;
 
-/** Speaks pieces of a model that shares nothing, one after another; whoever is due first comes first. */
+/** Speaks pieces of a model that shares nothing, one after another; what is due first comes first. */
 export class PieceQueue {
   readonly #model: PieceModel;
   readonly #cells: Int32Array;

@@ -38,8 +38,8 @@ interface Flight extends SolverRequest {
 }
 
 /**
- * Speaks several pieces at once, one model run after another. The batch is formed anew for each run, and between two
- * runs the event loop turns: whoever has come joins, whoever was cancelled leaves.
+ * Speaks several pieces at once, one model run after another. Each run has its own batch, and between two
+ * runs the event loop turns: pieces that have come join, pieces that were cancelled leave.
  */
 export class SharedSolver {
   readonly #model: FlowMatching;

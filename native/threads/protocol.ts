@@ -48,7 +48,7 @@ export type ToLiveWorker =
   | {
       readonly type: "open";
       readonly session: number;
-      /** Rises with each attachment; answers of an older one are dropped. */
+      /** Rises each time the session joins a worker; answers of an older one are dropped. */
       readonly epoch: number;
       readonly ring: SharedArrayBuffer;
       readonly from: ResumePoint;

@@ -66,7 +66,7 @@ export class LiveSocket {
       },
       binary: (bytes) => {
         if (bytes.length > 0) return audio.push(bytes);
-        // Nothing to gather, but in one of the languages it means something.
+        // Nothing to gather, but in one of the dialects it means something.
         audio.flush();
         this.#send(translation.binary(conversation, bytes));
       },

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { unknownNameRule } from "./known-names.js";
 
-/** A type as a parser gives it: nobody changes it any more. */
+/** A type as a parser gives it: nothing changes it any more. */
 export type DeepReadonly<T> = T extends readonly (infer Item)[]
   ? readonly DeepReadonly<Item>[]
   : T extends object

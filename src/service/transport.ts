@@ -123,7 +123,7 @@ async function answer(exchange: Exchange, router: Router): Promise<void> {
   return exchange.fail(error, { allow: methods.join(", ") });
 }
 
-/** Somebody opened a live path without upgrading. */
+/** What a client is told that opens a live path without upgrading. */
 function upgradeHints(): Route[] {
   const handle = async () => {
     throw new ServiceError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");

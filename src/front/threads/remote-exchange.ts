@@ -46,7 +46,7 @@ export class RemoteExchange implements FrontResponse {
 
   async write(chunk: Uint8Array, departure?: Departure): Promise<void> {
     this.#live();
-    // Whoever keeps a copy of the answer may still be reading: these bytes are not ours to give away.
+    // The keeper of a copy of the answer may still be reading: these bytes are not ours to give away.
     const own = new Uint8Array(chunk);
     await this.#send({ type: "write", id: this.#id, chunk: own }, own.buffer);
     // Known only now: what the other thread has not confirmed counts as not sent.
@@ -94,7 +94,7 @@ export class RemoteExchange implements FrontResponse {
   lost(): void {
     const error = connectionLost();
     this.#isOver = true;
-    // First of all: whoever listens learns whose doing it was.
+    // First of all: those who listen learn whose doing it was.
     this.#abort.abort(error);
     this.#takeReader()?.reject(error);
     for (const write of this.#writes.splice(0)) write.reject(error);

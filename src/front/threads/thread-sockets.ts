@@ -58,7 +58,7 @@ export class ThreadSockets {
         this.#record(SOCKET_RECORD.text, id, Buffer.from(text));
       },
       binary: (bytes) => {
-        // An empty message means something in one of the languages, and would leave no trace among others.
+        // An empty message has a meaning in the dialects of live sockets, and would leave no trace among others.
         if (bytes.length > 0 && bytes.length < LEAST_ALONE_BYTES) return small.push(bytes);
         small.flush();
         this.#record(SOCKET_RECORD.binary, id, bytes);

@@ -54,7 +54,7 @@ export class ThreadedFront implements Front {
   }
 
   async listen(host: string, port: number): Promise<number> {
-    // Threads share the port with whoever asks for it, so that it is nobody else's is found out first.
+    // Threads share the port with any process that asks for it: that no other has it is found out first.
     const freePort = await reserve(host, port);
     const { threadCount } = this.#options;
     const open = openDescriptors();
