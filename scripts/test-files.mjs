@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const compiled = join(root, "dist/test");
 
-/** Tests that change what others read: `npm start` compiles the service, `npm pack` writes the manifest. */
+/** Tests that must not meet: `npm start` compiles the service, which others run and `npm run pack` copies. */
 const ALONE = ["client/packed", "e2e/start"];
 
 /**
