@@ -31,7 +31,9 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     await creditDevelopment(service, 1_000_000);
   });
   after(async () => {
+    // Of a disk that still takes no writes, too, the service lets go.
     assert.equal(await service.stop(), 0, service.output());
+    disk.makeWritable();
   });
 
   const post = (path: string, body: NonNullable<RequestInit["body"]>, headers: Record<string, string> = {}) =>
@@ -131,8 +133,8 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     disk.makeReadOnly();
     await assertFull(upload());
     process.kill(pid, "SIGKILL");
-    const failures = () => service.output().split("private database not restarted").length - 1;
-    // As many as would be its end on a disk that can be written.
+    const failures = () => service.output().split("private database ended, restarting").length - 2;
+    // As many as would be its end on a disk that can be written; the first time told is the end itself.
     await eventually("six failed restarts", () => service.child.exitCode !== null || failures() >= 6, 60_000);
     assert.equal(service.child.exitCode, null, "the service goes on");
     assert.deepEqual(
@@ -142,5 +144,15 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
     disk.makeWritable();
     await eventually("ready again", async () => (await probe("/ready")) === 200, 60_000);
     assert.deepEqual([await statusOf(speak()), await statusOf(upload())], [200, 200]);
+  });
+
+  test("a service whose database cannot come back ends when it is told to", async () => {
+    disk.makeReadOnly();
+    process.kill(
+      Number((await readFile(join(disk.path, "postgres/postmaster.pid"), "utf8")).split("\n")[0]),
+      "SIGKILL",
+    );
+    await eventually("not ready", async () => (await probe("/ready")) === 503);
+    assert.equal(await service.stop(), 0, service.output());
   });
 });

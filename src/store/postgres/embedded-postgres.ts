@@ -154,11 +154,11 @@ export class EmbeddedPostgres {
 
   async #stop(): Promise<void> {
     this.#stopping.abort();
-    await rm(join(this.#dataDir, CONNECTION_FILE), { force: true });
     try {
-      await this.#supervisor.stop();
+      await rm(join(this.#dataDir, CONNECTION_FILE), { force: true });
     } finally {
-      await this.#lock.release();
+      // On a disk that takes no writes, too: a server that is brought back for ever would keep the process.
+      await this.#supervisor.stop().finally(() => this.#lock.release());
     }
   }
 }
