@@ -25,8 +25,11 @@ function documents() {
 
 function withParts(text) {
   return Object.entries(PARTS).reduce((before, [name, make]) => {
-    const part = new RegExp(`(<!-- ${name}: npm run docs -->\n).*?(<!-- end of ${name} -->)`, "s");
-    return before.replace(part, (_whole, start, end) => `${start}\n${make()}\n${end}`);
+    const start = `<!-- ${name}: npm run docs -->\n`;
+    const end = `<!-- end of ${name} -->`;
+    const [from, to] = [before.indexOf(start), before.indexOf(end)];
+    if (from < 0 || to < from) return before;
+    return `${before.slice(0, from)}${start}\n${make()}\n${before.slice(to)}`;
   }, text);
 }
 

@@ -31,7 +31,7 @@ const WORKS = [
 
 test(`over ${ROUNDS} kill -9 every request that is repeated under its key is answered, and charged exactly once`, async (t) => {
   const dataDir = await temporaryFolder();
-  const start = () => startServiceProcess({ DATA_DIR: dataDir });
+  const start = () => startServiceProcess({ DATA_DIR: dataDir, MODEL_PRELOAD: "true" });
   let service: ServiceProcess = await start();
   let isOver = false;
   const counts = { answered: 0, repeated: 0, inUse: 0, unpaid: 0 };

@@ -13,7 +13,7 @@ const TEXT_TOKENS = 20;
 const TEXT_BYTES_PER_TOKEN = 128;
 /** Pings are answered with a write each: 300 at once, 50 a second. */
 const CONTROL_TOKENS = 40;
-/** Tokens of what is dropped after a flood was told, before the connection is cut: goodbyes have their time. */
+/** Messages that are dropped after a flood was told, before the connection is cut: goodbyes have their time. */
 const MOST_DROPPED = 120_000;
 
 /** What a client is told whose messages cost too much. */
@@ -28,34 +28,35 @@ export type Verdict = "take" | "flood" | "drop" | "cut";
 /** Bounds what one client's messages cost, so that others are served meanwhile. */
 export class MessageBudget {
   readonly #tokens: TokenBucket;
+  /** Of its own: what is parsed has never held others up as calls by the thousand do, so a watched address keeps it whole. */
+  readonly #textTokens: TokenBucket;
   #isFlooded = false;
   #dropped = 0;
 
-  /** @param burstShare of the burst that may come at once, `FloodWatch` says it of the sender's address */
+  /** @param burstShare of the audio and pings that may come at once, `FloodWatch` says it of the sender's address */
   constructor(nowMs?: () => number, burstShare?: number) {
     this.#tokens = new TokenBucket(TOKENS, nowMs, burstShare);
+    this.#textTokens = new TokenBucket(TOKENS, nowMs);
   }
 
   binary(bytes: number): Verdict {
-    return this.#judge(bytes >= WHOLE_MESSAGE_BYTES ? 0 : 1 - bytes / WHOLE_MESSAGE_BYTES);
+    return this.#judge(this.#tokens, bytes >= WHOLE_MESSAGE_BYTES ? 0 : 1 - bytes / WHOLE_MESSAGE_BYTES);
   }
 
   text(bytes: number): Verdict {
-    return this.#judge(TEXT_TOKENS + bytes / TEXT_BYTES_PER_TOKEN);
+    return this.#judge(this.#textTokens, TEXT_TOKENS + bytes / TEXT_BYTES_PER_TOKEN);
   }
 
   control(): Verdict {
-    return this.#judge(CONTROL_TOKENS);
+    return this.#judge(this.#tokens, CONTROL_TOKENS);
   }
 
-  #judge(tokens: number): Verdict {
-    if (!this.#isFlooded && this.#tokens.take(tokens)) return "take";
+  #judge(bucket: TokenBucket, tokens: number): Verdict {
+    if (!this.#isFlooded && bucket.take(tokens)) return "take";
     if (!this.#isFlooded) {
       this.#isFlooded = true;
       return "flood";
     }
-    // What costs nothing by its length costs a call all the same.
-    this.#dropped += Math.max(1, tokens);
-    return this.#dropped > MOST_DROPPED ? "cut" : "drop";
+    return ++this.#dropped > MOST_DROPPED ? "cut" : "drop";
   }
 }
