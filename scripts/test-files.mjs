@@ -26,7 +26,7 @@ const HEAVY_PACKAGES = [
 /** Light, and as long as all the others together. */
 const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
 
-const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)"([^"]+)"/g;
+const IMPORT = /\b(?:from|import) {0,4}\(?"([^"]+)"/g;
 
 /** Paths from the root of compiled tests whose source is still there: the compiler leaves the output of deleted files. */
 export function testFiles() {

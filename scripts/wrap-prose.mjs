@@ -45,7 +45,7 @@ function broken([first, ...rest]) {
 
 /** Words, with spans of code and links as one where they are not long themselves. */
 function wordsOf(text) {
-  const held = text.replaceAll(/`[^`]+`|\[[^\]]+\]\([^)]+\)/g, (span) =>
+  const held = text.replaceAll(/`[^`]+`|\[[^[\]]+\]\([^()\s]+\)/g, (span) =>
     span.length < 70 ? span.replaceAll(" ", "\0") : span,
   );
   return held.split(/ +/).map((word) => word.replaceAll("\0", " "));

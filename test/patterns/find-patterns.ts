@@ -7,6 +7,9 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** Folders whose code sees what comes from outside. */
 const ROOMS = ["src", "actors", "native", "scripts", "bin"];
 
+/** A frame of a stack, from the root on, that stands in one of these rooms. */
+const MADE_IN = new RegExp(`^(?:dist/)?((?:${ROOMS.join("|")})/[^:]*)\\.(?:js|tsx?):(\\d+:\\d+)`);
+
 export interface FoundPattern {
   readonly source: string;
   readonly flags: string;
@@ -68,13 +71,13 @@ export async function loadedPatterns(
   const patterns: FoundPattern[] = [];
   const places = new Map<string, Set<string>>();
   const See = (pattern: RegExp) => {
-    const line = new Error().stack
-      ?.split("\n")
-      .find((frame) => frame.includes("/dist/") && !frame.includes("/test/"));
-    const [, file, position = ""] = /\/dist\/(.*)\.js:(\d+:\d+)/.exec(line ?? "") ?? [];
+    // With source maps a frame names the source, without them what was compiled of it.
+    const frames = (new Error().stack ?? "").split("\n").map((frame) => frame.split(ROOT)[1] ?? "");
+    const [, file, position = ""] =
+      frames.map((frame) => MADE_IN.exec(frame)).find((match) => match !== null) ?? [];
     if (file === undefined) return pattern;
     places.set(file, (places.get(file) ?? new Set()).add(position));
-    patterns.push({ source: pattern.source, flags: pattern.flags, where: `${file}.js:${position}` });
+    patterns.push({ source: pattern.source, flags: pattern.flags, where: `${file}:${position}` });
     return pattern;
   };
   const Own = globalThis.RegExp;

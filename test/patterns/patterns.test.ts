@@ -5,8 +5,8 @@ import { type HostileInput, hostileInputs, textOf } from "./hostile-inputs.js";
 import { StepCounter, TooManySteps } from "./step-counter.js";
 
 /** Characters of the texts that patterns are tried with. */
-const SHORT = 150;
-const LONG = 600;
+const SHORT = 300;
+const LONG = 900;
 /** Steps for each character, at most: a bounded repetition may be tried from each place to its bound. */
 const MOST_STEPS_OF_CHARACTER = 2_000;
 /** So few are no square of the length, which would be hundreds. */
