@@ -1,6 +1,7 @@
 import type { ISql, Sql } from "postgres";
 import { creditsFor, type Quantity, type Tariff, type UsageKind } from "../../domain/usage/tariff.js";
 import type { UsageOrigin } from "../../ports/usage-meter.js";
+import { afterLostRaces } from "./lost-races.js";
 
 /** A hold that is to be opened. */
 export interface NewHold {
@@ -49,7 +50,11 @@ export class Holds {
   }
 
   /** Sets the price of `quantity` aside if the organization has it. True as well when this hold is there already. */
-  async open(hold: NewHold): Promise<boolean> {
+  open(hold: NewHold): Promise<boolean> {
+    return afterLostRaces(() => this.#open(hold));
+  }
+
+  async #open(hold: NewHold): Promise<boolean> {
     const credits = creditsFor(hold.quantity, hold.tariff);
     try {
       const rows = await this.#sql`
@@ -70,7 +75,11 @@ export class Holds {
   }
 
   /** Opens a hold over the price of `quantity` or whatever is left of it, if that is `leastCredits` at least. */
-  async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
+  openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
+    return afterLostRaces(() => this.#openUpTo(hold, leastCredits));
+  }
+
+  async #openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
     const wanted = creditsFor(hold.quantity, hold.tariff);
     return await this.#sql.begin(async (transaction) => {
       const available = await lockAvailable(transaction, hold.organizationId);
@@ -85,7 +94,11 @@ export class Holds {
   }
 
   /** Lets an open hold cover `credits`, or as much of that as there is. Null when it is not open any more. */
-  async extend(id: string, credits: number): Promise<Cover | null> {
+  extend(id: string, credits: number): Promise<Cover | null> {
+    return afterLostRaces(() => this.#extend(id, credits));
+  }
+
+  async #extend(id: string, credits: number): Promise<Cover | null> {
     return await this.#sql.begin(async (transaction) => {
       const [hold] = await transaction<{ organization_id: string; held: string }[]>`
         select organization_id, held from holds where id = ${id} and state = 'open' for no key update`;
@@ -115,7 +128,11 @@ export class Holds {
    *
    * @returns the credits, or null when the hold was not open any more
    */
-  async post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
+  post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
+    return afterLostRaces(() => this.#post(id, units, state));
+  }
+
+  async #post(id: string, units: number, state: "posted" | "settled"): Promise<number | null> {
     const [row] = await this.#sql<{ amount: string }[]>`
       with hold as (
         update holds set state = ${state}, closed_at = now(),
@@ -142,7 +159,11 @@ export class Holds {
   }
 
   /** Gives back what a posted charge took for more than `units`, and makes the rest final. */
-  async refund(id: string, units: number): Promise<void> {
+  refund(id: string, units: number): Promise<void> {
+    return afterLostRaces(() => this.#refund(id, units));
+  }
+
+  async #refund(id: string, units: number): Promise<void> {
     await this.#sql`
       with before as (
         select id, amount from holds where id = ${id} and state = 'posted' for no key update
@@ -164,7 +185,11 @@ export class Holds {
    * Ends an open hold without a charge. One that is not there is entered as voided: the statement that was to open it
    * may still be on its way.
    */
-  async void(hold: NewHold): Promise<void> {
+  void(hold: NewHold): Promise<void> {
+    return afterLostRaces(() => this.#void(hold));
+  }
+
+  async #void(hold: NewHold): Promise<void> {
     await this.#sql`
       with hold as (
         insert into holds ${this.#columns()} values (${this.#values(this.#sql, hold)}, 'voided', 0, 0, now())
@@ -176,7 +201,11 @@ export class Holds {
   }
 
   /** Ends an open hold that was left behind without a charge. */
-  async voidLeft(id: string): Promise<void> {
+  voidLeft(id: string): Promise<void> {
+    return afterLostRaces(() => this.#voidLeft(id));
+  }
+
+  async #voidLeft(id: string): Promise<void> {
     await this.#sql`
       with hold as (
         update holds set state = 'voided', units = 0, closed_at = now() where id = ${id} and state = 'open'

@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { afterLostRaces } from "../../../src/store/ledger/lost-races.js";
+
+const LOST = Object.assign(
+  new Error("new multixact has more than one updating member: 0 3[9416 (nokeyupd)]"),
+  {
+    code: "XX000",
+  },
+);
+
+/** A change that fails with these errors first. */
+function failing(errors: readonly Error[]): {
+  readonly run: () => Promise<string>;
+  readonly tries: () => number;
+} {
+  let tries = 0;
+  const run = async () => {
+    const error = errors[tries++];
+    if (error !== undefined) throw error;
+    return "done";
+  };
+  return { run, tries: () => tries };
+}
+
+test("a change over which the database lost a race is made again, three times at most", async () => {
+  const change = failing([LOST]);
+  assert.equal(await afterLostRaces(change.run), "done");
+  assert.equal(change.tries(), 2);
+  const hopeless = failing([LOST, LOST, LOST, LOST]);
+  await assert.rejects(afterLostRaces(hopeless.run), LOST);
+  assert.equal(hopeless.tries(), 3);
+});
+
+test("any other failure is told at once", async () => {
+  for (const error of [new Error("multixact"), Object.assign(new Error("corrupt"), { code: "XX000" })]) {
+    const change = failing([error]);
+    await assert.rejects(afterLostRaces(change.run), error);
+    assert.equal(change.tries(), 1);
+  }
+});
