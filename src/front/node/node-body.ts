@@ -25,6 +25,8 @@ export class NodeBody implements BodySource {
   refused(): void {
     this.#watch.flooded(this.#address);
     deafenConnection(this.#req.socket);
+    // A request that hears nothing is never full, so its pause no longer reaches the socket.
+    this.#req.socket.pause();
   }
 
   burstShare(): number {
