@@ -196,7 +196,7 @@ export class UwsFront implements Front {
       const decision = refusal ?? (await decideSafely(this.#handlers, request));
       if (abort.signal.aborted) return;
       if (decision.type === "refuse") return refuse(res, decision);
-      this.#accept(res, decision, { key, context, remoteAddress: request.remoteAddress });
+      this.#accept(res, decision, key, context);
     };
     if (this.#turn.hasRoom()) void decide();
     else this.#turn.after(decide);
@@ -205,10 +205,10 @@ export class UwsFront implements Front {
   #accept(
     res: UwsResponse,
     decision: Extract<UpgradeDecision, { type: "accept" }>,
-    { key, context, remoteAddress }: { key: string; context: object; remoteAddress: string },
+    key: string,
+    context: object,
   ): void {
-    const burstShare = this.#watch.burstShare(remoteAddress);
-    const socket = new UwsFrontSocket(this.#limits.closingMs, remoteAddress, burstShare);
+    const socket = new UwsFrontSocket(this.#limits.closingMs);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
     this.#corkHost.run(() => {
@@ -259,7 +259,6 @@ export class UwsFront implements Front {
   }
 
   #flooded(socket: UwsFrontSocket): void {
-    this.#watch.flooded(socket.remoteAddress);
     const { events } = socket;
     const refuse = () => socket.close(UNTOLD_FLOOD, "too many messages");
     if (events?.flooded === undefined) refuse();

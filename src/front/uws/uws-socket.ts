@@ -20,8 +20,7 @@ export interface UwsSocketData {
 
 /** An open WebSocket over uWebSockets.js. While the library holds unsent bytes, what follows waits here. */
 export class UwsFrontSocket implements FrontSocket {
-  readonly budget: MessageBudget;
-  readonly remoteAddress: string;
+  readonly budget = new MessageBudget();
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;
@@ -29,11 +28,8 @@ export class UwsFrontSocket implements FrontSocket {
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
-  /** @param burstShare of the messages that may come at once */
-  constructor(closingMs: number, remoteAddress: string, burstShare: number) {
+  constructor(closingMs: number) {
     this.#closingMs = closingMs;
-    this.remoteAddress = remoteAddress;
-    this.budget = new MessageBudget(undefined, burstShare);
   }
 
   opened(ws: UwsSocket): void {
