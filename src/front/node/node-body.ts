@@ -25,7 +25,8 @@ export class NodeBody implements BodySource {
   refused(): void {
     this.#watch.flooded(this.#address);
     deafenConnection(this.#req.socket);
-    // A request that hears nothing is never full, so its pause no longer reaches the socket.
+    // A request that hears nothing is never full, so its pause does not reach the socket, and asking for more starts it again.
+    this.#req._read = () => {};
     this.#req.socket.pause();
   }
 
