@@ -109,6 +109,7 @@ const transport = createTransport({
   keys: { find: async (raw) => (raw === key ? { keyId: "key", organizationId: "org", tier: "paid" } : null) },
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
+  reports: { credits: noKeys, usage: noKeys },
   answers,
   speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
   spoolDir: folder,

@@ -25,6 +25,10 @@ interface ManifestBase {
   readonly sampleRateHz: number;
   /** Version of the tensor interface that the adapter named by `family` speaks. */
   readonly interfaceVersion: number;
+  /** What the model cannot do, in sentences for its users. */
+  readonly notes?: string | undefined;
+  /** The day its weights were made, `2026-11-21`. */
+  readonly created?: string | undefined;
   readonly files: Readonly<Record<string, PackageFile>>;
 }
 
@@ -91,6 +95,8 @@ const BASE = {
     error: (issue) => `must be 1, found ${String(issue.input)}`,
   }),
   languages: z.array(text(), { error: "must be a list of language codes" }),
+  notes: text().optional(),
+  created: z.iso.date({ error: "must be a day as 2026-11-21" }).optional(),
   files: z.record(z.string(), FILE, { error: "must name files" }).prefault({}),
 };
 

@@ -122,7 +122,15 @@ export interface Transcription {
 }
 
 export interface Model {
+  /** The same as `name`. */
+  readonly id: string;
+  readonly object: "model";
+  /** When its weights were made, Unix seconds; 0 when that is not known. */
+  readonly created: number;
+  readonly owned_by: "dauys";
   readonly name: string;
+  /** What it cannot do, in plain sentences. */
+  readonly notes: string | null;
   /** Language code. */
   readonly lang: string;
   /** Of the sound it makes, in Hz. */

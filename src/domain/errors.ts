@@ -32,14 +32,22 @@ export type ErrorCode =
   | "SHUTTING_DOWN"
   | "INTERNAL";
 
+interface ServiceErrorOptions extends ErrorOptions {
+  /** Name of the field or parameter that broke the rule. */
+  readonly param?: string | undefined;
+}
+
 /** An expected failure: the message names the action, the rule and the value. */
 export class ServiceError extends Error {
   override readonly name = "ServiceError";
   readonly code: ErrorCode;
+  /** Name of the field or parameter that broke the rule; null where it is not one alone. */
+  readonly param: string | null;
 
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options: ServiceErrorOptions = {}) {
     super(message, options);
     this.code = code;
+    this.param = options.param ?? null;
   }
 }
 

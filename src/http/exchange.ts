@@ -1,7 +1,9 @@
 import { asServiceError, errorName } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
-import { errorHeaders, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
+import { isOpenAiPath, OPENAI_CLIENT_HEADER } from "../protocol/endpoints.js";
+import { errorBody, openAiErrorBody } from "../protocol/error-body.js";
+import { errorHeaders, HTTP_STATUS } from "../protocol/error-status.js";
 import { CORS_HEADERS } from "./cors.js";
 
 /** A shorter wait for a model is no cold start that a client would notice. */
@@ -107,9 +109,15 @@ export class Exchange {
     if (this.#response.hasStarted) return this.#response.reset();
     await this.json(
       HTTP_STATUS[error.code],
-      { detail: publicDetail(error) },
+      this.#readsOpenAi() ? openAiErrorBody(error) : errorBody(error),
       { ...errorHeaders(error.code), ...headers },
     );
+  }
+
+  /** Whether the client said that it is one of OpenAI's, on a path where they call. */
+  #readsOpenAi(): boolean {
+    const { request } = this;
+    return request.header(OPENAI_CLIENT_HEADER) !== undefined && isOpenAiPath(request.path);
   }
 
   #coldStartHeader(): Headers {

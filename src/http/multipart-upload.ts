@@ -45,7 +45,7 @@ export class FormUpload {
     const form = new FormUpload(request, fields === undefined ? null : [...fields, FILE_PART]);
     if (await form.#readFields()) return form;
     if (form.#misnamed !== null) throw misnamed(form.#misnamed);
-    throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file");
+    throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file", { param: FILE_PART });
   }
 
   /** The bytes of the file; reads the form to its end. */

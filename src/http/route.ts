@@ -1,4 +1,5 @@
 import type { Log } from "../observe/log.js";
+import type { AccountReports } from "../ports/account-reports.js";
 import type { Clock } from "../ports/clock.js";
 import type { Conversations } from "../ports/conversations.js";
 import type { Idempotency } from "../ports/idempotency.js";
@@ -49,6 +50,8 @@ export interface RouteDeps {
   /** How much memory unsent speech may take. */
   readonly speechBudget: SpeechBudget;
   readonly idempotency: Idempotency;
+  /** Credits and usage, for the organization's keys. */
+  readonly reports: AccountReports;
   /** Long answers that may be asked for again. */
   readonly answers: AnswerFiles;
   /** Where audio named by `url=` comes from. */

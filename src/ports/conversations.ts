@@ -111,6 +111,10 @@ export interface CatalogModel {
   readonly sample_rate: number;
   readonly voices: readonly CatalogVoice[];
   readonly default_voice: string;
+  /** What it cannot do, in sentences for users; null where its package does not say. */
+  readonly notes: string | null;
+  /** The day its weights were made, `2026-11-21`; null where its package does not say. */
+  readonly created: string | null;
   /** Of a model that speaks: it tells when it says each word. */
   readonly word_times: boolean;
 }

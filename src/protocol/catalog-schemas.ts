@@ -3,15 +3,39 @@ import { type DeepReadonly, defaultString } from "./fields.js";
 import type { Query } from "./query.js";
 import { DEFAULT_SYNTHESIS_MODEL } from "./synthesis-request.js";
 
-export const MODEL = z.object({
+const MODEL_BASE = {
+  id: z.string().meta({ description: "The same as `name`, for clients of OpenAI's shape" }),
+  object: z.literal("model"),
+  created: z
+    .int()
+    .meta({ description: "When its weights were made, Unix seconds; 0 when that is not known" }),
+  owned_by: z.literal("dauys"),
   name: z.string().meta({ description: "Model id" }),
+  notes: z
+    .string()
+    .nullable()
+    .meta({ description: "What it cannot do, in plain sentences; null when its package does not say" }),
+};
+
+export const MODEL = z.object({
+  ...MODEL_BASE,
   lang: z.string().meta({ description: "Language code" }),
   sample_rate: z.int().meta({ description: "Output sample rate in Hz" }),
   voices: z.array(z.string()),
   default_voice: z.string(),
   word_times: z.boolean().meta({ description: "Tells when it says its words: takes `timestamps=true`" }),
 });
-export const MODELS = z.object({ data: z.array(MODEL) });
+/** Nobody speaks with it, so it is no entry of `data`. */
+export const RECOGNIZER = z.object({
+  ...MODEL_BASE,
+  lang: z.string().meta({ description: "Language codes, with hyphens between" }),
+  sample_rate: z.int().meta({ description: "Of the audio it hears, in Hz; files of others are converted" }),
+});
+export const MODELS = z.object({
+  object: z.literal("list"),
+  data: z.array(MODEL).meta({ description: "Models that speak" }),
+  transcription: z.array(RECOGNIZER).meta({ description: "Models that transcribe" }),
+});
 
 export const VOICE_ENTRY = z.object({
   name: z.string(),
@@ -34,15 +58,28 @@ const NAMED = z.object({ id: z.string(), name: z.string() });
 export const AUDIO_MODELS = z.object({ models: z.array(NAMED) });
 export const AUDIO_VOICES = z.object({ voices: z.array(NAMED) });
 
-/** A token has no parameters. */
-export const TOKEN_QUERY = { schema: z.object({}), others: "refused" } as const satisfies Query;
+/** For paths without parameters where names that are not known are refused. */
+export const NO_QUERY = { schema: z.object({}), others: "refused" } as const satisfies Query;
 export const STREAM_TOKEN = z.object({
   token: z.string().meta({ description: "Opens one live socket, as `?token=` or as the subprotocol" }),
   expires_in: z.int().meta({ description: "Seconds" }),
 });
 
-/** The only body an error has. */
+/** The only body an error has, but for clients of the OpenAI shape that say so. */
 export const ERROR = z.object({ detail: z.string() });
 
+/** What those clients read, where they call. */
+export const OPENAI_ERROR = ERROR.extend({
+  error: z.object({
+    message: z.string().meta({ description: "The same as `detail`" }),
+    type: z.string(),
+    param: z.string().nullable().meta({ description: "Field or parameter that broke its rule" }),
+    code: z.string(),
+  }),
+});
+
 export type Model = DeepReadonly<z.output<typeof MODEL>>;
+export type Models = DeepReadonly<z.output<typeof MODELS>>;
+export type ErrorBody = DeepReadonly<z.output<typeof ERROR>>;
+export type OpenAiErrorBody = DeepReadonly<z.output<typeof OPENAI_ERROR>>;
 export type Voices = DeepReadonly<z.output<typeof VOICES>>;

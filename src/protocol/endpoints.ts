@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { BALANCE, USAGE, USAGE_ROW } from "./account-schemas.js";
 import {
   AUDIO_MODELS,
   AUDIO_VOICES,
@@ -6,9 +7,11 @@ import {
   HEALTH,
   MODEL,
   MODELS,
+  NO_QUERY,
+  OPENAI_ERROR,
   READINESS,
+  RECOGNIZER,
   STREAM_TOKEN,
-  TOKEN_QUERY,
   VOICE_ENTRY,
   VOICES,
   VOICES_QUERY,
@@ -31,6 +34,7 @@ import {
   VERBOSE_SEGMENT,
   VERBOSE_TRANSCRIPT,
 } from "./transcription-schemas.js";
+import { USAGE_QUERY } from "./usage-query.js";
 
 /** Every schema that the reference names. */
 export const COMPONENTS = {
@@ -46,6 +50,7 @@ export const COMPONENTS = {
   VerboseTranscript: VERBOSE_TRANSCRIPT,
   VerboseSegment: VERBOSE_SEGMENT,
   Model: MODEL,
+  Recognizer: RECOGNIZER,
   Models: MODELS,
   Voice: VOICE_ENTRY,
   Voices: VOICES,
@@ -54,11 +59,15 @@ export const COMPONENTS = {
   Health: HEALTH,
   Readiness: READINESS,
   StreamToken: STREAM_TOKEN,
+  Balance: BALANCE,
+  Usage: USAGE,
+  UsageRow: USAGE_ROW,
   StreamClientMessage: STREAM_CLIENT_MESSAGE,
   StreamServerMessage: STREAM_SERVER_MESSAGE,
   ListenClientMessage: LISTEN_CLIENT_MESSAGE,
   ListenServerMessage: LISTEN_SERVER_MESSAGE,
   Error: ERROR,
+  OpenAiError: OPENAI_ERROR,
 } as const satisfies Record<string, z.ZodType>;
 
 export type ComponentName = keyof typeof COMPONENTS;
@@ -80,6 +89,10 @@ export const ANSWER_HEADERS = {
       "Only when there is something to know about the text: stable names, with commas between. `russian_text`: a sentence of " +
       "it is Russian, and the voice says it with Kazakh sounds; `dropped_characters`: it has emoji, other scripts or the " +
       "like, which have no reading and are left out",
+  },
+  "X-Svc-Ignored": {
+    type: "string",
+    description: "Only when something was given that has no effect here: its names, with commas between",
   },
   "X-Sample-Rate": { type: "integer", description: "Only with `pcm`: 24000" },
   "X-Channels": { type: "integer", description: "Only with `pcm`: 1" },
@@ -112,11 +125,22 @@ export const IDEMPOTENCY = {
 /** What a body holds: a component by its name, one of several, or text or bytes as they are. */
 export type Content = Readonly<Record<string, ComponentName | readonly ComponentName[] | "text" | "bytes">>;
 
+/** The header by which OpenAI's clients say that they are theirs. */
+export const OPENAI_CLIENT_HEADER = "x-stainless-lang";
+
+/** Where such a client reads its own error body: the paths of OpenAI's shape and the catalog, and what is below them. */
+export function isOpenAiPath(path: string): boolean {
+  return /^\/v1\/(audio|models|voices)(\/|$)/.test(path);
+}
+
+/** Under which headings the reference shows endpoints, in this order. */
+export const GROUPS = ["Speech", "Transcription", "Live", "Account", "Catalog"] as const;
+
 /** One endpoint as the reference describes it. */
 export interface Endpoint {
   readonly method: "GET" | "POST";
   readonly path: string;
-  readonly group: "Speech" | "Transcription" | "Live" | "Catalog";
+  readonly group: (typeof GROUPS)[number];
   readonly summary: string;
   readonly description?: string;
   /** Needs no key. */
@@ -174,6 +198,8 @@ const TABLE = [
     path: "/v1/audio/speech",
     group: "Speech",
     summary: "Speak a text, in OpenAI's shape",
+    description:
+      "`pcm` is sent as it is made. Server-sent events are not served: `stream_format: sse` is refused.",
     request: { "application/json": "SpeechRequest" },
     status: 200,
     answer: { "audio/wav": "bytes", "audio/pcm": "bytes" },
@@ -185,6 +211,7 @@ const TABLE = [
       "X-Bit-Depth",
       "X-Svc-Cold-Start-Ms",
       "X-Svc-Notes",
+      "X-Svc-Ignored",
     ],
     isBilled: true,
     errors: [400, 401, 408, 413, 429, 503],
@@ -211,7 +238,8 @@ const TABLE = [
     path: "/v1/audio/transcriptions",
     group: "Transcription",
     summary: "Transcribe a file, in OpenAI's shape",
-    description: "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`.",
+    description:
+      "`json` answers `PlainTranscript`, `verbose_json` answers `VerboseTranscript`. Transcripts come whole: `stream` is refused.",
     request: "form",
     status: 200,
     answer: {
@@ -220,7 +248,7 @@ const TABLE = [
       "application/x-subrip": "text",
       "text/vtt": "text",
     },
-    answerHeaders: AUDIO_HEADERS,
+    answerHeaders: [...AUDIO_HEADERS, "X-Svc-Ignored"],
     isBilled: true,
     errors: [400, 401, 408, 413, 429, 503],
   },
@@ -250,12 +278,14 @@ const TABLE = [
       "The same sessions in the messages of Deepgram's live transcription (`ListenServerMessage`, `ListenClientMessage`): " +
       "`Results`, `SpeechStarted`, `UtteranceEnd`, `Metadata`, `Error`; `KeepAlive`, `Finalize`, `CloseStream`. The key comes as " +
       "`Authorization: Token KEY` or `Bearer KEY`, or as the second of the subprotocols `token, KEY`; a stream token in the same " +
-      "places. Raw samples of one channel only. Punctuation and formatting options are ignored; what would change the meaning " +
+      "places. Raw samples of one channel, or a WAV of them. Punctuation and formatting options are ignored, and named in " +
+      "`X-Svc-Ignored` of the handshake; what would change the meaning " +
       "of an answer (diarize, multichannel, redact, search, replace, callback, dictation, detect_entities) is refused. Close " +
-      "codes are those of `/v1/stream`.",
+      "codes are those of `/v1/stream`. A refusal before the upgrade says why in `dg-error` too.",
     query: LISTEN_QUERY,
     status: 101,
     answer: {},
+    answerHeaders: ["X-Svc-Ignored"],
     errors: [400, 401, 429, 503],
   },
   {
@@ -263,12 +293,36 @@ const TABLE = [
     path: "/v1/stream/token",
     group: "Live",
     summary: "Make a token that opens one live socket within 60 s",
-    query: TOKEN_QUERY,
+    query: NO_QUERY,
     status: 200,
     answer: { "application/json": "StreamToken" },
     errors: [400, 401, 503],
   },
-  open("/v1/models", "Models that speak", "Models"),
+  {
+    method: "GET",
+    path: "/v1/balance",
+    group: "Account",
+    summary: "Credits of the key's organization",
+    description: "Free of charge; at most a second old.",
+    query: NO_QUERY,
+    status: 200,
+    answer: { "application/json": "Balance" },
+    errors: [400, 401, 503],
+  },
+  {
+    method: "GET",
+    path: "/v1/usage",
+    group: "Account",
+    summary: "What the key's organization used, by day, kind of work and path",
+    description:
+      "Everything that was charged on these days, of all its keys. Free of charge; at most ten seconds old. An organization " +
+      "may ask for ten periods at once, then for one a second.",
+    query: USAGE_QUERY,
+    status: 200,
+    answer: { "application/json": "Usage" },
+    errors: [400, 401, 429, 503],
+  },
+  open("/v1/models", "Models that speak, and beside them those that transcribe", "Models"),
   {
     ...open("/v1/voices", "Voices of a model", "Voices"),
     query: VOICES_QUERY,

@@ -23,7 +23,9 @@ export function parseWith<T extends z.ZodType>(schema: T, value: unknown): DeepR
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data as DeepReadonly<z.output<T>>;
   const [issue] = result.error.issues;
-  throw new ServiceError(codeOf(issue), issue?.message ?? "the request is invalid");
+  throw new ServiceError(codeOf(issue), issue?.message ?? "the request is invalid", {
+    param: issue?.path[0]?.toString(),
+  });
 }
 
 /** An object in a JSON body, whose schema names all members that it may have. */

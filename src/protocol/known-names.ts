@@ -14,7 +14,7 @@ const LONGEST_SHOWN = 40;
  */
 export function requireKnownNames(kind: NameKind, names: Iterable<string>, known: readonly string[]): void {
   for (const name of names) {
-    if (!known.includes(name)) throw unknownName(unknownNameRule(kind, name, known));
+    if (!known.includes(name)) throw unknownName(kind, name, known);
   }
 }
 
@@ -32,7 +32,7 @@ export function refuseNearMisses(
 ): void {
   for (const name of names) {
     if (known.includes(name) || ignored.includes(name) || nearestName(name, known) === null) continue;
-    throw unknownName(unknownNameRule(kind, name, known));
+    throw unknownName(kind, name, known);
   }
 }
 
@@ -61,13 +61,19 @@ export function nearestName(name: string, known: readonly string[]): string | nu
   return nearest;
 }
 
-/** A name from outside, fit for a message. A key that was put where a name belongs is not repeated. */
+/** A name from outside, fit for a message. */
 export function shownName(name: string): string {
-  return JSON.stringify(name.slice(0, LONGEST_SHOWN).replace(/sk-svc-.*/s, "sk-svc-..."));
+  return JSON.stringify(fitName(name));
 }
 
-function unknownName(message: string): ServiceError {
-  return new ServiceError("UNKNOWN_PARAMETER", message);
+/** The beginning of a name. A key that was put where a name belongs is not repeated. */
+function fitName(name: string): string {
+  return name.slice(0, LONGEST_SHOWN).replace(/sk-svc-.*/s, "sk-svc-...");
+}
+
+function unknownName(kind: NameKind, name: string, known: readonly string[]): ServiceError {
+  const param = fitName(name);
+  return new ServiceError("UNKNOWN_PARAMETER", unknownNameRule(kind, name, known), { param });
 }
 
 /** Two names that differ in case and separators alone are the same slip. */

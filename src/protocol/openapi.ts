@@ -4,6 +4,7 @@ import {
   type Content,
   ENDPOINTS,
   type Endpoint,
+  GROUPS,
   IDEMPOTENCY,
 } from "./endpoints.js";
 import { componentSchemas, jsonSchema } from "./json-schema.js";
@@ -47,13 +48,14 @@ export function openApiDocument(): Json {
       "x-service-version": SERVICE_VERSION,
       description:
         "Kazakh speech synthesis, Kazakh and Russian transcription of files and of live speech. Every error body is " +
-        "`{detail}`; every answer carries `x-request-id`, every error `X-Svc-Error`. Parameters and fields that are not known " +
+        "`{detail}`, and has `error` beside it (`OpenAiError`) where a client calls `/v1/audio/...`, `/v1/models` or " +
+        "`/v1/voices` with the header `X-Stainless-Lang`, as OpenAI's do; every answer carries `x-request-id`, every error `X-Svc-Error`. Parameters and fields that are not known " +
         `are refused. This is version ${INTERFACE_VERSION} of the interface, whose paths begin with \`/v1\`; it is served by ` +
         `version ${SERVICE_VERSION} of the package \`dauys\`, which has its own count (\`x-service-version\`).`,
     },
     servers: [{ url: "/" }],
     security: [{ key: [] }],
-    tags: ["Speech", "Transcription", "Live", "Catalog"].map((name) => ({ name })),
+    tags: GROUPS.map((name) => ({ name })),
     paths,
     components: {
       securitySchemes: {

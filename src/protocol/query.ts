@@ -43,6 +43,6 @@ export function readQuery<Schema extends z.ZodObject>(
 function requireOnce(given: URLSearchParams, repeatable: readonly string[]): void {
   for (const name of new Set(given.keys())) {
     if (repeatable.includes(name) || given.getAll(name).length === 1) continue;
-    throw new ServiceError("INVALID_REQUEST", `${name} must be given once`);
+    throw new ServiceError("INVALID_REQUEST", `${name} must be given once`, { param: name });
   }
 }

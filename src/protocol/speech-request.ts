@@ -1,3 +1,5 @@
+import { z } from "zod";
+import type { ErrorCode } from "../domain/errors.js";
 import { defaultString, looseBody, oneOf, parseWith } from "./fields.js";
 import { refuseNearMisses } from "./known-names.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
@@ -29,15 +31,28 @@ export const SPEECH_REQUEST = looseBody({
   speed: SPEED,
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
+  stream_format: z
+    .unknown()
+    .refine((format) => format !== "sse", {
+      error:
+        "stream_format sse is not served: leave it out, and ask for response_format pcm, which is sent as it is made",
+      params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
+    })
+    .optional()
+    .meta({ type: "string", description: "`audio`; `sse` is refused" }),
 });
 
-/** What clients of the OpenAI shape send beside ours, which is ignored. */
-const IGNORED = ["instructions", "stream_format"];
+/** What clients of the OpenAI shape send beside ours, which is ignored: none is taken for a slip. */
+const PASSED = ["instructions", "stream", "stream_format"];
+/** Names that a slip may have meant. */
+const KNOWN = Object.keys(SPEECH_REQUEST.shape).filter((name) => !PASSED.includes(name));
 
 /** A parsed `/v1/audio/speech` body: what to say and how to deliver it. */
 export interface SpeechRequest {
   readonly synthesis: SynthesisRequest;
   readonly format: (typeof FORMATS)[number];
+  /** Members that were given and have no effect. */
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -47,12 +62,12 @@ export interface SpeechRequest {
  */
 export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));
-  const known = Object.keys(SPEECH_REQUEST.shape);
-  refuseNearMisses("field", Object.keys(value as object), { known, ignored: IGNORED });
+  const names = Object.keys(value as object);
+  refuseNearMisses("field", names, { known: KNOWN, ignored: PASSED });
   const { input: text, voice, speed, seed, pronunciations, response_format: format } = request;
   requireBoundedGrowth(text, pronunciations);
   const model = ALIASES.includes(request.model) ? DEFAULT_SYNTHESIS_MODEL : request.model;
   const nfe = NFE_RULE.otherwise;
   const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations };
-  return { synthesis, format };
+  return { synthesis, format, ignored: names.filter((name) => !Object.hasOwn(SPEECH_REQUEST.shape, name)) };
 }

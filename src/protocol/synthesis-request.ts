@@ -81,7 +81,8 @@ export function textField(name: string) {
 export function withText(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   const text = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : null;
-  if ((text ?? null) === null) throw new ServiceError("TEXT_REQUIRED", `${name} is required`);
+  if ((text ?? null) === null)
+    throw new ServiceError("TEXT_REQUIRED", `${name} is required`, { param: name });
   return value;
 }
 

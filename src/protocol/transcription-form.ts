@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { ServiceError } from "../domain/errors.js";
+import { type ErrorCode, ServiceError } from "../domain/errors.js";
 import { oneOf, parseWith, shown } from "./fields.js";
 import { refuseNearMisses } from "./known-names.js";
 
@@ -12,12 +12,26 @@ export type TranscriptFormat = (typeof FORMATS)[number];
 export const DEFAULT_TRANSCRIPTION_MODEL = "svc-kk-ru-v2";
 const IGNORED = { description: "Accepted and ignored" };
 
+const STREAM = "stream";
+
 const EFFECTIVE_FIELDS = {
   model: z
     .string()
     .default(DEFAULT_TRANSCRIPTION_MODEL)
     .meta({ description: `Model id; ${ALIASES.join(", ")} mean the default` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
+};
+/** A client that asks for events would wait for them in vain. */
+const REFUSED_FIELDS = {
+  [STREAM]: z
+    .string()
+    .refine((value) => !/^(true|1)$/i.test(value), {
+      error:
+        "stream must be false: transcripts come whole; for text while somebody speaks there is /v1/stream",
+      params: { code: "UNSUPPORTED_FORMAT" satisfies ErrorCode },
+    })
+    .optional()
+    .meta({ type: "boolean", description: "`false`: transcripts come whole" }),
 };
 const IGNORED_FIELDS = {
   language: z.string().optional().meta(IGNORED),
@@ -29,16 +43,27 @@ const IGNORED_FIELDS = {
 };
 
 /** The fields of a `/v1/audio/transcriptions` form beside the file. */
-export const TRANSCRIPTION_FIELDS = z.object({ ...EFFECTIVE_FIELDS, ...IGNORED_FIELDS });
+export const TRANSCRIPTION_FIELDS = z.object({
+  ...EFFECTIVE_FIELDS,
+  ...REFUSED_FIELDS,
+  ...IGNORED_FIELDS,
+});
 
 /** Fields that have an effect, the file among them. */
 const KNOWN = ["file", ...Object.keys(EFFECTIVE_FIELDS)];
 /** What clients of the OpenAI shape send beside those, which is ignored. */
 const PASSED = [
   ...Object.keys(IGNORED_FIELDS),
-  ...["timestamp_granularities", "include", "chunking_strategy", "stream"],
+  ...["timestamp_granularities", "include", "chunking_strategy", STREAM],
   ...["known_speaker_names", "known_speaker_references"],
 ];
+
+/** The fields of a form as they were understood. */
+export interface TranscriptionForm {
+  readonly format: TranscriptFormat;
+  /** Fields that were given and have no effect. */
+  readonly ignored: readonly string[];
+}
 
 /**
  * Reads the fields of a form: how to answer. Whatever else clients send is ignored, and so is a field that is empty; a near
@@ -50,13 +75,17 @@ const PASSED = [
 export function parseTranscriptionForm(
   fields: ReadonlyMap<string, string>,
   models: readonly string[],
-): TranscriptFormat {
+): TranscriptionForm {
   refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: PASSED });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
   const { model, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
-  if (filled["model"] === undefined || ALIASES.includes(model) || models.includes(model)) return format;
+  if (filled["model"] === undefined || ALIASES.includes(model) || models.includes(model)) {
+    const ignored = Object.keys(filled).filter((name) => !KNOWN.includes(name) && name !== STREAM);
+    return { format, ignored };
+  }
   throw new ServiceError(
     "INVALID_REQUEST",
     `model must be one of ${models.join(", ")}, received ${shown(model)}`,
+    { param: "model" },
   );
 }

@@ -28,14 +28,16 @@ export const TRANSCRIPTION = z.object({
   segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({ description: "Only with `timestamps=true`" }),
 });
 
+const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
+
 /** A segment of `verbose_json`: what the interface names, and what clients of the OpenAI shape insist on. */
 export const VERBOSE_SEGMENT = TRANSCRIPT_SEGMENT.extend({
-  seek: z.int(),
-  tokens: z.array(z.int()),
-  temperature: z.number(),
-  avg_logprob: z.number(),
-  compression_ratio: z.number(),
-  no_speech_prob: z.number(),
+  seek: z.int().meta({ description: "`start` in hundredths of a second" }),
+  tokens: z.array(z.int()).meta({ description: `Always empty. ${CONSTANT}` }),
+  temperature: z.number().meta({ description: `Always 0. ${CONSTANT}` }),
+  avg_logprob: z.number().meta({ description: `Always 0. ${CONSTANT}` }),
+  compression_ratio: z.number().meta({ description: `Always 1. ${CONSTANT}` }),
+  no_speech_prob: z.number().meta({ description: `Always 0. ${CONSTANT}` }),
 });
 
 export const PLAIN_TRANSCRIPT = z.object({ text: z.string() });

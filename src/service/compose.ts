@@ -5,6 +5,7 @@ import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { startOperatorServer } from "../http/operator-server.js";
 import type { Log } from "../observe/log.js";
+import type { Conversations } from "../ports/conversations.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
 import { readAlphabet } from "./alphabet.js";
@@ -23,6 +24,8 @@ export interface Service {
   readonly developmentKey: string;
   /** Nothing was in the data folder before. */
   readonly isFirstStart: boolean;
+  /** What the models cannot do, by their names. */
+  readonly modelNotes: ReadonlyMap<string, string>;
   /** Settles when something the service cannot be without does not come back: it should stop and be started again. */
   readonly lost: Promise<Error>;
   /** After a crash: ends all workers by message and nothing else. Whether they ended in time. */
@@ -60,7 +63,7 @@ export async function startService({
     const conversations = makeConversations({ ...base, engines, packages, alphabet });
     const side = await openPublicSide({ ...base, entries, repeat, engines, conversations }, owned);
     await startOperatorPort(base, owned);
-    return await serve({ ...base, ...side, engines }, owned);
+    return await serve({ ...base, ...side, engines, conversations }, owned);
   } catch (error) {
     await owned.stop();
     throw error;
@@ -94,11 +97,12 @@ interface ServingParts extends Base {
   /** Null while the main thread is the front. */
   readonly threads: ThreadedFront | null;
   readonly engines: Engines;
+  readonly conversations: Conversations;
 }
 
 /** Listens. */
 async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
-  const { config, log, store, transport, threads, engines, metrics, isFirstStart } = parts;
+  const { config, log, store, transport, threads, engines, conversations, metrics, isFirstStart } = parts;
   const developmentKey = await store.developmentKey();
   const port = await transport.listen(config.host, config.port);
   const url = reachableUrl(config.host, port);
@@ -114,6 +118,9 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     port,
     developmentKey,
     isFirstStart,
+    modelNotes: new Map(
+      conversations.models.flatMap(({ name, notes }) => (notes === null ? [] : [[name, notes] as const])),
+    ),
     lost: threads === null ? store.lost : Promise.race([store.lost, threads.lost]),
     endWorkers: (withinMs) => {
       const { live, transcription, synthesis } = engines;

@@ -207,6 +207,8 @@ function toCatalogModel(manifest: ModelManifest): CatalogModel {
       ? manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }))
       : [],
     default_voice: isSynthesis ? manifest.defaultVoice : "",
+    notes: manifest.notes ?? null,
+    created: manifest.created ?? null,
     word_times: manifest.task === "synthesis" && synthesizerFamilyOf(manifest).can.wordTimes,
   };
 }

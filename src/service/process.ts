@@ -88,8 +88,14 @@ function banner({ host, dataDir, devApiKey }: Config, service: Service): string 
 Dauys listens on ${address}
 Development key: ${service.isFirstStart ? service.developmentKey : `in ${keyFile}`}
 Console: ${address}/console
-${service.isFirstStart ? firstCommands(address, service.developmentKey) : ""}
+${limits(service.modelNotes)}${service.isFirstStart ? firstCommands(address, service.developmentKey) : ""}
 `;
+}
+
+/** One line: the first sentence of what each model cannot do. */
+function limits(notes: ReadonlyMap<string, string>): string {
+  const told = [...notes].map(([name, text]) => `${name}: ${/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text}`);
+  return told.length === 0 ? "" : `Limits: ${told.join(" ")} More: docs/models.md\n`;
 }
 
 function firstCommands(address: string, developmentKey: string): string {

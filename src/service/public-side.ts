@@ -63,6 +63,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     speechBudget,
     idempotency: store.startIdempotency(meter.serviceId),
     answers,
+    reports: store.accountReports,
     urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
     limitsOf: ({ tier }) => config.concurrency[tier],
     metrics,

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Sql } from "postgres";
 import type { Tariffs } from "../domain/usage/tariff.js";
 import type { Log } from "../observe/log.js";
+import type { AccountReports } from "../ports/account-reports.js";
 import { type Clock, systemClock } from "../ports/clock.js";
 import type { ConsoleStore } from "../ports/console-store.js";
 import type { Idempotency } from "../ports/idempotency.js";
@@ -20,12 +21,14 @@ import { Transfers } from "./ledger/transfers.js";
 import { type MeterRules, newServiceId, PostgresUsageMeter } from "./ledger/usage-meter.js";
 import { Vouchers } from "./ledger/vouchers.js";
 import { MIGRATIONS } from "./migrations/all.js";
+import { PostgresAccountReports } from "./people/account-reports.js";
 import { ApiKeys } from "./people/api-keys.js";
 import { makeConsoleStore } from "./people/console-store.js";
 import { KeyCache } from "./people/key-cache.js";
 import { isWellFormedKey, newRawKey } from "./people/key-secret.js";
 import { Organizations } from "./people/organizations.js";
 import { PostgresPasswordResets } from "./people/password-resets.js";
+import { PostgresReports } from "./people/reports.js";
 import { connect, untilReachable } from "./postgres/connect.js";
 import { CONNECTION_FILE, EmbeddedPostgres, type PostgresConnection } from "./postgres/embedded-postgres.js";
 import { FolderInUse, type LockPurpose, lockFolder } from "./postgres/folder-lock.js";
@@ -53,6 +56,7 @@ export interface Store {
   readonly vouchers: Vouchers;
   readonly passwordResets: PostgresPasswordResets;
   readonly console: ConsoleStore;
+  readonly accountReports: AccountReports;
   /**
    * Starts metering for a running service, and settles what an earlier one left behind. May be called once; `close`
    * ends it.
@@ -165,6 +169,7 @@ function assemble(parts: StoreParts): Store {
   const accounts = new Accounts(sql);
   const holds = new Holds(sql);
   const idempotencyKeys = new IdempotencyKeys(sql);
+  const reports = new PostgresReports(sql);
   let meter: PostgresUsageMeter | null = null;
   const isReachable = () =>
     within(ANSWERS_WITHIN_MS, untilReachable(sql, 0)).then(
@@ -187,7 +192,8 @@ function assemble(parts: StoreParts): Store {
     holds,
     vouchers: new Vouchers(sql, pepper),
     passwordResets: new PostgresPasswordResets(sql),
-    console: makeConsoleStore(sql, apiKeys),
+    console: makeConsoleStore(sql, apiKeys, reports),
+    accountReports: new PostgresAccountReports(reports),
     startMeter: async (tariffs, rules = {}) => {
       const instances = new ServiceInstances(sql);
       await mkdir(config.dataDir, { recursive: true });

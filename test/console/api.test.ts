@@ -405,7 +405,7 @@ describe("credits", () => {
     assert.match(csv.text, /Z,charge,-40,req_0123456789ab,\/v1\/tts,"'=cmd""1"\r\n/);
     const usage = (await visitor.ask("GET", `/organizations/${spender}/usage?days=7`)).json.data;
     assert.equal(usage.length, 1);
-    const { day: _, ...row } = usage[0];
+    const { day, ...row } = usage[0];
     assert.deepEqual(row, {
       kind: "synthesis",
       endpoint: "/v1/tts",
@@ -415,6 +415,27 @@ describe("credits", () => {
       quantity: 50,
       credits: 20,
     });
+    // The same by a key, without the keys; and by the playground's.
+    const { key: playground } = (await visitor.ask("POST", `/organizations/${spender}/playground-key`)).json;
+    for (const rawKey of [key.key, playground]) {
+      const told = async (path: string) => {
+        const headers = { authorization: `Bearer ${rawKey}` };
+        return (await fetch(`${running.base}/v1/${path}`, { headers })).json();
+      };
+      const { key_id, key_name, ...sums } = row;
+      assert.deepEqual(await told(`usage?from=${day}&to=${day}`), {
+        from: day,
+        to: day,
+        data: [{ day, ...sums, unit: "characters" }],
+      });
+      const dayBefore = new Date(Date.parse(day) - 86_400_000).toISOString().slice(0, 10);
+      assert.deepEqual(((await told(`usage?from=${dayBefore}&to=${dayBefore}`)) as { data: [] }).data, []);
+      const { balance, held, available, tier } = (
+        await visitor.ask("GET", `/organizations/${spender}/credits`)
+      ).json;
+      assert.deepEqual(await told("balance"), { balance, held, available, tier });
+      assert.equal(balance, FREE_GRANT_CREDITS - 20);
+    }
   });
 
   test("the ledger comes in pages without a gap", async () => {

@@ -94,6 +94,7 @@ export async function startConsole(trustedProxies: readonly string[] = []): Prom
   const running = await startTransport("node", {
     keys: temporaryKeys,
     endings,
+    reports: store.accountReports,
     extraRoutes: [...consoleApi(deps), ...pageRoutes()],
   });
   const { base, logLines } = running;

@@ -2,6 +2,9 @@ import { readFile } from "node:fs/promises";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { countCodePoints } from "../../src/domain/text/code-points.js";
+import type { UsagePeriod } from "../../src/domain/usage/period.js";
+import type { AccountReports, UsageSum } from "../../src/ports/account-reports.js";
+import type { Credits } from "../../src/ports/console-store.js";
 import type {
   CatalogModel,
   Conversations,
@@ -27,6 +30,8 @@ export const MODELS: readonly CatalogModel[] = [
     sample_rate: 24_000,
     voices: [VOICE],
     default_voice: "aigul",
+    notes: "Speaks <Kazakh> only. Other languages sound wrong.",
+    created: "2026-11-22",
     word_times: true,
   },
   {
@@ -36,6 +41,8 @@ export const MODELS: readonly CatalogModel[] = [
     sample_rate: 16_000,
     voices: [],
     default_voice: "",
+    notes: null,
+    created: null,
     word_times: false,
   },
 ];
@@ -51,6 +58,29 @@ export class FakeKeys implements KeyStore {
     this.lookUps++;
     if (rawKey === DOWN_KEY) throw new ServiceError("AUTH_UNAVAILABLE", "the key store cannot be asked");
     return rawKey === GOOD_KEY ? { keyId: "key_1", organizationId: "org_1", tier: "paid" } : null;
+  }
+}
+
+/** An account that a test knows; questions are counted. */
+export class FakeReports implements AccountReports {
+  /** Organizations, and days where they count. */
+  readonly asked: string[] = [];
+  /** What the next question comes to. */
+  next: Promise<unknown> = Promise.resolve();
+
+  async credits(organizationId: string): Promise<Credits> {
+    this.asked.push(organizationId);
+    await this.next;
+    return { balance: 24_990, held: 15, available: 24_975, tier: "free" };
+  }
+
+  async usage(organizationId: string, { from, to }: UsagePeriod): Promise<UsageSum[]> {
+    this.asked.push(`${organizationId} ${from} ${to}`);
+    await this.next;
+    return [
+      { day: from, kind: "synthesis", endpoint: "/v1/tts", requests: 2, quantity: 25, credits: 10 },
+      { day: to, kind: "live", endpoint: null, requests: 1, quantity: 1.5, credits: 9 },
+    ];
   }
 }
 

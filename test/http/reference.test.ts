@@ -101,6 +101,8 @@ const SPECIFIED: readonly Specified[] = [
   ["GET", "/v1/audio/models", "open", [], [], []],
   ["GET", "/v1/audio/voices", "open", [], [], []],
   ["GET", "/ready", "open", [503], [], []],
+  ["GET", "/v1/balance", "key", [400, 401, 503], [], []],
+  ["GET", "/v1/usage", "key", [400, 401, 429, 503], [], ["from", "to"]],
 ];
 
 const SOCKET_PATHS = ["/v1/stream", "/v1/listen"];
@@ -181,12 +183,15 @@ test("answers have the members, content types and headers that the reference nam
     const fields = new FormData();
     fields.set("file", new Blob(["x"]), "a.wav");
     fields.set("response_format", "verbose_json");
+    fields.set("language", "kk");
     return fields;
   };
   const requests: Record<string, RequestInit> = {
     "/v1/tts": { body: JSON.stringify({ text: "Привет" }) },
     "/v1/tts/stream": { body: JSON.stringify({ text: "Привет" }) },
-    "/v1/audio/speech": { body: JSON.stringify({ input: "Привет", response_format: "pcm" }) },
+    "/v1/audio/speech": {
+      body: JSON.stringify({ input: "Привет", response_format: "pcm", instructions: "x" }),
+    },
     "/v1/transcribe": { body: "x" },
     "/v1/audio/transcriptions": { body: form() },
   };
@@ -225,11 +230,19 @@ test("the bare address leads a browser to the console, and anything else to the 
   }
 });
 
+test("the reference page begins with what the models cannot do", async () => {
+  const html = await (await fetch(`${running.base}/docs`)).text();
+  const line = "<b>svc-kk-v1</b>: Speaks &#60;Kazakh&#62; only. Other languages sound wrong.";
+  assert.ok(html.includes(line) && html.indexOf(line) < html.indexOf("swagger-ui-bundle"), html);
+  assert.ok(!html.includes("<b>svc-kk-ru-v2</b>"), "a model without notes says nothing");
+});
+
 test("every page of docs is linked on the reference page, and served as it is written", async () => {
   const folder = new URL("../../../docs/", import.meta.url);
   const names = (await readdir(folder)).filter((name) => name.endsWith(".md"));
   const html = await (await fetch(`${running.base}/docs`)).text();
-  const linked = [...html.matchAll(/href="\/docs\/([^"]+\.md)"/g)].map((match) => match[1]!);
+  const nav = html.slice(html.indexOf("<nav"), html.indexOf("</nav>"));
+  const linked = [...nav.matchAll(/href="\/docs\/([^"]+\.md)"/g)].map((match) => match[1]!);
   assert.deepEqual(linked.toSorted(), names.toSorted());
   for (const name of names) {
     const answer = await fetch(`${running.base}/docs/${name}`);

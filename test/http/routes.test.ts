@@ -65,15 +65,32 @@ for (const front of FRONTS) {
 
     test("models have voices as names, voices are whole, and both are open", async () => {
       const models = await fetch(`${running.base}/v1/models`);
+      const entry = { object: "model", owned_by: "dauys" };
       assert.deepEqual(await models.json(), {
+        object: "list",
         data: [
           {
+            ...entry,
+            id: "svc-kk-v1",
+            created: Date.UTC(2026, 10, 22) / 1_000,
             name: "svc-kk-v1",
+            notes: "Speaks <Kazakh> only. Other languages sound wrong.",
             lang: "kk",
             sample_rate: 24_000,
             voices: ["aigul"],
             default_voice: "aigul",
             word_times: true,
+          },
+        ],
+        transcription: [
+          {
+            ...entry,
+            id: "svc-kk-ru-v2",
+            created: 0,
+            name: "svc-kk-ru-v2",
+            notes: null,
+            lang: "kk-ru",
+            sample_rate: 16_000,
           },
         ],
       });

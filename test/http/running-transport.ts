@@ -9,7 +9,7 @@ import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
-import { FakeConversations, FakeKeys } from "./fake-conversations.js";
+import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";
 
 /** Fronts that can run here. */
 export const FRONTS: readonly FrontKind[] = typeof loadUwsBinding() === "string" ? ["node"] : ["node", "uws"];
@@ -25,6 +25,7 @@ export interface RunningTransport {
   readonly transport: Transport;
   readonly conversations: FakeConversations;
   readonly keys: FakeKeys;
+  readonly reports: FakeReports;
   readonly spoolDir: string;
   readonly logLines: string[];
   readonly base: string;
@@ -40,6 +41,7 @@ export async function startTransport(
   const answersDir = await mkdtemp(join(tmpdir(), "answers-"));
   const conversations = new FakeConversations();
   const keys = new FakeKeys();
+  const reports = new FakeReports();
   const logLines: string[] = [];
   const log = createLog({
     level: "info",
@@ -55,6 +57,7 @@ export async function startTransport(
     spoolDir,
     urls,
     idempotency: NO_KEYS,
+    reports,
     answers,
     speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
     isReady: () => true,
@@ -67,5 +70,6 @@ export async function startTransport(
     await rm(spoolDir, { recursive: true, force: true });
     await rm(answersDir, { recursive: true, force: true });
   };
-  return { transport, conversations, keys, spoolDir, logLines, base: `http://127.0.0.1:${port}`, port, stop };
+  const base = `http://127.0.0.1:${port}`;
+  return { transport, conversations, keys, reports, spoolDir, logLines, base, port, stop };
 }

@@ -121,9 +121,10 @@ for (const front of FRONTS) {
     });
 
     test("what clients of the OpenAI shape send is ignored, and so is anything far from our names", async () => {
-      const asked = { instructions: "x", stream_format: "sse", user: "u", lang_code: "a", volume: 2 };
+      const asked = { instructions: "x", stream_format: "audio", user: "u", lang_code: "a", volume: 2 };
       const spoken = await post("/v1/audio/speech", { ...INPUT, ...asked });
       assert.equal(spoken.status, 200);
+      assert.equal(spoken.headers.get("x-svc-ignored"), "instructions,user,lang_code,volume");
       await spoken.arrayBuffer();
       const form = new FormData();
       const fields = [
@@ -145,6 +146,10 @@ for (const front of FRONTS) {
       form.append("file", new Blob([AUDIO]), "speech.wav");
       const heard = await post("/v1/audio/transcriptions", form);
       assert.equal(heard.status, 200, await heard.text());
+      const ignored = [...fields, ...more]
+        .map((name) => name.replace("[]", ""))
+        .filter((name) => name !== "stream");
+      assert.equal(heard.headers.get("x-svc-ignored"), ignored.join(","));
     });
 
     test("open paths take names that caches are passed with, and refuse near misses", async () => {

@@ -1,5 +1,6 @@
 import { HTTP_OPERATIONS } from "../../protocol/endpoints.js";
 import type { Handlers, Route, RouteDeps } from "../route.js";
+import { accountHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
 import { referenceRoutes } from "./reference.js";
 import { speechHandlers } from "./speech.js";
@@ -17,10 +18,11 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     ...transcribeHandlers(deps),
     ...transcriptionsHandlers(deps),
     ...tokenHandlers(deps),
+    ...accountHandlers(deps),
   };
   const routes = HTTP_OPERATIONS.map((operation) => {
     const [method, path] = operation.split(" ") as [Route["method"], string];
     return { method, path, handle: handlers[operation] };
   });
-  return [...routes, ...referenceRoutes()];
+  return [...routes, ...referenceRoutes(deps.conversations.models)];
 }

@@ -1,6 +1,6 @@
 import { ServiceError } from "../../domain/errors.js";
 import type { CatalogModel } from "../../ports/conversations.js";
-import { type Model, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
+import { type Model, type Models, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
 import { errorHeaders } from "../../protocol/error-status.js";
 import { shown } from "../../protocol/fields.js";
 import { readQuery } from "../../protocol/query.js";
@@ -21,7 +21,12 @@ export function catalogHandlers({
   isReady,
 }: Pick<RouteDeps, "conversations" | "running" | "isReady">): Handlers<CatalogOperation> {
   const speaking = conversations.models.filter((model) => model.task === "synthesis");
-  const models = { data: speaking.map(toModel) };
+  const hearing = conversations.models.filter((model) => model.task === "transcription");
+  const models: Models = {
+    object: "list",
+    data: speaking.map(toModel),
+    transcription: hearing.map(toRecognizer),
+  };
   const health = { status: "ok", models: conversations.models.map((model) => model.name) };
   // The two shapes below are what chat front ends of the OpenAI shape ask a speech service for.
   const modelIds = { models: speaking.map(({ name }) => ({ id: name, name })) };
@@ -44,13 +49,22 @@ export function catalogHandlers({
 
 function toModel(model: CatalogModel): Model {
   return {
-    name: model.name,
+    ...toEntry(model),
     lang: model.lang,
     sample_rate: model.sample_rate,
     voices: model.voices.map((voice) => voice.name),
     default_voice: model.default_voice,
     word_times: model.word_times,
   };
+}
+
+function toRecognizer(model: CatalogModel): Models["transcription"][number] {
+  return { ...toEntry(model), lang: model.lang, sample_rate: model.sample_rate };
+}
+
+function toEntry({ name, notes, created }: CatalogModel) {
+  const createdS = created === null ? 0 : Date.parse(created) / 1_000;
+  return { id: name, object: "model", created: createdS, owned_by: "dauys", name, notes } as const;
 }
 
 function voicesOf(models: readonly CatalogModel[], query: URLSearchParams): Voices {

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import type { CatalogModel } from "../../ports/conversations.js";
 import { asyncApiDocument } from "../../protocol/asyncapi.js";
 import { openApiDocument } from "../../protocol/openapi.js";
 import type { Exchange } from "../exchange.js";
@@ -20,7 +21,7 @@ const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
-const PAGE = `<!doctype html>
+const page = (models: readonly CatalogModel[]) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -31,6 +32,7 @@ const PAGE = `<!doctype html>
 </head>
 <body>
 ${documentLinks()}
+${modelNotes(models)}
 <div id="swagger-ui"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
@@ -53,7 +55,8 @@ const CONSOLE_PATH = "/console";
 const REFERENCE_PATH = "/docs";
 
 /** The machine-readable references, a page that shows one, and the bare address; everything comes from this service. */
-export function referenceRoutes(): readonly Route[] {
+export function referenceRoutes(models: readonly CatalogModel[]): readonly Route[] {
+  const html = Buffer.from(page(models));
   const openApi = Buffer.from(JSON.stringify(openApiDocument()));
   const asyncApi = Buffer.from(JSON.stringify(asyncApiDocument()));
   return [
@@ -61,7 +64,7 @@ export function referenceRoutes(): readonly Route[] {
     get("/openapi.json", (exchange) => send(exchange, "application/json", openApi)),
     get("/asyncapi.json", (exchange) => send(exchange, "application/json", asyncApi)),
     get(REFERENCE_PATH, (exchange) =>
-      send(exchange, "text/html; charset=utf-8", Buffer.from(PAGE), { "content-security-policy": POLICY }),
+      send(exchange, "text/html; charset=utf-8", html, { "content-security-policy": POLICY }),
     ),
     ...documentRoutes(),
     get("/docs/start.js", (exchange) => send(exchange, "text/javascript; charset=utf-8", Buffer.from(START))),
@@ -73,6 +76,22 @@ export function referenceRoutes(): readonly Route[] {
       ),
     ),
   ];
+}
+
+/** What the models cannot do stands before everything that they can. */
+function modelNotes(models: readonly CatalogModel[]): string {
+  const lines = models.flatMap(({ name, notes }) =>
+    notes === null ? [] : [`<li><b>${escaped(name)}</b>: ${escaped(notes)}</li>`],
+  );
+  if (lines.length === 0) return "";
+  return `<section aria-label="What the models cannot do" style="font:16px sans-serif;margin:1em 20px;max-width:60em">
+<p>What the models of this service cannot do (weights of your own: <a href="/docs/models.md">models</a>):</p>
+<ul>${lines.join("")}</ul>
+</section>`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
 function get(path: string, handle: (exchange: Exchange) => Promise<void>): Route {

@@ -1,6 +1,7 @@
 import { littleEndianBytes } from "../../domain/audio/pcm.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { CatalogModel } from "../../ports/conversations.js";
+import { ignoredHeader } from "../../protocol/ignored-names.js";
 import { parseSpeechRequest } from "../../protocol/speech-request.js";
 import type { SynthesisRequest } from "../../protocol/synthesis-request.js";
 import { admit } from "../admit.js";
@@ -26,8 +27,9 @@ export function speechHandlers(deps: SpeechDeps): Handlers<"POST /v1/audio/speec
 async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
-  const { synthesis, format } = parseSpeechRequest(await readJson(exchange.request));
+  const { synthesis, format, ignored } = parseSpeechRequest(await readJson(exchange.request));
   checkNames(synthesis, deps.conversations.models);
+  exchange.addHeaders(ignoredHeader(ignored));
   noteText(exchange, synthesis, deps.conversations.models);
   const isPcm = format === "pcm";
   const answer = isPcm ? answerWithPcm : answerWithWav;
@@ -50,6 +52,7 @@ function wrongName(field: string, value: string, known: readonly { readonly name
   return new ServiceError(
     "INVALID_REQUEST",
     `${field} must be one of ${names}, received ${JSON.stringify(value.slice(0, 60))}`,
+    { param: field },
   );
 }
 

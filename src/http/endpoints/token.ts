@@ -1,4 +1,4 @@
-import { TOKEN_QUERY } from "../../protocol/catalog-schemas.js";
+import { NO_QUERY } from "../../protocol/catalog-schemas.js";
 import { readQuery } from "../../protocol/query.js";
 import { type AdmitDeps, admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
@@ -15,7 +15,7 @@ export function tokenHandlers(deps: TokenDeps): Handlers<"POST /v1/stream/token"
 
 async function issueToken(exchange: Exchange, deps: TokenDeps): Promise<void> {
   const { identity } = await admit(exchange, deps, null);
-  readQuery(TOKEN_QUERY, exchange.request.query);
+  readQuery(NO_QUERY, exchange.request.query);
   const body = { token: deps.tokens.issue(identity), expires_in: TOKEN_LIFETIME_S };
   await exchange.json(200, body, { "cache-control": "no-store" });
 }

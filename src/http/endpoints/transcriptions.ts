@@ -3,6 +3,7 @@ import { ServiceError } from "../../domain/errors.js";
 import { majorityLanguage } from "../../domain/text/script.js";
 import { formatSrt, formatVtt, toCues } from "../../domain/text/subtitles.js";
 import type { Departure } from "../../ports/front.js";
+import { ignoredHeader } from "../../protocol/ignored-names.js";
 import { parseTranscriptionForm, type TranscriptFormat } from "../../protocol/transcription-form.js";
 import { toTranscription, toVerboseSegment, usageHeaders } from "../../protocol/transcription-response.js";
 import type { Transcription } from "../../protocol/transcription-schemas.js";
@@ -23,14 +24,17 @@ async function transcribe(exchange: Exchange, deps: FileDeps): Promise<void> {
   const { caller, key } = await admitFile(exchange, deps);
   await checkRoom(request, deps.room);
   if (!isMultipart(request)) {
-    throw new ServiceError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file");
+    throw new ServiceError("NO_AUDIO", "no audio supplied: send multipart/form-data with a part file", {
+      param: "file",
+    });
   }
   const form = await FormUpload.open(request);
   const models = deps.conversations.models.filter((model) => model.task === "transcription");
   const names = models.map((model) => model.name);
   // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
   const wanted = () => {
-    const format = parseTranscriptionForm(form.fields, names);
+    const { format, ignored } = parseTranscriptionForm(form.fields, names);
+    exchange.addHeaders(ignoredHeader(ignored));
     const answer = async (transcript: BilledTranscript, departure: Departure) => {
       const transcription = toTranscription(transcript, true);
       const { contentType, body } = await render(transcription, format);

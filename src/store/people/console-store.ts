@@ -3,17 +3,17 @@ import type { ConsoleKeys, ConsoleStore } from "../../ports/console-store.js";
 import type { ApiKeys } from "./api-keys.js";
 import { PostgresMembers } from "./members.js";
 import { PostgresPasswordResets } from "./password-resets.js";
-import { PostgresReports } from "./reports.js";
+import type { PostgresReports } from "./reports.js";
 import { PostgresUsers } from "./users.js";
 
 /** What the console asks of the database. */
-export function makeConsoleStore(sql: Sql, apiKeys: ApiKeys): ConsoleStore {
+export function makeConsoleStore(sql: Sql, apiKeys: ApiKeys, reports: PostgresReports): ConsoleStore {
   return {
     users: new PostgresUsers(sql),
     resets: new PostgresPasswordResets(sql),
     members: new PostgresMembers(sql),
     keys: keysOf(apiKeys),
-    reports: new PostgresReports(sql),
+    reports,
   };
 }
 

@@ -13,6 +13,8 @@ const MODEL: CatalogModel = {
   sample_rate: 24_000,
   voices: [{ name: "aigul", gender: null, style: null, best_for: null }],
   default_voice: "aigul",
+  notes: null,
+  created: null,
   word_times: true,
 };
 const planOf = (text: string, normalize = true) =>

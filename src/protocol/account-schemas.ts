@@ -1,0 +1,40 @@
+import { z } from "zod";
+import type { UsageKind } from "../domain/usage/tariff.js";
+import type { DeepReadonly } from "./fields.js";
+
+export const BALANCE = z.object({
+  balance: z.int().meta({ description: "Credits of the organization, those that are held too" }),
+  held: z.int().meta({ description: "Credits set aside for work that is running" }),
+  available: z.int().meta({ description: "Credits that new work may take: `balance` less `held`" }),
+  tier: z.enum(["free", "paid"]).meta({ description: "`paid` once credits were bought" }),
+});
+
+const UNITS = { synthesis: "characters", file: "seconds", live: "seconds" } as const satisfies Record<
+  UsageKind,
+  string
+>;
+
+/** What a day's work of one kind on one path was. */
+export const USAGE_ROW = z.object({
+  day: z.string().meta({ description: "UTC, `2026-11-21`: when the work began" }),
+  kind: z.enum(["synthesis", "file", "live"]),
+  endpoint: z.string().nullable().meta({ description: "Path that the work came by" }),
+  requests: z.int(),
+  quantity: z.number().meta({ description: "How much, in `unit`" }),
+  unit: z.enum(["characters", "seconds"]),
+  credits: z.int().meta({ description: "Credits charged" }),
+});
+
+export const USAGE = z.object({
+  from: z.string().meta({ description: "First day" }),
+  to: z.string().meta({ description: "Last day" }),
+  data: z.array(USAGE_ROW).meta({ description: "By day, kind and path; days without work are left out" }),
+});
+
+export type Balance = DeepReadonly<z.output<typeof BALANCE>>;
+export type Usage = DeepReadonly<z.output<typeof USAGE>>;
+
+/** What the quantity of that kind counts. */
+export function usageUnit(kind: UsageKind): (typeof UNITS)[UsageKind] {
+  return UNITS[kind];
+}

@@ -1,0 +1,35 @@
+import { type ErrorCode, errorName, type ServiceError } from "../domain/errors.js";
+import type { ErrorBody, OpenAiErrorBody } from "./catalog-schemas.js";
+import { HTTP_STATUS, publicDetail } from "./error-status.js";
+
+/** Names that clients of the OpenAI shape look for; other failures keep the names they have here. */
+const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
+  KEY_INVALID: "invalid_api_key",
+  OUT_OF_CREDITS: "insufficient_quota",
+  TOO_MANY_REQUESTS: "rate_limit_exceeded",
+};
+
+/** Types that go with statuses; of the two kinds of 429 one has a type of its own. */
+const OPENAI_TYPES: Readonly<Record<number, string>> = {
+  401: "authentication_error",
+  429: "rate_limit_error",
+};
+
+/** What an error's body says. */
+export function errorBody(error: ServiceError): ErrorBody {
+  return { detail: publicDetail(error) };
+}
+
+/** The same with what clients of the OpenAI shape read. @see https://platform.openai.com/docs/guides/error-codes */
+export function openAiErrorBody(error: ServiceError): OpenAiErrorBody {
+  const { code, param } = error;
+  const { detail } = errorBody(error);
+  const openAi = { message: detail, type: typeOf(code), param, code: OPENAI_CODES[code] ?? errorName(code) };
+  return { detail, error: openAi };
+}
+
+function typeOf(code: ErrorCode): string {
+  if (code === "OUT_OF_CREDITS") return "insufficient_quota";
+  const status = HTTP_STATUS[code];
+  return OPENAI_TYPES[status] ?? (status >= 500 ? "server_error" : "invalid_request_error");
+}
