@@ -5,6 +5,7 @@ import type { Log } from "../observe/log.js";
 import type { Caller, LiveConversation } from "../ports/conversations.js";
 import type { FrontSocket, SocketEvents } from "../ports/front.js";
 import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../protocol/error-status.js";
+import { AudioIntake } from "./audio-intake.js";
 import type { ErrorMessage, LiveTranslation, WireMessage } from "./dialects/dialect.js";
 
 /** A client that leaves this much unread is cut off: finals are never dropped, so they would pile up. */
@@ -57,7 +58,12 @@ export class LiveSocket {
       this.#log.info("live session ends with its key");
       conversation.unauthorized(KEY_ENDED);
     });
-    const audio = new GatheredAudio((bytes) => this.#hear(bytes, conversation, translation));
+    const intake = new AudioIntake(translation);
+    const hear = (bytes: Uint8Array) => {
+      const samples = intake.samplesOf(bytes);
+      if (samples.length > 0) this.#send(translation.binary(conversation, samples));
+    };
+    const audio = new GatheredAudio((bytes) => this.#hear(bytes, hear, translation));
     return {
       text: (text) => {
         audio.flush();
@@ -101,13 +107,27 @@ export class LiveSocket {
   }
 
   /** What was gathered is handed on in a turn of its own: there no caller catches what is thrown. */
-  #hear(bytes: Uint8Array, conversation: LiveConversation, translation: LiveTranslation): void {
+  #hear(bytes: Uint8Array, hear: (bytes: Uint8Array) => void, translation: LiveTranslation): void {
     try {
-      this.#send(translation.binary(conversation, bytes));
+      hear(bytes);
     } catch (error) {
-      this.#log.error({ err: error }, "live audio failed");
-      this.#socket.close(CLOSE_CODE.INTERNAL, errorName("INTERNAL"));
+      if (error instanceof ServiceError) this.#refuseAudio(error, translation);
+      else {
+        this.#log.error({ err: error }, "live audio failed");
+        this.#socket.close(CLOSE_CODE.INTERNAL, errorName("INTERNAL"));
+      }
     }
+  }
+
+  /** The client is told and the socket closed; what was accepted before is charged, as when the client leaves. */
+  #refuseAudio(error: ServiceError, translation: LiveTranslation): void {
+    const { code } = error;
+    const detail = publicDetail(error);
+    this.#log.warn({ code }, "live audio refused");
+    this.#send(
+      translation.toClient({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) }),
+    );
+    this.#socket.close(CLOSE_CODE[code], errorName(code));
   }
 
   #send(messages: readonly WireMessage[]): void {

@@ -8,7 +8,9 @@ import type { Caller } from "../ports/conversations.js";
 import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../ports/front.js";
 import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
 import type { LivePath } from "../protocol/endpoints.js";
+import { errorBody } from "../protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
+import { ignoredHeader } from "../protocol/ignored-names.js";
 import { LiveAuthorization } from "./authorization.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
 import type { ErrorMessage, LiveDialect } from "./dialects/dialect.js";
@@ -48,12 +50,12 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
         return new LiveSocket(socket, log, toRefusal).start(deps, caller, translation);
       };
-      return accept(accepted, open);
+      return accept({ ...accepted, ignored: translation.ignored }, open);
     } catch (thrown) {
       const error = asServiceError(thrown);
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
-        return refuse(error, requestId);
+        return refuse(error, requestId, dialect);
       // Browsers cannot read a failed handshake: they are let in to be told.
       return accept(accepted, (socket) => new LiveSocket(socket, log, toRefusal).refuse(error));
     }
@@ -84,24 +86,32 @@ async function identify(
   return identity;
 }
 
-function accept(
-  { protocol, requestId }: { readonly protocol: string | null; readonly requestId: Caller["requestId"] },
-  open: (socket: FrontSocket) => SocketEvents,
-): UpgradeDecision {
-  return { type: "accept", protocol, headers: { "x-request-id": requestId }, open };
+interface Accepted {
+  readonly protocol: string | null;
+  readonly requestId: Caller["requestId"];
+  readonly ignored?: readonly string[];
 }
 
-function refuse(error: ServiceError, requestId: string): UpgradeDecision {
+function accept(
+  { protocol, requestId, ignored = [] }: Accepted,
+  open: (socket: FrontSocket) => SocketEvents,
+): UpgradeDecision {
+  const headers = { "x-request-id": requestId, ...ignoredHeader(ignored) };
+  return { type: "accept", protocol, headers, open };
+}
+
+function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): UpgradeDecision {
   const headers = {
     "content-type": "application/json",
     "x-request-id": requestId,
     ...CORS_HEADERS,
     ...errorHeaders(error.code),
+    ...dialect.refusalHeaders(publicDetail(error), requestId),
   };
   return {
     type: "refuse",
     status: HTTP_STATUS[error.code],
     headers,
-    body: JSON.stringify({ detail: publicDetail(error) }),
+    body: JSON.stringify(errorBody(error)),
   };
 }

@@ -10,6 +10,7 @@ import { DEFAULT_TRANSCRIPTION_MODEL } from "./transcription-form.js";
 const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
 type ListenEncoding = (typeof LISTEN_ENCODINGS)[number];
 
+export const SAMPLE_RATE_HZ = { min: 8_000, max: 48_000 };
 const ENDPOINTING_MS = { min: 100, max: 2_000, otherwise: 200 };
 /** Names of that vendor's models, which stand for the default one. */
 const MODEL_ALIAS = /^nova(-\d)?(-[a-z]+)?$/;
@@ -46,9 +47,10 @@ export const LISTEN_QUERY = {
       .optional()
       .meta({ description: "`kk`, `ru` or `multi`: both are always recognized" }),
     encoding: oneOf("encoding", LISTEN_ENCODINGS, { otherwise: "linear16", code: "INVALID_REQUEST" }).meta({
-      description: "Raw samples only, no containers",
+      description:
+        "Of raw samples. Without it audio that begins as a WAV is read as its header says, and other files are refused by name",
     }),
-    sample_rate: queryInteger("sample_rate", { min: 8_000, max: 48_000, otherwise: 16_000 }).meta({
+    sample_rate: queryInteger("sample_rate", { ...SAMPLE_RATE_HZ, otherwise: 16_000 }).meta({
       description: "Samples per second; 8000 unless given for mulaw and alaw",
     }),
     channels: queryInteger("channels", { min: 1, max: 1, otherwise: 1 }),
@@ -78,6 +80,10 @@ export interface ListenOptions {
   /** Null for no `UtteranceEnd`. */
   readonly utteranceEndMs: number | null;
   readonly hotWords: readonly HotWord[];
+  /** The client says what its samples are, so they are samples. */
+  readonly saysEncoding: boolean;
+  /** Names that were given and have no effect. */
+  readonly ignored: readonly string[];
 }
 
 /**
@@ -106,11 +112,24 @@ export function parseListenQuery(query: URLSearchParams, alphabet: ReadonlySet<s
     interimResults: fields.interim_results,
     vadEvents: fields.vad_events,
     utteranceEndMs: utteranceEndMs(fields.utterance_end_ms),
+    saysEncoding: query.has("encoding"),
+    ignored: ignoredNames(query),
     // A key term is a phrase, a keyword may carry an intensifier behind a colon: that is how hot words are written.
     hotWords: ["keyterm", "keywords"].flatMap((name) =>
       hotWordsIn(name, query.getAll(name).join(","), alphabet),
     ),
   };
+}
+
+/** What is asked for and not done. What is asked not to be done is not done, either. */
+function ignoredNames(query: URLSearchParams): readonly string[] {
+  const hasEffect = new Set<string>([...Object.keys(LISTEN_QUERY.schema.shape), ...MISSING, "token"]);
+  const given = [...query].filter(
+    ([name, value]) => !hasEffect.has(name) && value !== "" && value !== "false",
+  );
+  // Both languages are always recognised.
+  const language = query.get("language") ?? "multi";
+  return [...(language === "multi" ? [] : ["language"]), ...given.map(([name]) => name)];
 }
 
 function endpointingMs(value: string | undefined): number {

@@ -10,16 +10,21 @@ const DEFAULTS = {
   vadEvents: false,
   utteranceEndMs: null,
   hotWords: [],
+  saysEncoding: false,
+  ignored: [],
 };
 const ALPHABET = new Set("абдеийкмнорсту ");
 const parsed = (query: string) => parseListenQuery(new URLSearchParams(query), ALPHABET);
 
 for (const [query, changes] of [
   ["", {}],
-  ["model=nova-3&language=ru&punctuate=true&smart_format=true&tag=x", {}],
+  [
+    "model=nova-3&language=ru&punctuate=true&smart_format=true&tag=x",
+    { ignored: ["language", "punctuate", "smart_format", "tag"] },
+  ],
   ["model=svc-kk-ru-v2&language=multi&channels=1&diarize=false", {}],
-  ["encoding=mulaw", { encoding: "mulaw", sampleRateHz: 8_000 }],
-  ["encoding=alaw&sample_rate=16000", { encoding: "alaw" }],
+  ["encoding=mulaw", { encoding: "mulaw", sampleRateHz: 8_000, saysEncoding: true }],
+  ["encoding=alaw&sample_rate=16000", { encoding: "alaw", saysEncoding: true }],
   ["sample_rate=48000", { sampleRateHz: 48_000 }],
   ["endpointing=10", { endOfUtteranceMs: 100 }],
   ["endpointing=false", { endOfUtteranceMs: 2_000 }],

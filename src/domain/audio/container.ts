@@ -26,6 +26,9 @@ const MPEG_RATES_HZ = [44_100, 48_000, 32_000];
 /** The first box of an ISO file; recorders and QuickTime do not always begin with `ftyp`. */
 const MP4_BOXES = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot"];
 
+/** The first box of what a recorder sends as it goes. */
+const STREAMED_BOXES = ["ftyp", "styp", "moof", "moov"];
+
 /**
  * Tells the container from the first bytes of a file, tags before the audio left out.
  *
@@ -49,6 +52,30 @@ export function detectContainer(head: Uint8Array): Container | null {
   if (findsTwoFrames(head, adtsFrameBytes)) return "aac";
   if (findsTwoFrames(head, mpegFrameBytes)) return "mp3";
   return null;
+}
+
+/**
+ * Tells whether a live client's first message begins a file where samples should be. Samples are as they like, so what
+ * counts as a signature is 32 bits and more that must be right: chance would need four thousand million sessions.
+ *
+ * @returns null for samples, and for what is too short to tell
+ */
+export function detectStreamedFile(first: Uint8Array): Container | null {
+  if (has(first, 0, "RIFF") && has(first, 8, "WAVE")) return "wav";
+  if (has(first, 0, "\x1a\x45\xdf\xa3")) return "webm";
+  if (has(first, 0, "OggS\0")) return "ogg";
+  if (has(first, 0, "fLaC")) return "flac";
+  // Boxes of an ISO file: a size below 64 KiB, and a name that recordings begin with.
+  if (has(first, 0, "\0\0") && STREAMED_BOXES.some((box) => has(first, 4, box))) return "mp4";
+  if (has(first, 0, "ID3") && first.length >= 10 && first[3]! <= 4 && first[4] === 0) return "mp3";
+  return beginsWithEqualFrames(first) ? "mp3" : null;
+}
+
+/** Two MPEG frames with heads that say the same: 19 bits of the second are known from the first. */
+function beginsWithEqualFrames(first: Uint8Array): boolean {
+  const bytes = mpegFrameBytes(first, 0);
+  if (bytes === 0 || mpegFrameBytes(first, bytes) === 0) return false;
+  return first[1] === first[bytes + 1] && (first[2]! & 0x0c) === (first[bytes + 2]! & 0x0c);
 }
 
 /** Length of an ID3v2 tag at the beginning of a file, 0 when there is none. @see id3.org, ID3v2.4 structure */

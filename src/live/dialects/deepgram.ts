@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { LIVE_RATE_HZ } from "../../domain/audio/frame.js";
 import { StreamedPcm } from "../../domain/audio/streamed-pcm.js";
+import type { WavHeader } from "../../domain/audio/wav.js";
 import { listenCredential } from "../../http/bearer.js";
 import type { LiveConversation } from "../../ports/conversations.js";
 import {
@@ -8,11 +9,18 @@ import {
   type ListenServerMessage,
   parseListenClientMessage,
 } from "../../protocol/listen-messages.js";
-import { type ListenOptions, parseListenQuery } from "../../protocol/listen-query.js";
+import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../protocol/listen-query.js";
 import type { StreamOptions, StreamServerMessage } from "../../protocol/stream-messages.js";
-import type { ErrorMessage, LiveDialect, LiveTranslation, WireMessage } from "./dialect.js";
+import {
+  type ErrorMessage,
+  type LiveDialect,
+  type LiveTranslation,
+  unfitWav,
+  type WireMessage,
+} from "./dialect.js";
 
 const CHANNEL = 0;
+const LONGEST_HEADER = 500;
 
 /**
  * The language of Deepgram's live transcription, so that its clients work when they are pointed here.
@@ -22,6 +30,7 @@ const CHANNEL = 0;
 export const LISTEN_DIALECT: LiveDialect = {
   path: "/v1/listen",
   credential: listenCredential,
+  refusalHeaders: (detail, requestId) => ({ "dg-error": headerText(detail), "dg-request-id": requestId }),
   refusal: (_query, error) => JSON.stringify(toError(error)),
   begin: (query, requestId, alphabet) => new ListenTranslation(parseListenQuery(query, alphabet), requestId),
 };
@@ -30,9 +39,11 @@ type Utterance = Extract<StreamServerMessage, { readonly type: "partial" | "fina
 
 class ListenTranslation implements LiveTranslation {
   readonly options: StreamOptions;
+  readonly ignored: readonly string[];
+  readonly mayBeFile: boolean;
   readonly #asked: ListenOptions;
   readonly #requestId: string;
-  readonly #pcm: StreamedPcm;
+  #pcm: StreamedPcm;
   readonly #digest = createHash("sha256");
   readonly #createdAt = new Date();
   #modelId = "";
@@ -50,6 +61,8 @@ class ListenTranslation implements LiveTranslation {
     this.#asked = asked;
     this.#requestId = requestId;
     this.#pcm = new StreamedPcm(asked.encoding, asked.sampleRateHz, LIVE_RATE_HZ);
+    this.ignored = asked.ignored;
+    this.mayBeFile = !asked.saysEncoding;
     const { endOfUtteranceMs } = asked;
     this.options = {
       endOfUtteranceMs,
@@ -57,6 +70,17 @@ class ListenTranslation implements LiveTranslation {
       words: true,
       hotWords: asked.hotWords,
     };
+  }
+
+  beginWav(header: WavHeader): void {
+    const { format, channels, bitsPerSample, sampleRateHz } = header;
+    const encoding = format === "pcm" ? "linear16" : format;
+    const { min, max } = SAMPLE_RATE_HZ;
+    const isWide = encoding === "linear16" && bitsPerSample !== 16;
+    if (encoding === "float" || isWide || channels !== 1 || sampleRateHz < min || sampleRateHz > max) {
+      throw unfitWav(header, `one channel of 16-bit pcm, mulaw or alaw at ${min} to ${max} Hz`);
+    }
+    this.#pcm = new StreamedPcm(encoding, sampleRateHz, LIVE_RATE_HZ);
   }
 
   toClient(message: StreamServerMessage): readonly WireMessage[] {
@@ -202,6 +226,11 @@ function needsPartials({ interimResults, vadEvents, utteranceEndMs }: ListenOpti
 /** Of a partial nothing is known. */
 function meanConfidence(words: readonly { readonly confidence: number }[]): number {
   return words.reduce((sum, { confidence }) => sum + confidence, 0) / Math.max(1, words.length);
+}
+
+/** Headers are of visible ASCII; what a client gave may be anything. */
+function headerText(text: string): string {
+  return text.replace(/[^ -~]/g, "?").slice(0, LONGEST_HEADER);
 }
 
 function toError({ code, detail }: ErrorMessage): ListenServerMessage {

@@ -1,6 +1,8 @@
+import type { WavHeader } from "../../domain/audio/wav.js";
+import { ServiceError } from "../../domain/errors.js";
 import type { StreamCredential } from "../../http/bearer.js";
 import type { LiveConversation } from "../../ports/conversations.js";
-import type { FrontRequest } from "../../ports/front.js";
+import type { FrontRequest, Headers } from "../../ports/front.js";
 import type { LivePath } from "../../protocol/endpoints.js";
 import type { StreamOptions, StreamServerMessage } from "../../protocol/stream-messages.js";
 
@@ -13,6 +15,8 @@ export type ErrorMessage = Extract<StreamServerMessage, { readonly type: "error"
 export interface LiveDialect {
   readonly path: LivePath;
   credential(request: FrontRequest): StreamCredential;
+  /** Headers by which a client that is refused before its socket opens learns why. */
+  refusalHeaders(detail: string, requestId: string): Headers;
   /** How a client is told that it gets no session. */
   refusal(query: URLSearchParams, error: ErrorMessage): WireMessage;
   /**
@@ -25,8 +29,26 @@ export interface LiveDialect {
 /** Between one client and its session. */
 export interface LiveTranslation {
   readonly options: StreamOptions;
+  /** Names that the client gave and that have no effect. */
+  readonly ignored: readonly string[];
+  /** Whether audio that begins like a file is one: a client that says how its samples are coded means samples. */
+  readonly mayBeFile: boolean;
+  /**
+   * Samples follow that are as the header of a WAV says.
+   * @throws {ServiceError} `UNSUPPORTED_FORMAT` when such samples are not taken
+   */
+  beginWav(header: WavHeader): void;
   toClient(message: StreamServerMessage): readonly WireMessage[];
   text(conversation: LiveConversation, text: string): void;
   /** What the audio itself makes known to the client is returned. */
   binary(conversation: LiveConversation, bytes: Uint8Array): readonly WireMessage[];
+}
+
+/** What is said of a WAV whose samples a path does not take. */
+export function unfitWav(
+  { format, channels, bitsPerSample, sampleRateHz }: WavHeader,
+  rule: string,
+): ServiceError {
+  const received = `${channels} of ${bitsPerSample}-bit ${format} at ${sampleRateHz} Hz`;
+  return new ServiceError("UNSUPPORTED_FORMAT", `a live WAV must have ${rule}, received ${received}`);
 }

@@ -1,9 +1,11 @@
+import { LIVE_RATE_HZ } from "../../domain/audio/frame.js";
+import type { WavHeader } from "../../domain/audio/wav.js";
 import { streamCredential } from "../../http/bearer.js";
 import type { LiveConversation } from "../../ports/conversations.js";
 import { encodeMessagePack } from "../../protocol/stream-encoding.js";
 import { parseStreamClientMessage, type StreamServerMessage } from "../../protocol/stream-messages.js";
 import { encodingOf, parseStreamQuery } from "../../protocol/stream-query.js";
-import type { LiveDialect, WireMessage } from "./dialect.js";
+import { type LiveDialect, unfitWav, type WireMessage } from "./dialect.js";
 
 const NO_MESSAGES: readonly WireMessage[] = [];
 
@@ -11,12 +13,16 @@ const NO_MESSAGES: readonly WireMessage[] = [];
 export const STREAM_DIALECT: LiveDialect = {
   path: "/v1/stream",
   credential: streamCredential,
+  refusalHeaders: () => ({}),
   refusal: (query, error) => encoderOf(query)(error),
   begin(query, _requestId, alphabet) {
     const options = parseStreamQuery(query, alphabet);
     const encode = encoderOf(query);
     return {
       options,
+      ignored: [],
+      mayBeFile: true,
+      beginWav,
       toClient: (message) => [encode(message)],
       text: onText,
       binary(conversation, bytes) {
@@ -28,6 +34,13 @@ export const STREAM_DIALECT: LiveDialect = {
     };
   },
 };
+
+/** Nothing is resampled here. */
+function beginWav(header: WavHeader): void {
+  const { format, channels, bitsPerSample, sampleRateHz } = header;
+  if (format === "pcm" && channels === 1 && bitsPerSample === 16 && sampleRateHz === LIVE_RATE_HZ) return;
+  throw unfitWav(header, `one channel of 16-bit pcm at ${LIVE_RATE_HZ} Hz`);
+}
 
 function encoderOf(query: URLSearchParams): (message: StreamServerMessage) => WireMessage {
   return encodingOf(query) === "msgpack" ? encodeMessagePack : JSON.stringify;
