@@ -5,7 +5,14 @@ import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 /** The pages, and what they share with the service. */
-const SOURCES = ["src/console/pages", "src/client", "src/player", "src/domain", "package-lock.json"];
+const SOURCES = [
+  "src/console/pages",
+  "src/console/paths.ts",
+  "src/client",
+  "src/player",
+  "src/domain",
+  "package-lock.json",
+];
 const BUILT = join(root, "dist/console/index.html");
 
 if (newestMs() > (existsSync(BUILT) ? statSync(BUILT).mtimeMs : 0)) await build();

@@ -61,6 +61,7 @@ export class ResidentModel<E extends Engine> {
   /** The engine that is loading or warm; while another is released, the one that comes after it. */
   #engine: E | null = null;
   #nextLease = 0;
+  #lastLoadMs: number | null = null;
   #idleTimer: NodeJS.Timeout | undefined;
   #unloading: Promise<void> = Promise.resolve();
 
@@ -81,6 +82,11 @@ export class ResidentModel<E extends Engine> {
   /** The engine while its models are loaded, else null. */
   get warmEngine(): E | null {
     return this.phase === "warm" ? this.#engine : null;
+  }
+
+  /** How long the last load took that succeeded; null before the first. */
+  get lastLoadMs(): number | null {
+    return this.#lastLoadMs;
   }
 
   /** Loads the models before anybody needs them. @throws what the engine's start threw */
@@ -214,6 +220,7 @@ export class ResidentModel<E extends Engine> {
     const loadMs = clock.nowMs() - startedAtMs;
     log.info({ engine: name, loadMs: Math.round(loadMs) }, "model loaded");
     observer.loaded(loadMs);
+    this.#lastLoadMs = loadMs;
     this.#actor.tell({ type: "loaded" });
   }
 

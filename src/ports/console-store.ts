@@ -22,6 +22,27 @@ export interface SessionPlace {
   readonly organizationId: string;
 }
 
+/** From where a session was opened; null is what is not known. */
+export interface SessionOrigin {
+  readonly address: string | null;
+  /** A browser and a system by name. */
+  readonly agent: string | null;
+}
+
+/** A session as its owner sees it. */
+export interface OpenSession extends SessionOrigin {
+  /** Tells it from the person's others, and opens nothing. */
+  readonly id: string;
+  readonly createdAt: Date;
+  readonly expiresAt: Date;
+  readonly isCurrent: boolean;
+}
+
+/** `last-owner`: other people belong to the named organizations, and none of them is an owner. */
+export type PersonRemoval =
+  | { readonly type: "removed"; readonly revokedKeyIds: readonly string[] }
+  | { readonly type: "last-owner"; readonly organizations: readonly string[] };
+
 /** People, their passwords' hashes and their sessions. Passwords and cookies themselves never come here. */
 export interface Users {
   /** Makes a person with an organization of their own and its free credits, in one step. Null when the address is taken. */
@@ -35,7 +56,18 @@ export interface Users {
   findByEmail(email: string): Promise<(User & { readonly passwordHash: string }) | null>;
   memberships(userId: string): Promise<Membership[]>;
   /** Remembers a session by the hash of its cookie; sessions of this person that are over are forgotten. */
-  openSession(userId: string, hash: Buffer, lifetimeSeconds: number): Promise<void>;
+  openSession(userId: string, hash: Buffer, lifetimeSeconds: number, origin: SessionOrigin): Promise<void>;
+  /** Open sessions of a person, newest first, at most a hundred. `current` is the asking one's hash. */
+  sessions(userId: string, current: Buffer): Promise<readonly OpenSession[]>;
+  /** Ends one of a person's sessions. Its hash, or null when the person has no such session. */
+  endSession(userId: string, sessionId: string): Promise<Buffer | null>;
+  /** Ends all of a person's sessions but one. Their hashes. */
+  endOtherSessions(userId: string, current: Buffer): Promise<readonly Buffer[]>;
+  /**
+   * Removes a person, their sessions, memberships and invitations for good. Organizations stay with their ledger; where the
+   * person was alone, their keys are revoked.
+   */
+  remove(userId: string): Promise<PersonRemoval>;
   findSession(hash: Buffer): Promise<User | null>;
   /** Ends all of this person's sessions, and links to another password. */
   setPassword(userId: string, passwordHash: string): Promise<void>;
@@ -80,6 +112,8 @@ export type MemberRefusal = "last-owner" | "not-owner" | "no-member";
 export interface Members {
   roleOf(organizationId: string, userId: string): Promise<Role | null>;
   list(organizationId: string): Promise<Member[]>;
+  /** False when `byUserId` is no owner any more. */
+  rename(change: { organizationId: string; byUserId: string; name: string }): Promise<boolean>;
   /** Who is an owner no more leaves no open invitation behind: it would let them back in. */
   setRole(change: MemberChange & { readonly role: Role }): Promise<MemberRefusal | "done">;
   /** The same; and revokes the keys that the member made, if wanted. */
@@ -132,20 +166,41 @@ export interface Credits {
   readonly balance: number;
   readonly held: number;
   readonly available: number;
+  /** `paid` once there was a top-up. */
   readonly tier: OrganizationTier;
+  readonly lastTopUp: { readonly credits: number; readonly createdAt: Date } | null;
 }
+
+type LedgerKind = "grant" | "topup" | "charge" | "refund";
 
 export interface LedgerEntry {
   /** Rises with time; for paging. */
   readonly position: number;
-  readonly kind: "grant" | "topup" | "charge" | "refund";
+  readonly kind: LedgerKind;
   /** Credits: what came in is positive, what went out negative. */
   readonly amount: number;
+  /** The organization's credits after this entry, those that were set aside for work included. */
+  readonly balance: number;
   /** Id of the request or live session that was charged or refunded; null for other entries. */
   readonly requestId: string | null;
   readonly endpoint: string | null;
   readonly keyName: string | null;
   readonly createdAt: Date;
+}
+
+/** Which entries of a ledger are wanted; null leaves nothing out. */
+export interface LedgerFilter {
+  readonly kind: LedgerKind | null;
+  /** The first moment, and the first one behind the last. */
+  readonly from: Date | null;
+  readonly until: Date | null;
+}
+
+/** The entry below which a page begins. */
+export interface LedgerCursor {
+  readonly position: number;
+  /** The balance right before that entry, if it is known: the way back to it is not summed up again then. */
+  readonly balance: number | null;
 }
 
 export interface UsageRow {
@@ -163,8 +218,11 @@ export interface UsageRow {
 
 export interface Reports {
   credits(organizationId: string): Promise<Credits>;
-  /** Newest first; `before` is the position of the last one that was seen. */
-  ledger(organizationId: string, before: number | null, limit: number): Promise<LedgerEntry[]>;
+  /** Newest first; `before` is the last one that was seen. */
+  ledger(
+    organizationId: string,
+    page: { readonly filter: LedgerFilter; readonly before: LedgerCursor | null; readonly limit: number },
+  ): Promise<LedgerEntry[]>;
   /** What was charged on the last `days` days, today included. */
   usage(organizationId: string, days: number): Promise<UsageRow[]>;
 }

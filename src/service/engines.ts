@@ -10,7 +10,9 @@ import {
   startSynthesisWorker,
   type WorkerEntries,
 } from "../../native/start-workers.js";
+import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
 import { ServiceError } from "../domain/errors.js";
+import type { UsageKind } from "../domain/usage/tariff.js";
 import { openDecoder } from "../input/media/open-decoder.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
@@ -20,7 +22,7 @@ import type { SpoolRoom } from "../ports/spool-room.js";
 import type { Config } from "../settings/settings.js";
 
 /** The longest file, in decoded audio. */
-const MAX_FILE_SECONDS = 2 * 3_600;
+export const MAX_FILE_SECONDS = 2 * 3_600;
 
 /** Three engines that load their models when they are needed, and what stands before them. */
 export interface Engines {
@@ -63,6 +65,31 @@ export function makeEngines(parts: EngineParts): Engines {
 export function isGivenUp({ live, synthesis }: Engines): boolean {
   return live.warmEngine?.isGivenUp === true || synthesis.warmEngine?.isGivenUp === true;
 }
+
+/** What each engine is doing, for the console to show. */
+export function engineStatuses(engines: Engines): readonly EngineStatus[] {
+  const { recognizer, synthesizer, live, transcription, synthesis } = engines;
+  const of = (kind: UsageKind, model: string, resident: ResidentModel<Engine & { isGivenUp?: boolean }>) => ({
+    kind,
+    model,
+    state: resident.warmEngine?.isGivenUp === true ? ("down" as const) : STATES[resident.phase],
+    loadMs: resident.lastLoadMs,
+  });
+  return [
+    of("synthesis", synthesizer.id, synthesis),
+    of("file", recognizer.manifest.id, transcription),
+    of("live", recognizer.manifest.id, live),
+  ];
+}
+
+/** Memory on its way back is as good as given back: the next request loads the model. */
+const STATES: Readonly<Record<ResidentModel<Engine>["phase"], EngineState>> = {
+  cold: "cold",
+  loading: "loading",
+  warm: "warm",
+  releasing: "cold",
+  stopped: "stopping",
+};
 
 function resident<E extends Engine>(
   name: string,

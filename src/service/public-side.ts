@@ -1,7 +1,10 @@
 import { join } from "node:path";
 import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
+import type { ConsoleDeps } from "../console/server/route.js";
+import type { ServiceFacts } from "../console/server/service-facts.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
+import { LIVE_MESSAGE_LIMITS } from "../front/shared/message-budget.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
 import { AnswerFiles } from "../http/answer-files.js";
 import { TrustedProxies } from "../http/client-address.js";
@@ -17,7 +20,7 @@ import type { Conversations } from "../ports/conversations.js";
 import { DEFAULT_FRONT_LIMITS, type FrontHandlers, type FrontLimits } from "../ports/front.js";
 import type { Config } from "../settings/settings.js";
 import type { Base } from "./base.js";
-import { type Engines, isGivenUp } from "./engines.js";
+import { type Engines, engineStatuses, isGivenUp, MAX_FILE_SECONDS } from "./engines.js";
 import type { Owned } from "./owned.js";
 import type { ThreadEntries } from "./thread-entries.js";
 import { createTransport, type Transport } from "./transport.js";
@@ -49,6 +52,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     return threads;
   };
   const { temporaryKeys, endings } = openKeys(parts, owned);
+  const isReady = async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe());
   const transport = createTransport({
     front: config.front,
     limits,
@@ -56,8 +60,8 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     conversations,
     keys: temporaryKeys,
     endings,
-    extraRoutes: consoleRoutes(parts, temporaryKeys, endings),
-    isReady: async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe()),
+    extraRoutes: consoleRoutes(parts, { temporaryKeys, endings, isReady }),
+    isReady,
     spoolDir: spoolFolder,
     room,
     speechBudget,
@@ -96,16 +100,27 @@ function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
 }
 
 function consoleRoutes(
-  { config, store, log }: Base,
-  temporaryKeys: TemporaryKeys,
-  endings: KeyEndings,
+  { config, store, engines, log }: PublicSideParts,
+  shared: Pick<ConsoleDeps, "temporaryKeys" | "endings"> & { readonly isReady: () => Promise<boolean> },
 ): readonly Route[] {
-  const deps = {
+  const { temporaryKeys, endings, isReady } = shared;
+  const facts: ServiceFacts = {
+    tariffs: config.tariffs,
+    creditPrice: config.creditPrice,
+    contact: config.operatorContact,
+    concurrency: config.concurrency,
+    longestFileSeconds: MAX_FILE_SECONDS,
+    liveMessages: LIVE_MESSAGE_LIMITS,
+    modelIdleMs: config.modelIdleMs,
+    status: async () => ({ isReady: await isReady(), engines: engineStatuses(engines) }),
+  };
+  const deps: ConsoleDeps = {
     store: store.console,
     topUps: store.vouchers,
     temporaryKeys,
     endings,
     proxies: new TrustedProxies(config.trustedProxies),
+    facts,
     clock: systemClock,
     log,
   };

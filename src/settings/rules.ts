@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
+import type { CreditPrice } from "../domain/usage/credit-price.js";
 import type { Tariff } from "../domain/usage/tariff.js";
 import type { Rule } from "./setting.js";
 
@@ -83,6 +84,35 @@ export const TARIFF: Rule<Tariff> = {
       return { credits: Number(credits), perUnits: Number(perUnits) };
     }),
 };
+
+const CURRENCIES: ReadonlySet<string> = new Set(Intl.supportedValuesOf("currency"));
+
+/** Money for credits: "1/25000 USD" is one dollar for 25,000 credits. */
+export const CREDIT_PRICE: Rule<CreditPrice> = {
+  rule: "a fraction of whole numbers and a currency such as 1/25000 USD, up to 999999 each",
+  schema: z
+    .string()
+    .regex(/^[1-9]\d{0,5}\/[1-9]\d{0,5} [A-Z]{3}$/)
+    .refine((value) => CURRENCIES.has(value.slice(-3)))
+    .transform((value) => {
+      const [amount, credits] = value.slice(0, -4).split("/");
+      return { amount: Number(amount), credits: Number(credits), currency: value.slice(-3) };
+    }),
+};
+
+/** Where people may write to. */
+export const CONTACT: Rule<string> = {
+  rule: "an e-mail address or an https:// address",
+  schema: z
+    .string()
+    .max(200)
+    .refine((value) => (value.startsWith("https://") ? URL.canParse(value) : isEmail(value))),
+};
+
+function isEmail(value: string): boolean {
+  const [name = "", host = "", ...more] = value.split("@");
+  return name !== "" && host.includes(".") && more.length === 0 && !/[\s<>"]/.test(value);
+}
 
 /** CIDR notation. */
 export const NETWORKS: Rule<readonly string[]> = {

@@ -6,6 +6,8 @@ import { ConfigError } from "./config-error.js";
 import { DEFAULT_DATA_DIR, DEFAULT_HOST, DEFAULT_PORT } from "./defaults.js";
 import {
   API_KEY,
+  CONTACT,
+  CREDIT_PRICE,
   FLAG,
   FOLDER,
   HOST_NAME,
@@ -158,6 +160,21 @@ const TREE = {
     file: tariff("TARIFF_FILE", "file", "credits per second of a transcribed file"),
     live: tariff("TARIFF_LIVE", "live", "credits per second of live audio"),
   },
+  /** What credits cost in money, for the console to show; null shows credits alone. */
+  creditPrice: optional("CREDIT_PRICE", CREDIT_PRICE, {
+    absent: null,
+    otherwise: "none",
+    means:
+      "money for credits as the console shows it: `1/25000 USD` is one dollar for 25,000 credits; without it prices are in " +
+      "credits alone",
+  }),
+  /** Where people ask the operator for vouchers. */
+  operatorContact: optional("OPERATOR_CONTACT", CONTACT, {
+    absent: null,
+    otherwise: "none",
+    means:
+      "e-mail or https address of yours that the console names to people who want credits or a new password",
+  }),
   /** What one organization may have running at once, by its tier. */
   concurrency: {
     paid: {

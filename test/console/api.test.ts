@@ -1,7 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { CONSOLE_ERRORS } from "../../src/console/server/console-error.js";
+import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
 import { FREE_GRANT_CREDITS } from "../../src/domain/usage/tariff.js";
+import { LIVE_MESSAGE_LIMITS } from "../../src/front/shared/message-budget.js";
+import { LONGEST_UPLOAD_BYTES } from "../../src/http/spool.js";
+import type { LedgerCursor, LedgerEntry } from "../../src/ports/console-store.js";
+import { LONGEST_TEXT } from "../../src/protocol/synthesis-request.js";
 import { PASSWORD, type RunningConsole, startConsole, type Visitor } from "./running-console.js";
 
 let running: RunningConsole;
@@ -176,6 +181,46 @@ describe("accounts", () => {
     assert.equal(looked.status, 404);
   });
 
+  test("sessions are told by when and where they were opened, and each can be ended from another", async () => {
+    const visitor = running.visitor();
+    const mine = await visitor.signUp("travelling@example.org");
+    const signIn = { email: "travelling@example.org", password: PASSWORD };
+    const elsewhere = [running.visitor(), running.visitor(), running.visitor()] as const;
+    const agents = [
+      "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0",
+      "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36",
+      "a script",
+    ] as const;
+    for (const [index, other] of elsewhere.entries())
+      await other.ask("POST", "/sign-in", signIn, { "user-agent": agents[index]! });
+    const { data } = (await visitor.ask("GET", "/sessions")).json;
+    assert.deepEqual(
+      data.map(({ agent, is_current }: { agent: string; is_current: boolean }) => [agent, is_current]),
+      [
+        [null, false],
+        ["Chrome, Android", false],
+        ["Firefox, Windows", false],
+        [null, true],
+      ],
+    );
+    for (const { address, created_at, expires_at } of data) {
+      assert.equal(address, "127.0.0.1");
+      assert.equal(Date.parse(expires_at) - Date.parse(created_at), 14 * 86_400_000);
+    }
+    const [script, phone, desk] = data;
+    const { key } = (await elsewhere[1].ask("POST", `/organizations/${mine}/playground-key`)).json;
+    assert.equal((await visitor.ask("DELETE", `/sessions/${phone.id}`)).status, 200);
+    assert.equal((await elsewhere[1].ask("GET", "/session")).json.user, null);
+    assert.equal(await running.temporaryKeys.find(key), null);
+    assert.equal((await visitor.ask("DELETE", `/sessions/${phone.id}`)).status, 404);
+    assert.equal((await elsewhere[0].ask("GET", "/session")).json.user.email, signIn.email);
+    assert.deepEqual((await visitor.ask("DELETE", "/sessions")).json, { ended: 2 });
+    for (const other of elsewhere) assert.equal((await other.ask("GET", "/session")).json.user, null);
+    assert.equal((await visitor.ask("GET", "/session")).json.user.email, signIn.email);
+    for (const { id } of [script, desk])
+      assert.equal((await visitor.ask("DELETE", `/sessions/${id}`)).status, 404);
+  });
+
   for (const [what, change, code] of [
     ["an address without @", { email: "owner" }, "email_invalid"],
     ["a password of nine letters", { password: "123456789" }, "password_short"],
@@ -195,6 +240,98 @@ describe("accounts", () => {
       assert.equal(await running.store.console.users.findByEmail(`${code}@example.org`), null);
     });
   }
+});
+
+describe("deleting an account", () => {
+  const deleted = (visitor: Visitor, password = PASSWORD) =>
+    visitor.ask("POST", "/account/delete", { password });
+
+  test("takes the password, counts guesses, and then takes the person away; the ledger stays exact", async () => {
+    const visitor = running.visitor();
+    const mine = await visitor.signUp("leaving-for-good@example.org");
+    const own = `/organizations/${mine}`;
+    const wrong = await deleted(visitor, "not my password");
+    assert.deepEqual([wrong.status, wrong.json.code], [403, "wrong_password"]);
+    const { code } = await running.store.vouchers.create({ credits: 700, note: "", lifetimeDays: null });
+    await visitor.ask("POST", `${own}/vouchers`, { code });
+    const made = (await visitor.ask("POST", `${own}/keys`, { name: "server" })).json;
+    const playground = (await visitor.ask("POST", `${own}/playground-key`)).json.key;
+    const invitation = (await visitor.ask("POST", `${own}/invitations`, { role: "member" })).json.path.split(
+      "#",
+    )[1];
+    const transfers = await running.store.transfers.list(mine);
+    const balance = await running.store.accounts.find(mine);
+    const { cookie } = visitor;
+    const answer = await deleted(visitor);
+    assert.deepEqual([answer.status, answer.json], [200, { user: null, organizations: [] }]);
+    assert.match(visitor.lastSetCookie, /^dauys_session=; .*Max-Age=0/);
+    visitor.cookie = cookie;
+    assert.equal((await visitor.ask("GET", "/session")).json.user, null);
+    assert.equal(await running.temporaryKeys.find(playground), null);
+    assert.equal(await running.temporaryKeys.find(made.key), null, "no key works for a person who is gone");
+    const looked = await running.visitor().ask("POST", "/invitations/look-up", { token: invitation });
+    assert.equal(looked.status, 404);
+    assert.deepEqual(await running.store.transfers.list(mine), transfers);
+    assert.deepEqual(await running.store.accounts.find(mine), balance);
+    const signIn = { email: "leaving-for-good@example.org", password: PASSWORD };
+    assert.equal((await running.visitor().ask("POST", "/sign-in", signIn)).status, 401);
+    assert.notEqual(await running.visitor().signUp("leaving-for-good@example.org"), mine);
+    const guessed = running.visitor();
+    await guessed.signUp("left-open-again@example.org");
+    for (let attempt = 0; attempt < 10; attempt++) await deleted(guessed, `guess ${attempt}`);
+    assert.equal((await deleted(guessed)).status, 429);
+    running.clock.advance(15 * 60_000);
+  });
+
+  test("is refused to the only owner of others, and changes nothing then", async () => {
+    const [boss, colleague] = [running.visitor(), running.visitor()];
+    const mine = await boss.signUp("boss@example.org");
+    const own = `/organizations/${mine}`;
+    const invite = async (role: string) =>
+      (await boss.ask("POST", `${own}/invitations`, { role })).json.path.split("#")[1];
+    await colleague.signUp("colleague@example.org", { invitation: await invite("member") });
+    await boss.ask("POST", `${own}/keys`, { name: "of the boss" });
+    const open = await invite("member");
+    const refused = await deleted(boss);
+    assert.deepEqual([refused.status, refused.json.code], [409, "sole_owner"]);
+    assert.match(refused.json.detail, /"Acme"/);
+    assert.equal((await boss.ask("GET", "/session")).json.user.email, "boss@example.org");
+    assert.equal((await running.visitor().ask("POST", "/invitations/look-up", { token: open })).status, 200);
+    const { id } = (await colleague.ask("GET", "/session")).json.user;
+    await boss.ask("PATCH", `${own}/members/${id}`, { role: "owner" });
+    assert.equal((await deleted(boss)).status, 200);
+    const [key] = (await colleague.ask("GET", `${own}/keys`)).json.data;
+    assert.deepEqual([key.name, key.created_by, key.revoked_at], ["of the boss", null, null]);
+    assert.equal((await colleague.ask("GET", `${own}/members`)).json.data.length, 1);
+    assert.equal((await running.visitor().ask("POST", "/invitations/look-up", { token: open })).status, 404);
+  });
+
+  test("never leaves members without an owner, whoever joins or leaves at the same moment", async () => {
+    const [one, other, third, late] = [
+      running.visitor(),
+      running.visitor(),
+      running.visitor(),
+      running.visitor(),
+    ];
+    const mine = await one.signUp("one@example.org");
+    const own = `/organizations/${mine}`;
+    const invite = async (role: string) =>
+      (await one.ask("POST", `${own}/invitations`, { role })).json.path.split("#")[1];
+    await other.signUp("other@example.org", { invitation: await invite("owner") });
+    await third.signUp("third@example.org", { invitation: await invite("member") });
+    const both = await Promise.all([deleted(one), deleted(other)]);
+    assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409]);
+    const members = (await third.ask("GET", `${own}/members`)).json.data;
+    assert.deepEqual(members.map(({ role }: { role: string }) => role).sort(), ["member", "owner"]);
+    const alone = running.visitor();
+    const theirs = await alone.signUp("alone@example.org");
+    const { path } = (await alone.ask("POST", `/organizations/${theirs}/invitations`, { role: "member" }))
+      .json;
+    await late.signUp("late@example.org");
+    const accept = late.ask("POST", "/invitations/accept", { token: path.split("#")[1] });
+    const [left, joined] = await Promise.all([deleted(alone), accept]);
+    assert.deepEqual([left.status, joined.status], joined.status === 200 ? [409, 200] : [200, 404]);
+  });
 });
 
 /** What a route takes: it refuses what it does not know. */
@@ -218,7 +355,8 @@ describe("who may ask", () => {
     const key = (await owner.ask("POST", `${at}/keys`, { name: "mine" })).json.id;
     const invitation = (await owner.ask("POST", `${at}/invitations`, { role: "member" })).json.id;
     const user = (await owner.ask("GET", "/session")).json.user.id;
-    const ids: Readonly<Record<string, string>> = { organization, key, invitation, user };
+    const [{ id: session }] = (await owner.ask("GET", "/sessions")).json.data;
+    const ids: Readonly<Record<string, string>> = { organization, key, invitation, user, session };
     const withIds = running.routes.filter(({ path }) => path.includes(":"));
     assert.ok(withIds.length >= 12, "the table was found");
     for (const { method, path } of withIds) {
@@ -278,6 +416,63 @@ describe("who may ask", () => {
       const { headers } = await owner.ask(method, "/session", undefined, { origin: "https://evil.example" });
       assert.equal(headers.get("access-control-allow-origin"), null);
     }
+  });
+});
+
+describe("the organization's name", () => {
+  test("is changed by owners, under the rules of sign-up", async () => {
+    const visitor = running.visitor();
+    const mine = await visitor.signUp("renaming@example.org");
+    const rename = (name: string, who = visitor) => who.ask("PATCH", `/organizations/${mine}`, { name });
+    assert.equal((await rename(" Tilmash ")).json.name, "Tilmash");
+    assert.equal((await visitor.ask("GET", "/session")).json.organizations[0].name, "Tilmash");
+    for (const [name, code] of [
+      [" ", "name_required"],
+      ["a\0b", "name_invalid"],
+      ["x".repeat(81), "name_long"],
+    ] as const)
+      assert.equal((await rename(name)).json.code, code);
+    assert.equal((await visitor.ask("GET", "/session")).json.organizations[0].name, "Tilmash");
+  });
+});
+
+describe("what the service says of itself", () => {
+  test("prices and the operator's address are there for everybody", async () => {
+    const { json } = await running.visitor().ask("GET", "/prices");
+    assert.deepEqual(json, {
+      tariffs: {
+        synthesis: { credits: 2, per_units: 5 },
+        file: { credits: 5, per_units: 2 },
+        live: { credits: 6, per_units: 1 },
+      },
+      credit_price: { amount: 1, credits: 25_000, currency: "USD" },
+      contact: "operator@example.org",
+    });
+  });
+
+  test("status is that of the engines, for those who are signed in", async () => {
+    assert.equal((await running.visitor().ask("GET", "/status")).status, 401);
+    const { json } = await owner.ask("GET", "/status");
+    assert.match(json.version, /^\d+\.\d+\.\d+/);
+    assert.deepEqual(json, {
+      is_ready: true,
+      version: json.version,
+      model_idle_s: 900,
+      engines: [{ kind: "live", model: "svc-kk-ru-v2", state: "loading", load_ms: 1_900 }],
+    });
+  });
+
+  test("limits are those of the organization's tier, and of the code", async () => {
+    const visitor = running.visitor();
+    const mine = await visitor.signUp("limited@example.org");
+    const limits = async () => (await visitor.ask("GET", `/organizations/${mine}/limits`)).json;
+    const { tier, at_once, text, file, live } = await limits();
+    assert.deepEqual([tier, at_once], ["free", CONCURRENCY_LIMITS]);
+    assert.equal(text.characters, LONGEST_TEXT);
+    assert.deepEqual([file.audio_seconds, file.upload_bytes], [7_200, LONGEST_UPLOAD_BYTES]);
+    assert.equal(live.texts, LIVE_MESSAGE_LIMITS.texts);
+    await running.store.transfers.topUp(mine, 1, "lifts limits");
+    assert.equal((await limits()).tier, "paid");
   });
 });
 
@@ -360,11 +555,15 @@ describe("credits", () => {
     assert.deepEqual(all.map(({ status }) => status).sort(), [201, 404, 404, 404, 404]);
     const { balance, tier } = (await owner.ask("GET", `${at}/credits`)).json;
     assert.deepEqual([balance - before.balance, tier], [5_000, "paid"]);
+    assert.equal(before.last_top_up, null);
+    const { last_top_up } = (await owner.ask("GET", `${at}/credits`)).json;
+    assert.equal(last_top_up.credits, 5_000);
+    assert.ok(Date.parse(last_top_up.created_at) > 0);
     const expired = await running.store.vouchers.create({ credits: 1, note: "", lifetimeDays: 0 });
     running.clock.advance(15 * 60_000);
     assert.equal((await owner.ask("POST", `${at}/vouchers`, { code: expired.code })).status, 404);
     assert.deepEqual(
-      (await running.store.vouchers.list()).map(({ redeemedAt }) => redeemedAt !== null),
+      (await running.store.vouchers.list()).slice(-2).map(({ redeemedAt }) => redeemedAt !== null),
       [true, false],
     );
   });
@@ -393,16 +592,17 @@ describe("credits", () => {
       entry["request_id"],
       entry["endpoint"],
       entry["key_name"],
+      entry["balance"],
     ]);
     assert.deepEqual(shown, [
-      ["refund", 20, hold.id, "/v1/tts", '=cmd"1'],
-      ["charge", -40, hold.id, "/v1/tts", '=cmd"1'],
-      ["grant", FREE_GRANT_CREDITS, null, null, null],
+      ["refund", 20, hold.id, "/v1/tts", '=cmd"1', FREE_GRANT_CREDITS - 20],
+      ["charge", -40, hold.id, "/v1/tts", '=cmd"1', FREE_GRANT_CREDITS - 40],
+      ["grant", FREE_GRANT_CREDITS, null, null, null, FREE_GRANT_CREDITS],
     ]);
     const csv = await visitor.ask("GET", `/organizations/${spender}/ledger.csv`);
     assert.match(csv.headers.get("content-type") ?? "", /^text\/csv/);
-    assert.match(csv.text, /^time,kind,credits,request_id,endpoint,key\r\n/);
-    assert.match(csv.text, /Z,charge,-40,req_0123456789ab,\/v1\/tts,"'=cmd""1"\r\n/);
+    assert.match(csv.text, /^time,kind,credits,request_id,endpoint,key,balance\r\n/);
+    assert.match(csv.text, /Z,charge,-40,req_0123456789ab,\/v1\/tts,"'=cmd""1",24960\r\n/);
     const usage = (await visitor.ask("GET", `/organizations/${spender}/usage?days=7`)).json.data;
     assert.equal(usage.length, 1);
     const { day, ...row } = usage[0];
@@ -452,6 +652,101 @@ describe("credits", () => {
       next = json.next;
     } while (next !== null);
     assert.deepEqual(seen, [...Array.from({ length: 60 }, (_, index) => 60 - index), FREE_GRANT_CREDITS]);
+  });
+
+  test("each entry says the balance after it, whatever is left out, on every page and in the export", async () => {
+    const visitor = running.visitor();
+    const payer = await visitor.signUp("filtering@example.org");
+    const { holds, transfers } = running.store;
+    // Every payment is followed by work that costs 4 credits, of which 2 come back in each third case.
+    for (let payment = 1; payment <= 60; payment++) {
+      await transfers.topUp(payer, payment, `f${payment}`);
+      const hold = {
+        id: `req_f${payment}`,
+        organizationId: payer,
+        serviceId: "svc_a",
+        kind: "synthesis",
+      } as const;
+      await holds.open({
+        ...hold,
+        quantity: { units: 10, unitsPerSecond: 1 },
+        tariff: { credits: 2, perUnits: 5 },
+      });
+      await holds.post(hold.id, 10, "posted");
+      if (payment % 3 === 0) await holds.refund(hold.id, 5);
+    }
+    const path = `/organizations/${payer}/ledger`;
+    const expected: string[] = [];
+    let balance = 0;
+    for (const { kind, amount, creditAccount } of await transfers.list(payer)) {
+      const signed = creditAccount === payer ? amount : -amount;
+      balance += signed;
+      expected.unshift(`${kind} ${signed} ${balance}`);
+    }
+    assert.equal(balance, (await visitor.ask("GET", `/organizations/${payer}/credits`)).json.balance);
+    // The export's way: every page begins with what the one before it left.
+    const paged: string[] = [];
+    for (let before: LedgerCursor | null = null; ; ) {
+      const page: LedgerEntry[] = await running.store.console.reports.ledger(payer, {
+        filter: { kind: null, from: null, until: null },
+        before,
+        limit: 7,
+      });
+      for (const entry of page) paged.push(`${entry.kind} ${entry.amount} ${entry.balance}`);
+      const last = page.at(-1);
+      if (last === undefined) break;
+      before = { position: last.position, balance: last.balance - last.amount };
+    }
+    assert.deepEqual(paged, expected);
+    for (const kind of ["", "topup", "charge", "refund", "grant"]) {
+      const filter = kind === "" ? "" : `kind=${kind}`;
+      const wanted = expected.filter((line) => line.startsWith(kind));
+      const seen: string[] = [];
+      let next: number | null = null;
+      do {
+        const query: string = next === null ? filter : `${filter}&before=${next}`;
+        const { json } = await visitor.ask("GET", `${path}?${query}`);
+        for (const entry of json.data) seen.push(`${entry.kind} ${entry.credits} ${entry.balance}`);
+        next = json.next;
+      } while (next !== null);
+      assert.deepEqual(seen, wanted, kind);
+      const csv = (await visitor.ask("GET", `${path}.csv?${filter}`)).text.trim().split("\r\n").slice(1);
+      const lines = csv.map((line) => line.split(","));
+      assert.deepEqual(
+        lines.map(([, name, credits, , , , after]) => `${name} ${credits} ${after}`),
+        wanted,
+        kind,
+      );
+    }
+  });
+
+  test("the ledger is cut by moments, and a filter that is none is refused", async () => {
+    const visitor = running.visitor();
+    const payer = await visitor.signUp("dating@example.org");
+    await running.store.transfers.topUp(payer, 7, "dated");
+    const path = `/organizations/${payer}/ledger`;
+    const count = async (query: string) => (await visitor.ask("GET", `${path}?${query}`)).json.data.length;
+    const [{ created_at }] = (await visitor.ask("GET", path)).json.data;
+    const after = new Date(Date.parse(created_at) + 1).toISOString();
+    assert.deepEqual(
+      [
+        await count(`from=${after}`),
+        await count(`until=${after}`),
+        await count(`from=2020-01-01&until=2020-02-01`),
+      ],
+      [0, 2, 0],
+    );
+    for (const query of [
+      "kind=all",
+      "from=yesterday",
+      "until=99999-01-01",
+      `from=${"1".repeat(31)}`,
+      "to=2020-01-01",
+    ]) {
+      const { status, json } = await visitor.ask("GET", `${path}?${query}`);
+      assert.deepEqual([status, json.code], [400, "invalid_request"], query);
+    }
+    assert.equal((await visitor.ask("GET", `${path}.csv?before=3`)).status, 400);
   });
 });
 

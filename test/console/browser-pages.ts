@@ -41,6 +41,21 @@ export async function inspect(page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width: 1_280, height: 860 });
 }
 
+/** What of a page stands outside of a narrow window, or is cut by it: none of these may. */
+export async function outOfSight(page: Page, selector: string): Promise<readonly string[]> {
+  await page.setViewportSize({ width: 390, height: 844 });
+  const found = await page.evaluate(`(() => {
+    const boxes = [...document.querySelectorAll(${JSON.stringify(selector)})];
+    if (boxes.length === 0) return ["nothing is there"];
+    return boxes.filter((box) => {
+      const { left, right, width } = box.getBoundingClientRect();
+      return width === 0 || left < 0 || right > innerWidth;
+    }).map((box) => box.outerHTML);
+  })()`);
+  await page.setViewportSize({ width: 1_280, height: 860 });
+  return found as readonly string[];
+}
+
 /** Whether a text stands anywhere that outlives a dialog. */
 export async function isKept(page: Page, text: string): Promise<boolean> {
   const places = (await page.evaluate(`[

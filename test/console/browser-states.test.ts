@@ -85,6 +85,13 @@ async function assertHeardOnce(): Promise<void> {
 // Each test meets a model that is not loaded yet. However fast this machine loads it, the answer is held until the page
 // has said what it waits for.
 describe("a cold service", () => {
+  test("status says which engines are cold, and that they have loaded", async () => {
+    await page.getByRole("link", { name: "Status" }).click();
+    await page.locator(".state-of").first().waitFor();
+    assert.deepEqual(await page.locator(".state-of strong").allTextContents(), ["Cold", "Cold", "Cold"]);
+    await inspect(page, "status-cold");
+  });
+
   test("speak says that the model is loaded first, then plays", async () => {
     await open("Speak");
     await page.locator("#voice option").first().waitFor({ state: "attached" });
@@ -96,6 +103,9 @@ describe("a cold service", () => {
     gate.release();
     await page.getByText("First sound after").waitFor({ timeout: 60_000 });
     assert.equal(await page.getByText(COLD).count(), 0);
+    await page.getByRole("link", { name: "Status" }).click();
+    await page.locator(".state-of.warm").waitFor();
+    assert.deepEqual(await page.locator(".state-of strong").allTextContents(), ["Warm", "Cold", "Cold"]);
   });
 
   test("transcribe says so behind the upload", async () => {
@@ -159,11 +169,10 @@ describe("a connection that is lost", () => {
     await page.getByText("The service cannot be reached.").first().waitFor();
     await inspect(page, "credits-unreachable");
     gate.restore();
-    // The balance and the ledger, each by itself.
+    // The balance, the prices and the ledger, each by itself.
     const again = page.getByRole("button", { name: "Try again" });
-    await again.nth(1).click();
-    await again.nth(0).click();
-    await page.locator("table tbody tr").first().waitFor();
+    for (const part of [2, 1, 0]) await again.nth(part).click();
+    await page.locator(".ledger tbody tr").first().waitFor();
     await page.getByText("The service cannot be reached.").first().waitFor({ state: "hidden" });
   });
 });

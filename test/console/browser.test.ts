@@ -16,7 +16,7 @@ import { eventually } from "../support/eventually.js";
 import { pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
-import { inspect, isKept } from "./browser-pages.js";
+import { inspect, isKept, outOfSight } from "./browser-pages.js";
 import {
   collectTexts,
   heardText,
@@ -35,6 +35,9 @@ const FIRST_LOAD_BYTES = 200_000;
 const SLOW_UPLOAD_BYTES_PER_S = 250_000;
 /** Of the words of a text those that a busy machine shows while they are heard; short ones may fall between two pictures. */
 const SHOWN_WORDS = 0.5;
+
+/** What the operator of this service tells its people. */
+const TOLD = { CREDIT_PRICE: "1/25000 USD", OPERATOR_CONTACT: "sound@example.org", FREE_FILES_PER_ORG: "3" };
 
 interface Charge {
   readonly requestId: string;
@@ -58,7 +61,7 @@ let page: Page;
 let key = "";
 
 before(async () => {
-  service = await startServiceProcess({ URL_FETCH_ALLOW: "127.0.0.0/8", LOG_LEVEL: "debug" });
+  service = await startServiceProcess({ URL_FETCH_ALLOW: "127.0.0.0/8", LOG_LEVEL: "debug", ...TOLD });
   const wav = await spokenWav(service);
   writeFileSync(speech, wav);
   elsewhere = createServer(({ url }, response) => {
@@ -108,17 +111,64 @@ describe("the console in a browser", () => {
     await network.detach();
   });
 
+  test("an address that has no page says so, to those outside as well", async () => {
+    const answer = await page.goto(`${service.url}/console/nope`);
+    assert.equal(answer?.status(), 404);
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
+    assert.equal(await page.title(), "Page not found · Dauys");
+    await inspect(page, "not-found-outside");
+    faults.splice(0);
+    await page.goto(`${service.url}/console/sign-up`);
+    await page.getByLabel("E-mail").waitFor();
+  });
+
   test("sign-up says what is wrong, then shows the free credits", async () => {
     await inspect(page, "sign-up");
     await page.getByLabel("E-mail").fill("aida@example.org");
     await page.getByLabel("Password").fill("short");
+    const kind = () => page.getByLabel("Password").getAttribute("type");
+    assert.equal(await kind(), "password");
+    await page.getByRole("button", { name: "Show" }).click();
+    assert.deepEqual([await kind(), await page.getByLabel("Password").inputValue()], ["text", "short"]);
+    await inspect(page, "password-shown");
+    await page.getByRole("button", { name: "Hide" }).click();
+    assert.equal(await kind(), "password");
     await page.getByLabel("Organization name").fill("Tilmash");
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByText("Use at least 10 characters.").waitFor();
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByText("25,000 credits").waitFor();
+    await page.getByText("Your free credits are here.").waitFor();
+    await page.locator("main .money", { hasText: /^(US)?\$1\.00$/ }).waitFor();
     await inspect(page, "overview");
+    assert.equal((await page.goto(`${service.url}/console/nope`))?.status(), 404);
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
+    await inspect(page, "not-found");
+    faults.splice(0);
+    await page.getByRole("link", { name: "Go to the overview" }).click();
+    await page.getByRole("heading", { level: 1, name: "Your voice platform" }).waitFor();
+  });
+
+  test("limits and status are what the service says", async () => {
+    await open("Limits");
+    const rows = page.locator("table.limits tbody tr");
+    await rows.first().waitFor();
+    const shown = await rows.evaluateAll((found) =>
+      found.map((row) => [...row.querySelectorAll("td")].map((cell) => Number(cell.textContent))),
+    );
+    assert.deepEqual(shown, [
+      [20, 20],
+      [3, 10],
+      [20, 20],
+    ]);
+    await page.getByText("5,000 characters").waitFor();
+    await inspect(page, "limits");
+    await page.getByRole("link", { name: "Status" }).click();
+    await page.getByText("The service takes requests.").waitFor();
+    // Speech was asked for before the tests; the others load with their first work.
+    assert.deepEqual(await page.locator(".state-of strong").allTextContents(), ["Warm", "Cold", "Cold"]);
+    await inspect(page, "status");
   });
 
   test("pages that have nothing to show yet say so", async () => {
@@ -138,6 +188,11 @@ describe("the console in a browser", () => {
     assert.match(key, /^sk-svc-[0-9a-f]{48}$/);
     // As a picture the key would be kept: it is a test's, which is gone in a minute.
     await inspect(page, "key-created");
+    for (let press = 0; press < 3; press++) await page.keyboard.press("Escape");
+    await page.getByText("You have not copied this key.").waitFor();
+    await inspect(page, "key-uncopied");
+    await page.keyboard.press("Enter");
+    await page.getByText("You have not copied this key.").waitFor({ state: "hidden" });
     await page.getByRole("button", { name: "Copy", exact: true }).click();
     assert.equal(await page.evaluate("navigator.clipboard.readText()"), key);
     await page.getByRole("button", { name: "I have copied it" }).click();
@@ -149,6 +204,7 @@ describe("the console in a browser", () => {
     charges.push({ requestId, credits: 3 });
     await page.reload();
     await page.getByText("Call center").waitFor();
+    assert.deepEqual(await outOfSight(page, ".data .c-act button, .data th, .data td .below"), []);
     await inspect(page, "keys");
   });
 
@@ -288,6 +344,18 @@ describe("the console in a browser", () => {
     await page.getByLabel("Voucher code").fill(code.toLowerCase());
     await page.getByRole("button", { name: "Redeem" }).click();
     await page.getByText("5,000 credits were added.").waitFor();
+    await page.getByText("$1.00 for 25,000 credits.").waitFor();
+    assert.equal(
+      await page.getByRole("link", { name: "sound@example.org" }).getAttribute("href"),
+      "mailto:sound@example.org",
+    );
+    const organization = await page.getByLabel("Organization ID").inputValue();
+    assert.match(organization, /^org_[0-9a-f]{24}$/);
+    assert.deepEqual(await page.locator(".card .limits tbody td:last-child").allInnerTexts(), [
+      "$0.016\n1,000 characters",
+      "$0.36\n1 hour",
+      "$0.864\n1 hour",
+    ]);
     await page.getByLabel("Voucher code").fill(code);
     await page.getByRole("button", { name: "Redeem" }).click();
     await page.getByText("The voucher is unknown, was used, or is too old.").waitFor();
@@ -301,18 +369,37 @@ describe("the console in a browser", () => {
 
   test("ledger and usage agree with what the answers said", async () => {
     await page.reload();
-    const rows = page.locator("table tbody tr");
+    const rows = page.locator(".ledger tbody tr");
     await rows.first().waitFor();
     const shown = new Map<string, number>();
+    const entries: { readonly amount: number; readonly balance: number }[] = [];
     for (const row of await rows.all()) {
-      const [, , amount = "", requestId = ""] = await row.locator("td").allTextContents();
-      if (requestId !== "") shown.set(requestId, Number(amount.replace("−", "-").replace(",", "")));
+      const [, requestId = "", amount = "", balance = ""] = await row.locator("td").allTextContents();
+      entries.push({ amount: numberOf(amount), balance: numberOf(balance) });
+      if (requestId !== "") shown.set(requestId, numberOf(amount));
     }
+    const figure = (await page.locator(".figure").first().innerText()).split("\n")[0] ?? "";
+    assert.equal(
+      entries[0]?.balance,
+      numberOf(figure.split("$")[0] ?? ""),
+      "the last balance is the one now",
+    );
+    for (const [index, { amount, balance }] of entries.entries())
+      assert.equal(balance, (entries[index + 1]?.balance ?? 0) + amount, `balance of row ${index}`);
     assert.deepEqual(
       Object.fromEntries(shown),
       Object.fromEntries(charges.map(({ requestId, credits }) => [requestId, -(credits ?? 0)])),
     );
+    assert.deepEqual(await outOfSight(page, ".ledger tbody th, .ledger tbody td:not(:empty)"), []);
     await inspect(page, "credits");
+    await page.getByLabel("Kind").selectOption("Top-up");
+    await eventually("one row is left", async () => (await rows.count()) === 1);
+    assert.equal(numberOf((await rows.first().locator("td").nth(2).textContent()) ?? ""), 5_000);
+    await page.getByLabel("To", { exact: true }).fill("2020-01-01");
+    await page.getByText("Nothing in the ledger matches.").waitFor();
+    await inspect(page, "ledger-empty");
+    await page.getByRole("button", { name: "Clear" }).click();
+    await eventually("all rows are back", async () => (await rows.count()) === entries.length);
     const download = page.waitForEvent("download");
     await page.getByRole("link", { name: "Export CSV" }).click();
     const path = join(folder, "ledger.csv");
@@ -322,6 +409,7 @@ describe("the console in a browser", () => {
       assert.ok(csv.includes(`charge,-${credits},${requestId},`), requestId);
     await open("Usage");
     await page.getByText("Credits by day").waitFor();
+    assert.deepEqual(await outOfSight(page, ".chart text"), []);
     const spent = charges.reduce((sum, { credits }) => sum + (credits ?? 0), 0);
     const totals = await page.locator(".ranking").first().locator("tbody tr td:last-child").allTextContents();
     assert.equal(
@@ -329,6 +417,24 @@ describe("the console in a browser", () => {
       spent,
     );
     await inspect(page, "usage");
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByText("Last top-up: 5,000 credits on").waitFor();
+    assert.equal(await page.getByText("Your free credits are here.").count(), 0);
+    await inspect(page, "overview-paid");
+  });
+
+  test("an owner renames the organization", async () => {
+    await open("Members");
+    await page.getByRole("button", { name: "Rename" }).click();
+    await page.getByLabel("Organization name").fill(" ");
+    await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+    await page.getByText("Enter a name.").waitFor();
+    await inspect(page, "rename");
+    await page.getByLabel("Organization name").fill("Tilmash AI");
+    await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+    await page.getByRole("heading", { level: 2, name: "Tilmash AI" }).first().waitFor();
+    await page.getByRole("navigation").getByText("Tilmash AI").waitFor();
+    faults.splice(0);
   });
 
   test("an invited person joins, and does not see what owners see", async () => {
@@ -337,12 +443,14 @@ describe("the console in a browser", () => {
     await inspect(page, "members-invite");
     await page.getByRole("button", { name: "Create link" }).click();
     const link = await page.getByLabel("Invitation link").inputValue();
-    await page.getByRole("button", { name: "Close" }).click();
+    await page.keyboard.press("Escape");
+    await page.getByText("You have not copied this link.").waitFor();
+    await page.getByRole("button", { name: "Close without it" }).click();
     await inspect(page, "members");
     const other = await browser.newContext({ locale: "kk-KZ" });
     const invited = await other.newPage();
     await invited.goto(link);
-    await invited.getByText("Tilmash ұйымына қосылу").waitFor();
+    await invited.getByText("Tilmash AI ұйымына қосылу").waitFor();
     assert.ok(!invited.url().includes("#"), "the secret leaves the address");
     await inspect(invited, "join-kk");
     await invited.getByLabel("Эл. пошта").fill("bolat@example.org");
@@ -352,16 +460,37 @@ describe("the console in a browser", () => {
     await invited.getByText("aida@example.org").waitFor();
     assert.equal(await invited.getByRole("button", { name: "Шақыру" }).count(), 0);
     await inspect(invited, "members-kk");
+    for (const [link, name] of [
+      ["Кредиттер", "credits-kk"],
+      ["Шектер", "limits-kk"],
+      ["Күйі", "status-kk"],
+      ["bolat@example.org", "account-kk"],
+    ] as const) {
+      await invited.getByRole("link", { name: link, exact: true }).click();
+      await invited.locator("main .skeleton").first().waitFor({ state: "hidden" });
+      await inspect(invited, name);
+    }
+    await page.reload();
+    await page.getByText("bolat@example.org").waitFor();
+    assert.deepEqual(await outOfSight(page, ".members tbody th, .members tbody td"), []);
+    await page.getByRole("button", { name: "Remove: bolat@example.org" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await page.getByText("bolat@example.org").waitFor({ state: "hidden" });
+    await invited.goto(`${service.url}/console/keys`);
+    await invited.getByText("Сіз ешбір ұйымда жоқсыз").waitFor();
+    await inspect(invited, "no-organization-kk");
     await other.close();
   });
 
   test("in Russian every page stands as well", async () => {
     await page.getByLabel("Language").selectOption("ru");
-    for (const name of ["Обзор", "Озвучить", "Ключи API", "Кредиты", "Расход"]) {
-      await page.getByRole("link", { name: name === "Обзор" ? "Dauys" : name, exact: true }).click();
+    const pages = ["Обзор", "Озвучить", "Ключи API", "Кредиты", "Участники", "Лимиты", "Состояние", "Расход"];
+    for (const [index, name] of pages.entries()) {
+      await page.getByRole("link", { name, exact: true }).click();
       await page.locator("main h1").waitFor();
+      await page.locator("main .skeleton").first().waitFor({ state: "hidden" });
+      if (name !== "Озвучить") await inspect(page, `ru-${index}`);
     }
-    await inspect(page, "usage-ru");
     await page.getByLabel("Язык").selectOption("en");
   });
 
@@ -372,6 +501,9 @@ describe("the console in a browser", () => {
     await page.getByText("You are out of credits").waitFor();
     await inspect(page, "out-of-credits");
     faults.splice(0);
+    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByText("Your credits are used up.").waitFor();
+    await inspect(page, "overview-out");
   });
 
   test("a revoked key is refused within 30 s", async () => {
@@ -399,6 +531,29 @@ describe("the console in a browser", () => {
     await page.getByText("The password was changed.").waitFor();
     assert.equal(await isKept(page, "a second password"), false);
     faults.splice(0);
+  });
+
+  test("somebody sees where they are signed in, and signs out elsewhere", async () => {
+    const other = await browser.newContext({
+      locale: "en-GB",
+      userAgent: "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0",
+    });
+    const elsewhere = await other.newPage();
+    await elsewhere.goto(`${service.url}/console/sign-in`);
+    await elsewhere.getByText("sound@example.org").waitFor();
+    await elsewhere.getByLabel("E-mail").fill("aida@example.org");
+    await elsewhere.getByLabel("Password").fill("a second password");
+    await elsewhere.getByRole("button", { name: "Sign in" }).click();
+    await elsewhere.getByText("Your voice platform").waitFor();
+    await page.reload();
+    await page.getByText("Firefox, Linux").waitFor();
+    assert.deepEqual(await outOfSight(page, ".sessions tbody th, .sessions tbody td:not(:empty)"), []);
+    await inspect(page, "account-sessions");
+    await page.getByRole("button", { name: "Sign out all others" }).click();
+    await page.getByText("Firefox, Linux").waitFor({ state: "hidden" });
+    await elsewhere.reload();
+    await elsewhere.getByText("Sign in to Dauys").waitFor();
+    await other.close();
   });
 
   test("by keyboard alone somebody signs out and in again", async () => {
@@ -433,6 +588,24 @@ describe("the console in a browser", () => {
     await page.goto(made.trim());
     await page.getByText("This link does not work any more").waitFor();
     await inspect(page, "reset-over");
+    faults.splice(0);
+  });
+
+  test("an account is deleted by its person, with the password", async () => {
+    await page.goto(`${service.url}/console/account`);
+    await page.getByRole("button", { name: "Delete account" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Password").fill("not my password");
+    await dialog.getByRole("button", { name: "Delete for good" }).click();
+    await page.getByText("The current password is wrong.").waitFor();
+    await inspect(page, "account-delete");
+    await dialog.getByLabel("Password").fill("a third password");
+    await dialog.getByRole("button", { name: "Delete for good" }).click();
+    await page.getByText("Sign in to Dauys").waitFor();
+    await page.getByLabel("E-mail").fill("aida@example.org");
+    await page.getByLabel("Password").fill("a third password");
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByText("E-mail or password is wrong.").waitFor();
     faults.splice(0);
   });
 
@@ -506,6 +679,11 @@ function assertInOrder(shown: readonly string[], words: readonly string[]): void
     next = found + 1;
   }
   assert.ok(shown.length >= words.length * SHOWN_WORDS, `${shown.length} of ${words.length} words`);
+}
+
+/** As the pages write it: "−1,234", "+5". */
+function numberOf(text: string): number {
+  return Number(text.replace("−", "-").replaceAll(",", ""));
 }
 
 async function downloaded(name: string): Promise<string> {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { OPEN_PATHS, SIGNED_IN_PATHS } from "../../src/console/paths.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 
@@ -30,6 +31,18 @@ for (const front of FRONTS) {
         assert.equal(content, "");
       }
       assert.ok(!/ (on\w+|style)=/.test(html), "nothing inline");
+    }
+  });
+
+  test(`${front}: every page that the console has is found, and no other`, async () => {
+    for (const path of [...SIGNED_IN_PATHS, ...OPEN_PATHS]) {
+      for (const end of ["", "/"]) assert.equal((await get(`/console/${path}${end}`)).status, 200, path);
+    }
+    for (const path of ["nope", "keys/nope", "Keys", "%6Bey", "console"]) {
+      const answer = await get(`/console/${path}`);
+      assert.equal(answer.status, 404, path);
+      assert.match(await answer.text(), /^<!doctype html>/i, "in words of the pages");
+      assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'/);
     }
   });
 

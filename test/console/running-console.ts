@@ -1,6 +1,10 @@
 import { consoleApi, consoleRoutes } from "../../src/console/server/api.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/server/route.js";
+import type { ServiceFacts } from "../../src/console/server/service-facts.js";
+import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
+import { DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
+import { LIVE_MESSAGE_LIMITS } from "../../src/front/shared/message-budget.js";
 import { TrustedProxies } from "../../src/http/client-address.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { TemporaryKeys } from "../../src/http/temporary-keys.js";
@@ -12,6 +16,21 @@ import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
 
 export const PASSWORD = "correct horse battery";
+
+/** What a service with default settings would tell, besides a price and an address of its operator. */
+const FACTS: ServiceFacts = {
+  tariffs: DEFAULT_TARIFFS,
+  creditPrice: { amount: 1, credits: 25_000, currency: "USD" },
+  contact: "operator@example.org",
+  concurrency: CONCURRENCY_LIMITS,
+  longestFileSeconds: 7_200,
+  liveMessages: LIVE_MESSAGE_LIMITS,
+  modelIdleMs: 900_000,
+  status: async () => ({
+    isReady: true,
+    engines: [{ kind: "live", model: "svc-kk-ru-v2", state: "loading", loadMs: 1_900 }],
+  }),
+};
 
 export interface VisitorAnswer {
   readonly status: number;
@@ -88,6 +107,7 @@ export async function startConsole(trustedProxies: readonly string[] = []): Prom
     temporaryKeys,
     endings,
     proxies: new TrustedProxies(trustedProxies),
+    facts: FACTS,
     clock,
     log: SILENT,
   };

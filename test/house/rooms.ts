@@ -199,16 +199,17 @@ export const ROOMS: readonly Room[] = [
     `${BASE} src/observe src/protocol src/ports src/front/shared src/http src/live/dialects`,
     "lru-cache crypto",
   ),
+  room("src/console", "the paths of the console's pages", "", ""),
   room(
     "src/console/server",
     "the console's interface: accounts, keys, credits, members",
-    `${BASE} src/observe src/protocol src/ports src/http`,
+    `${BASE} src/observe src/protocol src/ports src/http src/console`,
     "zod lru-cache crypto files tools",
   ),
   room(
     "src/console/pages/**",
     "the console's pages, a user of client and player",
-    "src/domain src/client src/player",
+    "src/domain src/client src/player src/console",
     "preact vite",
   ),
   room(

@@ -71,7 +71,7 @@ export class FakeReports implements AccountReports {
   async credits(organizationId: string): Promise<Credits> {
     this.asked.push(organizationId);
     await this.next;
-    return { balance: 24_990, held: 15, available: 24_975, tier: "free" };
+    return { balance: 24_990, held: 15, available: 24_975, tier: "free", lastTopUp: null };
   }
 
   async usage(organizationId: string, { from, to }: UsagePeriod): Promise<UsageSum[]> {

@@ -62,6 +62,26 @@ test("settings are read from their variables", () => {
   assert.deepEqual(config.urlFetchAllow, ["10.0.0.0/8", "fd00::/8"]);
 });
 
+test("a price in money and an address of the operator are told when they are set", () => {
+  const none = readConfig({});
+  assert.deepEqual([none.creditPrice, none.operatorContact], [null, null]);
+  const set = readConfig({ CREDIT_PRICE: "3/25000 KZT", OPERATOR_CONTACT: "https://example.org/buy" });
+  assert.deepEqual(set.creditPrice, { amount: 3, credits: 25_000, currency: "KZT" });
+  assert.equal(set.operatorContact, "https://example.org/buy");
+  assert.equal(readConfig({ OPERATOR_CONTACT: "a@b.example" }).operatorContact, "a@b.example");
+  for (const value of ["1 USD", "1/25000", "0/5 USD", "1/25000 usd", "1/25000 ABQ"])
+    assert.throws(() => readConfig({ CREDIT_PRICE: value }), /CREDIT_PRICE must be a fraction of whole/);
+  for (const value of [
+    "http://example.org",
+    "a@b",
+    "a b@c.example",
+    "a@b@c.example",
+    "https://",
+    "javascript:x",
+  ])
+    assert.throws(() => readConfig({ OPERATOR_CONTACT: value }), /OPERATOR_CONTACT must be an e-mail/);
+});
+
 test("proxies are trusted by network", () => {
   assert.deepEqual(readConfig({}).trustedProxies, []);
   const { trustedProxies } = readConfig({ TRUSTED_PROXIES: "127.0.0.1/32, fd00::/8" });

@@ -1,4 +1,5 @@
 import { ApiError, DauysError } from "../../client/browser.js";
+import type { CreditPrice } from "../../domain/usage/credit-price.js";
 
 /** What the pages could not do, in a form that every language has a text for. */
 export class Problem extends Error {
@@ -35,14 +36,35 @@ export interface Credits {
   readonly balance: number;
   readonly held: number;
   readonly available: number;
+  readonly tier: "free" | "paid";
+  readonly last_top_up: { readonly credits: number; readonly created_at: string } | null;
 }
 export interface LedgerEntry {
   readonly kind: "grant" | "topup" | "charge" | "refund";
   readonly credits: number;
+  /** After this entry. */
+  readonly balance: number;
   readonly request_id: string | null;
   readonly endpoint: string | null;
   readonly key_name: string | null;
   readonly created_at: string;
+}
+/** What the service says of its prices, to everybody. */
+export interface Prices {
+  readonly tariffs: Readonly<
+    Record<UsageRow["kind"], { readonly credits: number; readonly per_units: number }>
+  >;
+  readonly credit_price: CreditPrice | null;
+  /** An e-mail address or an https address. */
+  readonly contact: string | null;
+}
+export interface OpenSession {
+  readonly id: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly address: string | null;
+  readonly agent: string | null;
+  readonly is_current: boolean;
 }
 export interface UsageRow {
   readonly day: string;

@@ -1,10 +1,13 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { isPage } from "../paths.js";
 import { ask, asProblem, type Problem, type Session, sessionEnded } from "./api.js";
 import { go, usePath } from "./router.js";
 import { initialLanguage, isLanguage, keepLanguage, LanguageContext } from "./text/language.js";
 import { Frame } from "./ui/frame.js";
+import { Waiting } from "./ui/gate.js";
 import { Trouble } from "./ui/parts.js";
 import { Join } from "./views/join.js";
+import { LostAtTheGate } from "./views/not-found.js";
 import { Reset } from "./views/reset.js";
 import { SignIn } from "./views/sign-in.js";
 
@@ -50,9 +53,10 @@ export function App() {
         </main>
       );
     }
-    if (session === null) return <main class="gate" aria-busy="true" />;
+    if (session === null) return <Waiting />;
     if (path === "join") return <Join session={session} onSession={enter} onLanguage={choose} />;
     if (path === "reset") return <Reset onSession={enter} onLanguage={choose} />;
+    if (session.user === null && !isPage(path)) return <LostAtTheGate onLanguage={choose} />;
     if (session.user === null) {
       return <SignIn isNew={path === "sign-up"} onSession={enter} onLanguage={choose} />;
     }

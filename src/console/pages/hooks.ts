@@ -26,6 +26,23 @@ export function useLoaded<T>(path: string): readonly [Loaded<T>, () => Promise<v
   return [loaded, load];
 }
 
+/** Names the page in the browser's tab. */
+export function useTitle(title: string): void {
+  useEffect(() => {
+    document.title = `${title} · Dauys`;
+  }, [title]);
+}
+
+/** Calls `act` every `everyMs` while the page can be seen. */
+export function useWhileSeen(act: () => void, everyMs: number): void {
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === "visible") act();
+    }, everyMs);
+    return () => clearInterval(timer);
+  }, [act, everyMs]);
+}
+
 /** Runs one piece of work at a time and remembers how it failed. */
 export function useWork() {
   const [isBusy, setBusy] = useState(false);

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { pagePath } from "../paths.js";
 
 const BASE = "/console";
 
@@ -48,5 +49,5 @@ export function Link({ to, class: className, isCurrent = false, children }: Link
 }
 
 function currentPath(): string {
-  return location.pathname.replace(/^\/console\/?/, "").replace(/\/$/, "");
+  return pagePath(location.pathname);
 }

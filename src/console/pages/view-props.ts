@@ -4,4 +4,6 @@ import type { Organization, Session } from "./api.js";
 export interface ViewProps {
   readonly organization: Organization;
   readonly session: Session;
+  /** Something about the person or their organizations has changed. */
+  readonly onSession: (session: Session) => void;
 }

@@ -1,7 +1,12 @@
 import type { User } from "../../ports/console-store.js";
-import { AttemptLimiter } from "./attempt-limiter.js";
+import {
+  AttemptLimiter,
+  SIGN_INS_OF_EMAIL,
+  SIGN_UPS_OF_ADDRESS,
+  TRIES_OF_ADDRESS,
+} from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
-import { passwordRoutes } from "./password-routes.js";
+import { passwordRoutes, requirePassword } from "./password-routes.js";
 import { hashPassword, isPassword } from "./passwords.js";
 import {
   API,
@@ -10,17 +15,11 @@ import {
   type ConsoleDeps,
   type ConsoleRoute,
   type OpenCall,
+  type UserCall,
 } from "./route.js";
-import { INVITATION, parse, SIGN_IN, SIGN_UP } from "./schemas.js";
+import { DELETION, INVITATION, parse, SIGN_IN, SIGN_UP } from "./schemas.js";
 import { endedCookie, secretHash, sessionOf } from "./session-cookie.js";
 import { endSession, openSession, sessionBody } from "./sessions.js";
-
-const MINUTE_MS = 60_000;
-const SIGN_INS_OF_EMAIL = { attempts: 10, windowMs: 15 * MINUTE_MS };
-/** Of passwords, links and sign-ups. A whole office may stand behind one address. */
-const TRIES_OF_ADDRESS = { attempts: 100, windowMs: 15 * MINUTE_MS };
-/** Each brings free credits. */
-const SIGN_UPS_OF_ADDRESS = { attempts: 30, windowMs: 60 * MINUTE_MS };
 
 /** Sign-up, sign-in, sign-out, passwords, and what an invitation says to the person who follows it. */
 export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
@@ -60,6 +59,7 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
     },
     { method: "POST", path: `${API}/sign-out`, access: "open", handle: signOut },
     ...passwordRoutes({ byEmail, byAddress }),
+    { method: "POST", path: `${API}/account/delete`, access: "user", handle: deleteAccount(byEmail) },
     {
       method: "POST",
       path: `${API}/invitations/look-up`,
@@ -128,6 +128,24 @@ async function signOut({ exchange, deps }: OpenCall): Promise<ConsoleAnswer> {
   if (session !== null) await endSession(deps, session);
   const headers = { "set-cookie": endedCookie(exchange.request) };
   return { body: { user: null, organizations: [] }, headers };
+}
+
+/** The person goes, with sessions and memberships; what they were charged for stays as it is. */
+function deleteAccount(byEmail: AttemptLimiter): (call: UserCall) => Promise<ConsoleAnswer> {
+  return async (call) => {
+    const { exchange, deps, user } = call;
+    const { password } = parse(DELETION, await call.body());
+    await requirePassword(call, password, byEmail);
+    const removal = await deps.store.users.remove(user.id);
+    if (removal.type === "last-owner") {
+      const names = removal.organizations.map((name) => `"${name}"`).join(", ");
+      throw new ConsoleError("sole_owner", `other members of ${names} would be left without an owner`);
+    }
+    deps.temporaryKeys.endUser(user.id);
+    for (const id of removal.revokedKeyIds) deps.endings.end(id);
+    const headers = { "set-cookie": endedCookie(exchange.request) };
+    return { body: { user: null, organizations: [] }, headers };
+  };
 }
 
 function invalidInvitation(): ConsoleError {

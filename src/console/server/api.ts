@@ -18,7 +18,9 @@ import {
   ownersOnly,
 } from "./route.js";
 import { requireOwnPage } from "./same-site.js";
+import { serviceRoutes } from "./service-routes.js";
 import { sessionOf } from "./session-cookie.js";
+import { sessionRoutes } from "./session-routes.js";
 
 const METHODS = ["GET", "POST", "PATCH", "DELETE"] as const;
 /** The largest body has an address, a password and a name: even all of it in escapes fits. */
@@ -27,7 +29,14 @@ const PRIVATE = { "cache-control": "no-store", "x-content-type-options": "nosnif
 
 /** Every row of the console's interface. */
 export function consoleRoutes(deps: ConsoleDeps): readonly ConsoleRoute[] {
-  return [...accountRoutes(deps), ...keyRoutes(), ...creditRoutes(deps), ...memberRoutes()];
+  return [
+    ...accountRoutes(deps),
+    ...sessionRoutes(),
+    ...keyRoutes(),
+    ...creditRoutes(deps),
+    ...memberRoutes(),
+    ...serviceRoutes(deps),
+  ];
 }
 
 /** The same as routes of the service. */

@@ -7,6 +7,13 @@ export interface AttemptRules {
   readonly windowMs: number;
 }
 
+const MINUTE_MS = 60_000;
+/** Passwords of one person, at sign-in and wherever else one is asked for. */
+export const SIGN_INS_OF_EMAIL: AttemptRules = { attempts: 10, windowMs: 15 * MINUTE_MS };
+/** Of passwords, links and sign-ups. A whole office may stand behind one address. */
+export const TRIES_OF_ADDRESS: AttemptRules = { attempts: 100, windowMs: 15 * MINUTE_MS };
+/** Each brings free credits. */
+export const SIGN_UPS_OF_ADDRESS: AttemptRules = { attempts: 30, windowMs: 60 * MINUTE_MS };
 /** Names that are remembered; the one that was quiet longest makes room. */
 const MOST_NAMES = 50_000;
 

@@ -18,6 +18,7 @@ export const CONSOLE_ERRORS = {
   voucher_invalid: 404,
   email_taken: 409,
   last_owner: 409,
+  sole_owner: 409,
   too_many_keys: 409,
   too_many_attempts: 429,
   busy: 503,

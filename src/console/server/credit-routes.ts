@@ -1,9 +1,10 @@
-import type { LedgerEntry } from "../../ports/console-store.js";
+import type { z } from "zod";
+import type { LedgerCursor, LedgerEntry, LedgerFilter } from "../../ports/console-store.js";
 import { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
 import { LEDGER_CSV_TITLES, ledgerCsvLine } from "./ledger-csv.js";
 import { type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
-import { LEDGER_PAGE, parse, REDEMPTION, USAGE_DAYS } from "./schemas.js";
+import { LEDGER_EXPORT, LEDGER_PAGE, parse, REDEMPTION, USAGE_DAYS } from "./schemas.js";
 
 const PAGE_ENTRIES = 50;
 const CSV_PAGE_ENTRIES = 1_000;
@@ -17,9 +18,12 @@ export function creditRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       method: "GET",
       path: `${ORGANIZATION}/credits`,
       access: "member",
-      handle: async ({ deps, organizationId }) => ({
-        body: await deps.store.reports.credits(organizationId),
-      }),
+      handle: async ({ deps, organizationId }) => {
+        const { lastTopUp, ...credits } = await deps.store.reports.credits(organizationId);
+        const last =
+          lastTopUp === null ? null : { credits: lastTopUp.credits, created_at: lastTopUp.createdAt };
+        return { body: { ...credits, last_top_up: last } };
+      },
     },
     { method: "GET", path: `${ORGANIZATION}/ledger`, access: "member", handle: ledgerPage },
     { method: "GET", path: `${ORGANIZATION}/ledger.csv`, access: "member", handle: ledgerCsv },
@@ -44,28 +48,40 @@ export function creditRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
 }
 
 async function ledgerPage({ exchange, deps, organizationId }: MemberCall) {
-  const { before } = parse(LEDGER_PAGE, Object.fromEntries(exchange.request.query));
-  const entries = await deps.store.reports.ledger(organizationId, before ?? null, PAGE_ENTRIES + 1);
+  const { before, ...wanted } = parse(LEDGER_PAGE, Object.fromEntries(exchange.request.query));
+  const entries = await deps.store.reports.ledger(organizationId, {
+    filter: filterOf(wanted),
+    before: before === undefined ? null : { position: before, balance: null },
+    limit: PAGE_ENTRIES + 1,
+  });
   const shown = entries.slice(0, PAGE_ENTRIES);
   const next = entries.length > PAGE_ENTRIES ? (shown.at(-1)?.position ?? null) : null;
   return { body: { data: shown.map(toJson), next } };
 }
 
 async function ledgerCsv({ exchange, deps, organizationId }: MemberCall) {
+  const filter = filterOf(parse(LEDGER_EXPORT, Object.fromEntries(exchange.request.query)));
+  const limit = CSV_PAGE_ENTRIES;
   exchange.start(200, {
     "content-type": "text/csv; charset=utf-8",
     "content-disposition": 'attachment; filename="ledger.csv"',
     "cache-control": "no-store",
   });
   await exchange.write(Buffer.from(LEDGER_CSV_TITLES));
-  let before: number | null = null;
+  let before: LedgerCursor | null = null;
   do {
-    const entries: LedgerEntry[] = await deps.store.reports.ledger(organizationId, before, CSV_PAGE_ENTRIES);
+    const entries: LedgerEntry[] = await deps.store.reports.ledger(organizationId, { filter, before, limit });
     if (entries.length > 0) await exchange.write(Buffer.from(entries.map(ledgerCsvLine).join("")));
-    before = entries.length === CSV_PAGE_ENTRIES ? (entries.at(-1)?.position ?? null) : null;
+    const last: LedgerEntry | undefined = entries.length === limit ? entries.at(-1) : undefined;
+    // With the balance of the last line each entry is summed up once, however many pages there are.
+    before = last === undefined ? null : { position: last.position, balance: last.balance - last.amount };
   } while (before !== null);
   await exchange.end();
   return null;
+}
+
+function filterOf({ kind, from, until }: z.output<typeof LEDGER_EXPORT>): LedgerFilter {
+  return { kind: kind ?? null, from: from ?? null, until: until ?? null };
 }
 
 async function usage({ exchange, deps, organizationId }: MemberCall) {
@@ -79,6 +95,7 @@ function toJson(entry: LedgerEntry) {
   return {
     kind: entry.kind,
     credits: entry.amount,
+    balance: entry.balance,
     request_id: entry.requestId,
     endpoint: entry.endpoint,
     key_name: entry.keyName,

@@ -5,7 +5,7 @@ import { type ConsoleRoute, type MemberCall, noOrganization, ORGANIZATION } from
 import { NEW_KEY, parse } from "./schemas.js";
 
 /** Active keys of an organization. */
-const MOST_KEYS = 100;
+export const MOST_KEYS = 100;
 
 /** Keys of an organization, and the one that the playground works with. */
 export function keyRoutes(): readonly ConsoleRoute[] {

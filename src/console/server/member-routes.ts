@@ -1,14 +1,15 @@
 import type { Invitation, Member, MemberRefusal } from "../../ports/console-store.js";
 import { ConsoleError } from "./console-error.js";
 import { type ConsoleRoute, type MemberCall, ORGANIZATION, ownersOnly } from "./route.js";
-import { NEW_INVITATION, NEW_ROLE, parse, REMOVAL } from "./schemas.js";
+import { NEW_INVITATION, NEW_ROLE, parse, REMOVAL, RENAMING } from "./schemas.js";
 import { newSecret, secretHash } from "./session-cookie.js";
 
-const INVITATION_LIFETIME_S = 7 * 86_400;
+export const INVITATION_LIFETIME_S = 7 * 86_400;
 
-/** Who belongs to an organization, and invitations to it. */
+/** An organization's name, who belongs to it, and invitations to it. */
 export function memberRoutes(): readonly ConsoleRoute[] {
   return [
+    { method: "PATCH", path: ORGANIZATION, access: "owner", handle: rename },
     {
       method: "GET",
       path: `${ORGANIZATION}/members`,
@@ -40,6 +41,13 @@ export function memberRoutes(): readonly ConsoleRoute[] {
       },
     },
   ];
+}
+
+async function rename({ deps, organizationId, user, body }: MemberCall) {
+  const { name } = parse(RENAMING, await body());
+  // The sender may have been an owner when the request was let in.
+  if (!(await deps.store.members.rename({ organizationId, byUserId: user.id, name }))) throw ownersOnly();
+  return { body: { id: organizationId, name } };
 }
 
 async function changeRole({ deps, organizationId, user, param, body }: MemberCall) {

@@ -6,6 +6,7 @@ import { brotliCompress, constants, gzip } from "node:zlib";
 import { ServiceError } from "../../domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/route.js";
+import { isPage, pagePath } from "../paths.js";
 
 /** Where the build puts the pages. */
 const PAGES_FOLDER = fileURLToPath(new URL("../../../console/", import.meta.url));
@@ -48,20 +49,21 @@ interface Asset {
   readonly gzip: Buffer;
 }
 
-/** The console's pages. Every path without an ending is the one page, which knows what to show. */
+/** The console's pages. Every path without an ending is the one page, which knows what to show; 404 where it has nothing. */
 export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
   let loading: Promise<ReadonlyMap<string, Asset>> | null = null;
   const handle = async (exchange: Exchange) => {
     loading ??= loadAssets(folder);
     const assets = await loading;
     const name = exchange.request.path.slice("/console/".length);
-    const asset = assets.get(extname(name) === "" ? "index.html" : name);
+    const isFile = extname(name) !== "";
+    const asset = assets.get(isFile ? name : "index.html");
     if (asset === undefined) {
       const reason =
         assets.size === 0 ? "the console was not built: run `npm run build`" : "nothing lives at this path";
       throw new ServiceError("NOT_FOUND", reason);
     }
-    await send(exchange, asset);
+    await send(exchange, asset, isFile || isPage(pagePath(exchange.request.path)) ? 200 : 404);
   };
   return [
     { method: "GET", path: "/console", isSameOrigin: true, handle },
@@ -69,10 +71,10 @@ export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
   ];
 }
 
-async function send(exchange: Exchange, asset: Asset): Promise<void> {
+async function send(exchange: Exchange, asset: Asset, status: 200 | 404): Promise<void> {
   const accepted = exchange.request.header("accept-encoding") ?? "";
   const encoding = (["br", "gzip"] as const).find((name) => accepted.includes(name));
-  exchange.start(200, {
+  exchange.start(status, {
     "content-type": asset.contentType,
     "x-content-type-options": "nosniff",
     vary: "accept-encoding",

@@ -1,7 +1,7 @@
 import type { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
 import { hashPassword, isPassword } from "./passwords.js";
-import { API, addressOf, type ConsoleRoute, type OpenCall } from "./route.js";
+import { API, addressOf, type ConsoleRoute, type OpenCall, type UserCall } from "./route.js";
 import { NEW_PASSWORD, parse, RESET, RESET_USE } from "./schemas.js";
 import { openSession } from "./sessions.js";
 
@@ -20,13 +20,7 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
       handle: async (call) => {
         const { current, password } = parse(NEW_PASSWORD, await call.body());
         const { user, deps } = call;
-        // The same count as sign-in: a session that was left open is no way to guess faster.
-        byEmail.take(user.email);
-        const known = await deps.store.users.findByEmail(user.email);
-        if (!(await isPassword(current, known?.passwordHash ?? null))) {
-          throw new ConsoleError("wrong_password", "the current password is wrong");
-        }
-        byEmail.clear(user.email);
+        await requirePassword(call, current, byEmail);
         await deps.store.users.setPassword(user.id, await hashPassword(password));
         deps.temporaryKeys.endUser(user.id);
         return openSession(call, user, 200);
@@ -64,6 +58,25 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
       },
     },
   ];
+}
+
+/**
+ * Lets only the person themselves go on, not whoever sits at a browser that was left open.
+ *
+ * @throws {ConsoleError} `wrong_password`, `too_many_attempts`, `busy`
+ */
+export async function requirePassword(
+  { deps, user }: UserCall,
+  password: string,
+  byEmail: AttemptLimiter,
+): Promise<void> {
+  // The same count as sign-in: a session that was left open is no way to guess faster.
+  byEmail.take(user.email);
+  const known = await deps.store.users.findByEmail(user.email);
+  if (!(await isPassword(password, known?.passwordHash ?? null))) {
+    throw new ConsoleError("wrong_password", "the current password is wrong");
+  }
+  byEmail.clear(user.email);
 }
 
 function invalidReset(): ConsoleError {

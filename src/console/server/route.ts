@@ -8,6 +8,7 @@ import type { Clock } from "../../ports/clock.js";
 import type { ConsoleStore, Role, User } from "../../ports/console-store.js";
 import type { TopUps } from "../../ports/top-ups.js";
 import { ConsoleError } from "./console-error.js";
+import type { ServiceFacts } from "./service-facts.js";
 
 /** What the console is made of. */
 export interface ConsoleDeps {
@@ -16,6 +17,7 @@ export interface ConsoleDeps {
   readonly temporaryKeys: TemporaryKeys;
   readonly endings: KeyEndings;
   readonly proxies: TrustedProxies;
+  readonly facts: ServiceFacts;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -31,7 +33,7 @@ export interface OpenCall {
 }
 
 /** A request of somebody who is signed in. */
-interface UserCall extends OpenCall {
+export interface UserCall extends OpenCall {
   readonly user: User;
   /** Hash of the session's cookie. */
   readonly session: Buffer;

@@ -43,10 +43,14 @@ export const NEW_PASSWORD = z.object({
   current: z.string(code("wrong_password")).max(200, code("wrong_password")),
   password: PASSWORD,
 });
+export const DELETION = z.object({
+  password: z.string(code("wrong_password")).max(200, code("wrong_password")),
+});
 const RESET_SECRET = z.string(code("reset_invalid")).regex(/^[A-Za-z0-9_-]{43}$/, code("reset_invalid"));
 export const RESET = z.object({ token: RESET_SECRET });
 export const RESET_USE = z.object({ token: RESET_SECRET, password: PASSWORD });
 export const INVITATION = z.object({ token: SECRET });
+export const RENAMING = z.object({ name: NAME });
 export const NEW_INVITATION = z.object({ role: ROLE });
 export const NEW_ROLE = z.object({ role: ROLE });
 export const REMOVAL = z.object({
@@ -64,7 +68,24 @@ export const REDEMPTION = z.object({
     .min(1, code("voucher_invalid"))
     .max(60, code("voucher_invalid")),
 });
+/** A day (UTC) or a moment, as JavaScript writes it; years that a calendar field takes. */
+const MOMENT = z
+  .string(code("invalid_request"))
+  .max(30, code("invalid_request"))
+  .transform((value, context) => {
+    const moment = new Date(value);
+    if (moment.getTime() >= 0 && moment.getUTCFullYear() <= 9_999) return moment;
+    context.issues.push({ code: "custom", message: "invalid_request", input: undefined });
+    return z.NEVER;
+  });
+const LEDGER_FILTER = {
+  kind: z.enum(["grant", "topup", "charge", "refund"], code("invalid_request")).optional(),
+  from: MOMENT.optional(),
+  until: MOMENT.optional(),
+};
+export const LEDGER_EXPORT = z.object(LEDGER_FILTER);
 export const LEDGER_PAGE = z.object({
+  ...LEDGER_FILTER,
   before: z.coerce.number(code("invalid_request")).int().positive().max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export const USAGE_DAYS = z.object({

@@ -1,4 +1,5 @@
 import type { User } from "../../ports/console-store.js";
+import { agentName } from "./agent-name.js";
 import type { ConsoleAnswer, ConsoleDeps, OpenCall } from "./route.js";
 import { newSecret, SESSION_LIFETIME_S, secretHash, sessionCookie, sessionOf } from "./session-cookie.js";
 
@@ -11,7 +12,11 @@ export async function openSession(
   const secret = newSecret();
   const before = sessionOf(exchange.request);
   if (before !== null) await endSession(deps, before);
-  await deps.store.users.openSession(user.id, secretHash(secret), SESSION_LIFETIME_S);
+  const origin = {
+    address: deps.proxies.clientOf(exchange.request),
+    agent: agentName(exchange.request.header("user-agent")),
+  };
+  await deps.store.users.openSession(user.id, secretHash(secret), SESSION_LIFETIME_S, origin);
   return {
     status,
     body: await sessionBody(deps, user),

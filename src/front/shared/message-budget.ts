@@ -16,11 +16,20 @@ const CONTROL_TOKENS = 40;
 /** Messages that are dropped after a flood was told, before the connection is cut: goodbyes have their time. */
 const MOST_DROPPED = 120_000;
 
+/** The same as numbers, of small audio messages: those below `smallBytes`. */
+export const LIVE_MESSAGE_LIMITS = {
+  texts: TOKENS.burst / TEXT_TOKENS,
+  textsPerSecond: TOKENS.perSecond / TEXT_TOKENS,
+  smallAudio: TOKENS.burst,
+  smallAudioPerSecond: TOKENS.perSecond,
+  smallBytes: WHOLE_MESSAGE_BYTES,
+} as const;
+
 /** What a client is told whose messages cost too much. */
 export const FLOOD_DETAIL =
-  `more messages than are taken: at most ${TOKENS.burst / TEXT_TOKENS} text messages at once and ` +
-  `${TOKENS.perSecond / TEXT_TOKENS} a second, and ${TOKENS.burst} audio messages of less than ` +
-  `${WHOLE_MESSAGE_BYTES} bytes at once and ${TOKENS.perSecond} a second`;
+  `more messages than are taken: at most ${LIVE_MESSAGE_LIMITS.texts} text messages at once and ` +
+  `${LIVE_MESSAGE_LIMITS.textsPerSecond} a second, and ${LIVE_MESSAGE_LIMITS.smallAudio} audio messages of less than ` +
+  `${WHOLE_MESSAGE_BYTES} bytes at once and ${LIVE_MESSAGE_LIMITS.smallAudioPerSecond} a second`;
 
 /** `flood` comes once, when a message is the first too many; from then on all are dropped, and at last the socket is cut. */
 export type Verdict = "take" | "flood" | "drop" | "cut";

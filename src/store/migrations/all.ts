@@ -6,6 +6,7 @@ import { consoleTables } from "./0004-console.js";
 import { passwordResets } from "./0005-password-resets.js";
 import { keyMakers } from "./0006-key-makers.js";
 import { audioOfKeptAnswers } from "./0007-audio-of-kept-answers.js";
+import { originsOfSessions } from "./0008-origins-of-sessions.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -16,4 +17,5 @@ export const MIGRATIONS: readonly Migration[] = [
   passwordResets,
   keyMakers,
   audioOfKeptAnswers,
+  originsOfSessions,
 ];

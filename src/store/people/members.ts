@@ -30,6 +30,17 @@ export class PostgresMembers implements Members {
       where organization_id = ${organizationId} order by memberships.created_at, user_id`;
   }
 
+  async rename(change: { organizationId: string; byUserId: string; name: string }): Promise<boolean> {
+    const { organizationId, byUserId, name } = change;
+    const rows = await this.#sql`
+      with owner as (
+        select organization_id from memberships
+        where organization_id = ${organizationId} and user_id = ${byUserId} and role = 'owner' for share)
+      update organizations set name = ${name} from owner where organizations.id = owner.organization_id
+      returning organizations.id`;
+    return rows.length > 0;
+  }
+
   async setRole(change: MemberChange & { readonly role: Role }): Promise<MemberRefusal | "done"> {
     const { organizationId, userId, role } = change;
     return await this.#change(change, role === "owner", async (transaction) => {

@@ -1,7 +1,14 @@
 import type { PendingQuery, Row, Sql } from "postgres";
 import type { UsagePeriod } from "../../domain/usage/period.js";
 import type { UsageSum } from "../../ports/account-reports.js";
-import type { Credits, LedgerEntry, Reports, UsageRow } from "../../ports/console-store.js";
+import type {
+  Credits,
+  LedgerCursor,
+  LedgerEntry,
+  LedgerFilter,
+  Reports,
+  UsageRow,
+} from "../../ports/console-store.js";
 
 /** Questions over the ledger: reads only. */
 export class PostgresReports implements Reports {
@@ -12,32 +19,67 @@ export class PostgresReports implements Reports {
   }
 
   async credits(organizationId: string): Promise<Credits> {
-    const [row] = await this.#sql<{ balance: string; held: string; tier: Credits["tier"] }[]>`
-      select balance, held, case when exists (
-          select 1 from transfers where credit_account = ${organizationId} and kind = 'topup'
-        ) then 'paid' else 'free' end as tier
-      from accounts where organization_id = ${organizationId}`;
+    // An organization that has paid once is no longer on the free grant; of what was credited to it there is little.
+    const [row] = await this.#sql<CreditsRow[]>`
+      select balance, held, paid.amount as "toppedUp", paid.created_at as "toppedUpAt"
+      from accounts left join lateral (
+        select amount, created_at from transfers
+        where credit_account = accounts.id and kind = 'topup' order by id desc limit 1) paid on true
+      where organization_id = ${organizationId}`;
     if (row === undefined) throw new Error(`the organization ${organizationId} has no account`);
     const [balance, held] = [Number(row.balance), Number(row.held)];
-    return { balance, held, available: balance - held, tier: row.tier };
+    const { toppedUp, toppedUpAt } = row;
+    const isPaid = toppedUp !== null && toppedUpAt !== null;
+    return {
+      balance,
+      held,
+      available: balance - held,
+      tier: isPaid ? "paid" : "free",
+      lastTopUp: isPaid ? { credits: Number(toppedUp), createdAt: toppedUpAt } : null,
+    };
   }
 
-  async ledger(organizationId: string, before: number | null, limit: number): Promise<LedgerEntry[]> {
-    // References of charges and refunds are `charge:` and `refund:` and the hold's id, which is the request's.
+  async ledger(
+    organizationId: string,
+    page: { readonly filter: LedgerFilter; readonly before: LedgerCursor | null; readonly limit: number },
+  ): Promise<LedgerEntry[]> {
+    const { kind, from, until } = page.filter;
+    const { position = null, balance = null } = page.before ?? {};
+    const isOurs = this.#sql`(debit_account = ${organizationId} or credit_account = ${organizationId})`;
+    const signed = this.#sql`case when debit_account = ${organizationId} then -amount else amount end`;
+    // Balances are counted back from what is there now, or from the cursor: all between there and the page is summed up once,
+    // what the filter leaves out too. References of charges and refunds are `charge:` and `refund:` and the hold's id, which
+    // is the request's.
     const rows = await this.#sql<LedgerRow[]>`
-      select transfers.id as position, transfers.kind,
-        case when debit_account = ${organizationId} then -transfers.amount else transfers.amount end as amount,
-        case when transfers.kind in ('charge', 'refund')
-          then substr(reference, length(transfers.kind) + 2) end as "requestId",
-        holds.endpoint, api_keys.name as "keyName", transfers.created_at as "createdAt"
-      from transfers
-        left join holds on transfers.kind in ('charge', 'refund')
-          and holds.id = substr(reference, length(transfers.kind) + 2)
+      with page as materialized (
+        select id, kind, created_at, ${signed} as amount,
+          case when kind in ('charge', 'refund') then substr(reference, length(kind) + 2) end as request_id
+        from transfers
+        where ${isOurs} and (${position}::bigint is null or id < ${position})
+          and (${kind}::text is null or kind = ${kind})
+          and (${from}::timestamptz is null or created_at >= ${from})
+          and (${until}::timestamptz is null or created_at < ${until})
+        order by id desc limit ${page.limit}
+      ), moved as (
+        select id, sum(${signed}) over (order by id desc) as since from transfers
+        where ${isOurs} and id >= (select min(id) from page)
+          and (${balance}::bigint is null or id < ${position})
+      )
+      select page.id as position, page.kind, page.amount, page.request_id as "requestId",
+        coalesce(${balance}::bigint, accounts.balance) - moved.since + page.amount as balance,
+        holds.endpoint, api_keys.name as "keyName", page.created_at as "createdAt"
+      from page
+        join moved on moved.id = page.id
+        join accounts on accounts.id = ${organizationId}
+        left join holds on holds.id = page.request_id
         left join api_keys on api_keys.id = holds.key_id
-      where (debit_account = ${organizationId} or credit_account = ${organizationId})
-        and (${before}::bigint is null or transfers.id < ${before})
-      order by transfers.id desc limit ${limit}`;
-    return rows.map((row) => ({ ...row, position: Number(row.position), amount: Number(row.amount) }));
+      order by page.id desc`;
+    return rows.map((row) => ({
+      ...row,
+      position: Number(row.position),
+      amount: Number(row.amount),
+      balance: Number(row.balance),
+    }));
   }
 
   async usage(organizationId: string, days: number): Promise<UsageRow[]> {
@@ -82,10 +124,17 @@ function toNumbers<T extends UsageSum>(row: Summed<T>): T {
 type Fragment = PendingQuery<Row[]>;
 
 /** The driver gives 64-bit numbers as text. */
-type LedgerRow = Omit<LedgerEntry, "position" | "amount"> & {
+type LedgerRow = Omit<LedgerEntry, "position" | "amount" | "balance"> & {
   readonly position: string;
   readonly amount: string;
+  readonly balance: string;
 };
+interface CreditsRow {
+  readonly balance: string;
+  readonly held: string;
+  readonly toppedUp: string | null;
+  readonly toppedUpAt: Date | null;
+}
 type Summed<T extends UsageSum> = Omit<T, "requests" | "quantity" | "credits"> & {
   readonly requests: string;
   readonly quantity: string;

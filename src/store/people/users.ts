@@ -1,8 +1,20 @@
 import { randomBytes } from "node:crypto";
 import type { ISql, Sql } from "postgres";
-import type { Membership, SessionPlace, User, Users } from "../../ports/console-store.js";
+import type {
+  Membership,
+  OpenSession,
+  PersonRemoval,
+  SessionOrigin,
+  SessionPlace,
+  User,
+  Users,
+} from "../../ports/console-store.js";
 import { acceptInvitation } from "./members.js";
 import { insertOrganization } from "./organizations.js";
+import { removePerson } from "./remove-person.js";
+
+/** Sessions that a person is shown; "all others" reaches those that are not. */
+const MOST_SHOWN_SESSIONS = 100;
 
 /** The tables `users` and `sessions`. */
 export class PostgresUsers implements Users {
@@ -60,11 +72,40 @@ export class PostgresUsers implements Users {
       where user_id = ${userId} order by memberships.created_at, organization_id`;
   }
 
-  async openSession(userId: string, hash: Buffer, lifetimeSeconds: number): Promise<void> {
+  async openSession(
+    userId: string,
+    hash: Buffer,
+    lifetimeSeconds: number,
+    { address, agent }: SessionOrigin,
+  ): Promise<void> {
     await this.#sql`delete from sessions where user_id = ${userId} and expires_at < now()`;
     await this.#sql`
-      insert into sessions (hash, user_id, expires_at)
-      values (${hash}, ${userId}, now() + make_interval(secs => ${lifetimeSeconds}))`;
+      insert into sessions (hash, user_id, expires_at, address, agent)
+      values (${hash}, ${userId}, now() + make_interval(secs => ${lifetimeSeconds}), ${address}, ${agent})`;
+  }
+
+  async sessions(userId: string, current: Buffer): Promise<readonly OpenSession[]> {
+    return await this.#sql<OpenSession[]>`
+      select ${this.#sessionId()} as id, created_at as "createdAt", expires_at as "expiresAt", address, agent,
+        hash = ${current} as "isCurrent"
+      from sessions where user_id = ${userId} and expires_at > now()
+      order by created_at desc, hash limit ${MOST_SHOWN_SESSIONS}`;
+  }
+
+  async endSession(userId: string, sessionId: string): Promise<Buffer | null> {
+    const [row] = await this.#sql<{ hash: Buffer }[]>`
+      delete from sessions where user_id = ${userId} and ${this.#sessionId()} = ${sessionId} returning hash`;
+    return row?.hash ?? null;
+  }
+
+  async endOtherSessions(userId: string, current: Buffer): Promise<readonly Buffer[]> {
+    const rows = await this.#sql<{ hash: Buffer }[]>`
+      delete from sessions where user_id = ${userId} and hash <> ${current} returning hash`;
+    return rows.map(({ hash }) => hash);
+  }
+
+  remove(userId: string): Promise<PersonRemoval> {
+    return removePerson(this.#sql, userId);
   }
 
   async findSession(hash: Buffer): Promise<User | null> {
@@ -94,6 +135,11 @@ export class PostgresUsers implements Users {
 
   async closeSession(hash: Buffer): Promise<void> {
     await this.#sql`delete from sessions where hash = ${hash}`;
+  }
+
+  /** 96 bits of the kept hash: the cookie cannot be made from them. */
+  #sessionId() {
+    return this.#sql`'ses_' || encode(substr(hash, 1, 12), 'hex')`;
   }
 }
 

@@ -37,6 +37,13 @@ export function useWords() {
     });
   const number = (value: number, digits = 0) =>
     new Intl.NumberFormat(localeOf(language), { maximumFractionDigits: digits }).format(value);
+  /** In the currency's own writing; small amounts keep two figures that count. */
+  const money = (amount: number, currency: string) =>
+    new Intl.NumberFormat(localeOf(language), {
+      style: "currency",
+      currency,
+      ...(amount !== 0 && Math.abs(amount) < 1 && { maximumSignificantDigits: 3 }),
+    }).format(amount);
   const time = (iso: string) =>
     new Intl.DateTimeFormat(localeOf(language), {
       dateStyle: dateStyleOf(language),
@@ -46,7 +53,7 @@ export function useWords() {
     new Intl.DateTimeFormat(localeOf(language), { dateStyle: dateStyleOf(language) }).format(new Date(iso));
   const problem = (code: string, requestId: string | null): string =>
     isTextName(`e_${code}`) ? t(`e_${code}` as TextName) : t("e_unknown", { id: requestId ?? code });
-  return { language, t, number, time, date, problem };
+  return { language, t, number, money, time, date, problem };
 }
 
 /**
@@ -65,7 +72,9 @@ function formOf(text: string, count: string | number | undefined, language: Lang
   const forms = text.split("|");
   if (forms.length === 1 || typeof count !== "number") return text;
   const category = new Intl.PluralRules(language).select(count);
-  const form = category === "one" ? 0 : category === "few" ? 1 : 2;
+  // In Russian "other" are fractions, which take the form of few.
+  const isFew = category === "few" || (category === "other" && language === "ru");
+  const form = category === "one" ? 0 : isFew ? 1 : 2;
   return forms[Math.min(form, forms.length - 1)] ?? text;
 }
 

@@ -1,11 +1,17 @@
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 import type { UsageRow } from "../api.js";
 import { useWords } from "../text/language.js";
 
 const KINDS = ["synthesis", "file", "live"] as const;
 const HEIGHT = 180;
-const WIDTH = 720;
+/** Before the room for the chart is known. */
+const FIRST_WIDTH = 720;
 const GAP = 0.25;
+/** About, at the size that `charts.css` gives to labels. */
+const DIGIT_PX = 7.2;
+/** Between labels of the axis and what they label; below the axis. */
+const MARGIN_PX = 10;
+const AXIS_PX = 28;
 
 interface Day {
   readonly day: string;
@@ -19,10 +25,15 @@ export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; r
   const [pointed, setPointed] = useState<number | null>(null);
   const all = lastDays(days).map((day) => sumOf(day, rows));
   const top = ceilingOf(Math.max(...all.map(({ total }) => total)));
-  const step = WIDTH / all.length;
+  // Drawn pixel by pixel, so that labels have one size in every window.
+  const [box, setBox] = useState<HTMLElement | null>(null);
+  const boxWidth = useWidth(box) ?? FIRST_WIDTH;
+  const left = Math.ceil(number(top).length * DIGIT_PX) + MARGIN_PX;
+  const width = Math.max(1, boxWidth - left);
+  const step = width / all.length;
   const shown = pointed === null ? null : all[pointed];
   return (
-    <figure class="chart">
+    <figure class="chart" ref={setBox}>
       <div class="chart-note" aria-hidden="true">
         {shown ? (
           <>
@@ -37,14 +48,16 @@ export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; r
         )}
       </div>
       <svg
-        viewBox={`-60 -12 ${WIDTH + 64} ${HEIGHT + 44}`}
+        viewBox={`${-left} -12 ${boxWidth} ${HEIGHT + 12 + AXIS_PX}`}
+        width={boxWidth}
+        height={HEIGHT + 12 + AXIS_PX}
         aria-hidden="true"
         onMouseLeave={() => setPointed(null)}
       >
         {[0, 0.5, 1].map((part) => (
           <g key={part}>
-            <line x1={0} x2={WIDTH} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} class="grid" />
-            <text x={-8} y={HEIGHT * (1 - part) + 4} text-anchor="end">
+            <line x1={0} x2={width} y1={HEIGHT * (1 - part)} y2={HEIGHT * (1 - part)} class="grid" />
+            <text x={-MARGIN_PX} y={HEIGHT * (1 - part) + 4} text-anchor="end">
               {number(top * part)}
             </text>
           </g>
@@ -75,7 +88,7 @@ export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; r
         {[0, Math.floor((all.length - 1) / 2), all.length - 1].map((index, place) => (
           <text
             key={all[index]?.day}
-            x={place === 0 ? 0 : place === 1 ? (index + 0.5) * step : WIDTH}
+            x={place === 0 ? 0 : place === 1 ? (index + 0.5) * step : width}
             y={HEIGHT + 24}
             text-anchor={["start", "middle", "end"][place]}
           >
@@ -119,6 +132,19 @@ export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; r
       </details>
     </figure>
   );
+}
+
+/** The width that an element has now; null before it is there. */
+function useWidth(element: HTMLElement | null): number | null {
+  const [width, setWidth] = useState<number | null>(null);
+  useLayoutEffect(() => {
+    if (element === null) return;
+    const observer = new ResizeObserver(() => setWidth(element.clientWidth));
+    setWidth(element.clientWidth);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [element]);
+  return width;
 }
 
 function lastDays(count: number): readonly string[] {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { isPage, isSignedInPath, type SignedInPath } from "../../paths.js";
 import { ask, type Credits, creditsChanged, type Organization, type Session } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { go, Link } from "../router.js";
@@ -9,15 +10,19 @@ import type { ViewProps } from "../view-props.js";
 import { Account } from "../views/account.js";
 import { CreditsView } from "../views/credits.js";
 import { Keys } from "../views/keys.js";
+import { Limits } from "../views/limits.js";
 import { Listen } from "../views/listen.js";
 import { Members } from "../views/members.js";
+import { NotFound } from "../views/not-found.js";
 import { Overview } from "../views/overview.js";
 import { Speak } from "../views/speak.js";
+import { Status } from "../views/status.js";
 import { Transcribe } from "../views/transcribe.js";
 import { Usage } from "../views/usage.js";
+import { Empty, PageHead } from "./parts.js";
 import { Preferences } from "./preferences.js";
 
-const VIEWS: Readonly<Record<string, (props: ViewProps) => ComponentChildren>> = {
+const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildren>> = {
   "": Overview,
   speak: Speak,
   transcribe: Transcribe,
@@ -25,11 +30,16 @@ const VIEWS: Readonly<Record<string, (props: ViewProps) => ComponentChildren>> =
   keys: Keys,
   credits: CreditsView,
   usage: Usage,
+  limits: Limits,
   members: Members,
   account: Account,
+  status: Status,
 };
-const PLAYGROUND: readonly TextName[] = ["speak", "transcribe", "listen"];
-const ACCOUNT: readonly TextName[] = ["keys", "credits", "usage", "members"];
+const PLAYGROUND = ["speak", "transcribe", "listen"] as const;
+const ORGANIZATION = ["keys", "credits", "usage", "limits", "members"] as const;
+
+/** What a page about the person gets that has nothing to do with an organization. */
+const NO_ORGANIZATION: ViewProps["organization"] = { id: "", name: "", role: "member" };
 
 interface FrameProps {
   readonly session: Session;
@@ -43,23 +53,37 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
   const { t } = useWords();
   const [chosen, setChosen] = useState(session.organizations[0]?.id);
   const organization = session.organizations.find(({ id }) => id === chosen) ?? session.organizations[0];
-  const View = VIEWS[path] ?? Overview;
   useEffect(() => {
     // On a phone the sections stand in a row that scrolls.
-    const current = document.querySelector(`nav a[href$="/${path}"]`);
+    const current = document.querySelector("nav a[aria-current]");
     current?.scrollIntoView({ block: "nearest", inline: "center" });
   }, [path]);
   const signOut = async () => {
     onSession(await ask<Session>("POST", "/sign-out"));
     go("sign-in");
   };
-  const item = (name: TextName) => (
+  const item = (name: TextName & SignedInPath) => (
     <li key={name}>
       <Link to={name} isCurrent={path === name}>
         {t(name)}
       </Link>
     </li>
   );
+  const view = () => {
+    if (!isSignedInPath(path) && !isPage(path)) return <NotFound />;
+    const known = isSignedInPath(path) ? path : "";
+    // A person whom the last organization has removed still has an account.
+    if (organization === undefined && known !== "account" && known !== "status") return <Homeless />;
+    const View = VIEWS[known];
+    return (
+      <View
+        key={`${known} ${organization?.id}`}
+        organization={organization ?? NO_ORGANIZATION}
+        session={session}
+        onSession={onSession}
+      />
+    );
+  };
   return (
     <div class="frame">
       <a class="skip" href="#content">
@@ -67,7 +91,7 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
       </a>
       <aside>
         <div class="brand-row">
-          <Link to="" class="brand" isCurrent={path === ""}>
+          <Link to="" class="brand">
             <img src={new URL("../icon.svg", import.meta.url).href} alt="" width="26" height="26" />
             Dauys
           </Link>
@@ -87,13 +111,29 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
           </select>
         )}
         <nav aria-label={t("menu")}>
+          <ul>
+            <li>
+              <Link to="" isCurrent={path === ""}>
+                {t("overview")}
+              </Link>
+            </li>
+          </ul>
           <h2>{t("playground")}</h2>
           <ul>{PLAYGROUND.map(item)}</ul>
-          <h2>{organization?.name ?? t("account")}</h2>
-          <ul>{ACCOUNT.map(item)}</ul>
+          {organization !== undefined && (
+            <>
+              <h2>{organization.name}</h2>
+              <ul>{ORGANIZATION.map(item)}</ul>
+            </>
+          )}
         </nav>
         <footer>
-          <a href="/docs">{t("reference")}</a>
+          <div class="links">
+            <Link to="status" isCurrent={path === "status"}>
+              {t("status")}
+            </Link>
+            <a href="/docs">{t("reference")}</a>
+          </div>
           <Preferences onLanguage={onLanguage} />
           <Link to="account" class="who" isCurrent={path === "account"}>
             {session.user?.email}
@@ -104,11 +144,24 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
         </footer>
       </aside>
       <main id="content" tabIndex={-1}>
-        {organization !== undefined && (
-          <View key={`${path} ${organization.id}`} {...{ organization, session }} />
-        )}
+        {view()}
       </main>
     </div>
+  );
+}
+
+/** The page of a person who belongs nowhere at the moment. */
+function Homeless() {
+  const { t } = useWords();
+  return (
+    <>
+      <PageHead title={t("noOrganization")} lead="" />
+      <Empty title={t("noOrganizationTitle")} lead={t("noOrganizationLead")}>
+        <Link to="account" class="button plain">
+          {t("account")}
+        </Link>
+      </Empty>
+    </>
   );
 }
 

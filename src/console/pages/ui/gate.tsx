@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { useWords } from "../text/language.js";
 import { Preferences } from "./preferences.js";
 
 interface GateProps {
@@ -6,6 +7,19 @@ interface GateProps {
   readonly lead: string;
   readonly onLanguage: (name: string) => void;
   readonly children: ComponentChildren;
+}
+
+/** Before it is known what to show: nothing at first, so that quick answers do not flicker. */
+export function Waiting() {
+  const { t } = useWords();
+  return (
+    <main class="gate" aria-busy="true">
+      <p class="waiting" role="status">
+        <span class="spinner" aria-hidden="true" />
+        {t("loading")}
+      </p>
+    </main>
+  );
 }
 
 /** A page for those who are not in yet. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../api.js";
-import type { Loaded } from "../hooks.js";
+import { type Loaded, useTitle } from "../hooks.js";
 import { Link } from "../router.js";
 import { useWords } from "../text/language.js";
 
@@ -54,23 +54,43 @@ interface FieldProps {
 
 export function Field(props: FieldProps) {
   const { label, name, type = "text", hint, value, autocomplete, required = true, error, onInput } = props;
+  const { t } = useWords();
+  const [isShown, setShown] = useState(false);
   const id = useId();
+  const isSecret = type === "password";
   const isDescribed = hint !== undefined || error !== undefined;
   return (
     <div class="field">
-      <label for={id}>{label}</label>
-      <input
-        id={id}
-        name={name}
-        // The attributes' types tie each kind of input to attributes that none of ours has.
-        type={type as "text"}
-        value={value}
-        autocomplete={autocomplete}
-        required={required}
-        aria-invalid={error !== undefined}
-        aria-describedby={isDescribed ? `${id}-hint` : undefined}
-        onInput={(event) => onInput?.(event.currentTarget.value)}
-      />
+      <label id={`${id}-label`} for={id}>
+        {label}
+      </label>
+      <div class={isSecret ? "secret" : ""}>
+        <input
+          id={id}
+          name={name}
+          // The attributes' types tie each kind of input to attributes that none of ours has.
+          type={(isSecret && isShown ? "text" : type) as "text"}
+          value={value}
+          autocomplete={autocomplete}
+          {...(isSecret && { spellcheck: false, autocapitalize: "none" })}
+          required={required}
+          aria-invalid={error !== undefined}
+          aria-describedby={isDescribed ? `${id}-hint` : undefined}
+          onInput={(event) => onInput?.(event.currentTarget.value)}
+        />
+        {isSecret && (
+          // Named "Show" and described by the field's label.
+          <button
+            type="button"
+            class="reveal"
+            aria-controls={id}
+            aria-describedby={`${id}-label`}
+            onClick={() => setShown(!isShown)}
+          >
+            {t(isShown ? "hide" : "show")}
+          </button>
+        )}
+      </div>
       {isDescribed && (
         <p id={`${id}-hint`} class={error === undefined ? "hint" : "hint wrong"}>
           {error ?? hint}
@@ -180,14 +200,12 @@ export function PageHead({
   lead: string;
   children?: ComponentChildren;
 }) {
-  useEffect(() => {
-    document.title = `${title} · Dauys`;
-  }, [title]);
+  useTitle(title);
   return (
     <header class="page-head">
       <div>
         <h1 tabIndex={-1}>{title}</h1>
-        <p class="lead">{lead}</p>
+        {lead !== "" && <p class="lead">{lead}</p>}
       </div>
       {children}
     </header>
@@ -196,14 +214,13 @@ export function PageHead({
 
 interface DialogProps {
   readonly title: string;
+  /** Its user wants to leave: by Escape, or by whatever closes dialogs on their device. It stays until its owner removes it. */
   readonly onClose: () => void;
-  /** A key that is shown once must not go away by a click beside it. */
-  readonly mustDecide?: boolean;
   readonly children: ComponentChildren;
 }
 
 /** A dialog of the browser's own: it keeps the focus and gives it back. */
-export function Dialog({ title, onClose, mustDecide = false, children }: DialogProps) {
+export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -215,9 +232,21 @@ export function Dialog({ title, onClose, mustDecide = false, children }: DialogP
     <dialog
       ref={dialog}
       aria-labelledby={id}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape") return;
+        // Chromium closes a dialog at the second Escape whatever its `cancel` event says, but not when the key itself is taken.
+        event.preventDefault();
+        onClose();
+      }}
       onCancel={(event) => {
         event.preventDefault();
-        if (!mustDecide) onClose();
+        onClose();
+      }}
+      onClose={(event) => {
+        // Closed over our head, as a device may do at a second gesture.
+        if (!event.currentTarget.isConnected) return;
+        event.currentTarget.showModal();
+        onClose();
       }}
     >
       <h2 id={id}>{title}</h2>
@@ -227,11 +256,27 @@ export function Dialog({ title, onClose, mustDecide = false, children }: DialogP
 }
 
 /** A text to take along, with a button that takes it. */
-export function CopyText({ text, label }: { readonly text: string; readonly label: string }) {
+export function CopyText({
+  text,
+  label,
+  onCopied,
+}: {
+  readonly text: string;
+  readonly label: string;
+  /** By the button, or by hand out of the field. */
+  readonly onCopied?: () => void;
+}) {
   const { t } = useWords();
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text).catch(() => selectAll());
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      // Not allowed: what is selected can be copied by hand.
+      field.current?.focus();
+      return;
+    }
+    onCopied?.();
     setCopied(true);
     setTimeout(() => setCopied(false), 2_000);
   };
@@ -239,7 +284,15 @@ export function CopyText({ text, label }: { readonly text: string; readonly labe
   const selectAll = () => field.current?.select();
   return (
     <div class="copy">
-      <input ref={field} readOnly value={text} aria-label={label} onFocus={selectAll} class="mono" />
+      <input
+        ref={field}
+        readOnly
+        value={text}
+        aria-label={label}
+        onFocus={selectAll}
+        onCopy={onCopied}
+        class="mono"
+      />
       <Button onClick={() => void copy()}>{t(isCopied ? "copied" : "copy")}</Button>
       <span class="hidden" role="status">
         {isCopied ? t("copied") : ""}

@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, asProblem, type Organization, type Problem, type Session } from "../api.js";
-import { useWork } from "../hooks.js";
+import { useTitle, useWork } from "../hooks.js";
 import { Link } from "../router.js";
 import { useWords } from "../text/language.js";
-import { Gate } from "../ui/gate.js";
+import { Gate, Waiting } from "../ui/gate.js";
 import { Button, Trouble } from "../ui/parts.js";
 import { AccountForm } from "./sign-in.js";
 
@@ -32,6 +32,7 @@ export function Join({ session, onSession, onLanguage }: JoinProps) {
       setProblem(asProblem(thrown)),
     );
   }, [token]);
+  useTitle(found === null ? t("invitation") : t("joinTitle", { name: found.organization }));
   const accept = () =>
     run(async () => {
       onSession(await ask<Session>("POST", "/invitations/accept", { token }));
@@ -51,7 +52,7 @@ export function Join({ session, onSession, onLanguage }: JoinProps) {
       </Gate>
     );
   }
-  if (found === null) return <main class="gate" aria-busy="true" />;
+  if (found === null) return <Waiting />;
   const { organization, role } = found;
   return (
     <Gate

@@ -2,7 +2,9 @@ import { useState } from "preact/hooks";
 import { type ApiKey, ask } from "../api.js";
 import { useLoaded, useWork } from "../hooks.js";
 import { useWords } from "../text/language.js";
-import { Button, CopyText, Dialog, Empty, Field, PageHead, Shown, TableBox, Trouble } from "../ui/parts.js";
+import { type Column, DataTable } from "../ui/data-table.js";
+import { Button, Dialog, Empty, Field, PageHead, Shown, Trouble } from "../ui/parts.js";
+import { SecretDialog } from "../ui/secret-dialog.js";
 import type { ViewProps } from "../view-props.js";
 
 type Open =
@@ -20,6 +22,54 @@ export function Keys({ organization }: ViewProps) {
     setOpen(null);
     void reload();
   };
+  const columns: readonly Column<ApiKey>[] = [
+    {
+      id: "name",
+      title: t("keyName"),
+      isHead: true,
+      cell: ({ name, prefix, last_four }) => (
+        <>
+          {name}
+          <span class="below mono">
+            {prefix}…{last_four}
+          </span>
+        </>
+      ),
+    },
+    {
+      id: "created",
+      title: t("created"),
+      cell: ({ created_at, created_by }) => (
+        <>
+          {date(created_at)}
+          <span class="below">{created_by?.email ?? "–"}</span>
+        </>
+      ),
+    },
+    {
+      id: "used",
+      title: t("lastUsed"),
+      cell: ({ last_used_at }) => (last_used_at === null ? t("never") : time(last_used_at)),
+    },
+    {
+      id: "act",
+      title: t("revoke"),
+      isTitleHidden: true,
+      isEnd: true,
+      cell: (key) =>
+        key.revoked_at === null ? (
+          <Button
+            look="quiet"
+            onClick={() => setOpen({ type: "revoke", key })}
+            label={`${t("revoke")}: ${key.name}`}
+          >
+            {t("revoke")}
+          </Button>
+        ) : (
+          <span class="tag">{t("revoked")}</span>
+        ),
+    },
+  ];
   const create = (
     <Button look="primary" onClick={() => setOpen({ type: "create" })}>
       {t("createKey")}
@@ -37,44 +87,14 @@ export function Keys({ organization }: ViewProps) {
               {create}
             </Empty>
           ) : (
-            <TableBox label={t("keys")}>
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">{t("keyName")}</th>
-                    <th scope="col">{t("key")}</th>
-                    <th scope="col">{t("created")}</th>
-                    <th scope="col">{t("madeBy")}</th>
-                    <th scope="col">{t("lastUsed")}</th>
-                    <th scope="col">
-                      <span class="hidden">{t("revoke")}</span>
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {[...data].reverse().map((key) => (
-                    <tr key={key.id} class={key.revoked_at === null ? "" : "faded"}>
-                      <th scope="row">{key.name}</th>
-                      <td class="mono">
-                        {key.prefix}…{key.last_four}
-                      </td>
-                      <td>{date(key.created_at)}</td>
-                      <td>{key.created_by?.email ?? "–"}</td>
-                      <td>{key.last_used_at === null ? t("never") : time(key.last_used_at)}</td>
-                      <td class="end">
-                        {key.revoked_at === null ? (
-                          <Button look="quiet" onClick={() => setOpen({ type: "revoke", key })}>
-                            {t("revoke")}
-                          </Button>
-                        ) : (
-                          <span class="tag">{t("revoked")}</span>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </TableBox>
+            <DataTable
+              name="keys"
+              label={t("keys")}
+              columns={columns}
+              rows={[...data].reverse()}
+              keyOf={({ id }) => id}
+              isFaded={({ revoked_at }) => revoked_at !== null}
+            />
           )
         }
       </Shown>
@@ -86,15 +106,14 @@ export function Keys({ organization }: ViewProps) {
         />
       )}
       {open?.type === "created" && (
-        <Dialog title={t("keyCreated")} onClose={close} mustDecide>
-          <p>{t("keyCreatedLead")}</p>
-          <CopyText text={open.rawKey} label={t("key")} />
-          <div class="actions">
-            <Button look="primary" onClick={close}>
-              {t("keyDone")}
-            </Button>
-          </div>
-        </Dialog>
+        <SecretDialog
+          title={t("keyCreated")}
+          lead={t("keyCreatedLead")}
+          secret={open.rawKey}
+          label={t("key")}
+          warning={t("keyUncopied")}
+          onClose={close}
+        />
       )}
       {open?.type === "revoke" && <RevokeDialog path={path} apiKey={open.key} onClose={close} />}
     </>

@@ -1,11 +1,13 @@
 import { useState } from "preact/hooks";
-import { type ApiKey, ask, type Invitation, type Member, type Organization } from "../api.js";
+import { type ApiKey, ask, type Invitation, type Member, type Organization, type Session } from "../api.js";
 import { useLoaded, useWork } from "../hooks.js";
 import { useWords } from "../text/language.js";
-import { Button, CopyText, Dialog, PageHead, Shown, TableBox, Trouble } from "../ui/parts.js";
+import { type Column, DataTable } from "../ui/data-table.js";
+import { Button, Dialog, Field, PageHead, Shown, Trouble } from "../ui/parts.js";
+import { SecretDialog } from "../ui/secret-dialog.js";
 import type { ViewProps } from "../view-props.js";
 
-export function Members({ organization, session }: ViewProps) {
+export function Members({ organization, session, onSession }: ViewProps) {
   const { t, date } = useWords();
   const at = `/organizations/${organization.id}`;
   const isOwner = organization.role === "owner";
@@ -24,6 +26,51 @@ export function Members({ organization, session }: ViewProps) {
       await ask("DELETE", `${at}/members/${member.user_id}?revoke_keys=${revokesKeys}`);
       await reload();
     });
+  const columns = (hasOthers: boolean): readonly Column<Member>[] => [
+    {
+      id: "email",
+      title: t("email"),
+      isHead: true,
+      cell: ({ email, user_id }) => (
+        <>
+          {email}
+          {user_id === session.user?.id && <span class="tag">{t("you")}</span>}
+        </>
+      ),
+    },
+    {
+      id: "role",
+      title: t("role"),
+      cell: (member) =>
+        isOwner ? (
+          <select
+            aria-label={`${t("role")}: ${member.email}`}
+            value={member.role}
+            disabled={isBusy}
+            onChange={(event) => void setRole(member, event.currentTarget.value)}
+          >
+            <option value="owner">{t("owner")}</option>
+            <option value="member">{t("member")}</option>
+          </select>
+        ) : (
+          t(member.role)
+        ),
+    },
+    { id: "joined", title: t("joined"), cell: ({ created_at }) => date(created_at) },
+    {
+      id: "act",
+      title: t("remove"),
+      isTitleHidden: true,
+      isEnd: true,
+      cell: (member) =>
+        isOwner &&
+        hasOthers && (
+          <Button look="quiet" onClick={() => setLeaving(member)} label={`${t("remove")}: ${member.email}`}>
+            {t("remove")}
+          </Button>
+        ),
+    },
+  ];
   return (
     <>
       <PageHead title={t("members")} lead={t("membersLead")}>
@@ -33,60 +80,17 @@ export function Members({ organization, session }: ViewProps) {
           </Button>
         )}
       </PageHead>
+      <OrganizationCard organization={organization} onSession={onSession} />
       <Trouble problem={problem} />
       <Shown loaded={members} retry={() => void reload()}>
         {({ data }) => (
-          <TableBox label={t("members")}>
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">{t("email")}</th>
-                  <th scope="col">{t("role")}</th>
-                  <th scope="col">{t("joined")}</th>
-                  <th scope="col">
-                    <span class="hidden">{t("remove")}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {data.map((member) => (
-                  <tr key={member.user_id}>
-                    <th scope="row">
-                      {member.email}
-                      {member.user_id === session.user?.id && <span class="tag">{t("you")}</span>}
-                    </th>
-                    <td>
-                      {isOwner ? (
-                        <select
-                          aria-label={`${t("role")}: ${member.email}`}
-                          value={member.role}
-                          disabled={isBusy}
-                          onChange={(event) => void setRole(member, event.currentTarget.value)}
-                        >
-                          <option value="owner">{t("owner")}</option>
-                          <option value="member">{t("member")}</option>
-                        </select>
-                      ) : (
-                        t(member.role)
-                      )}
-                    </td>
-                    <td>{date(member.created_at)}</td>
-                    <td class="end">
-                      {isOwner && data.length > 1 && (
-                        <Button
-                          look="quiet"
-                          onClick={() => setLeaving(member)}
-                          label={`${t("remove")}: ${member.email}`}
-                        >
-                          {t("remove")}
-                        </Button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </TableBox>
+          <DataTable
+            name="members"
+            label={t("members")}
+            columns={columns(data.length > 1)}
+            rows={data}
+            keyOf={({ user_id }) => user_id}
+          />
         )}
       </Shown>
       {isOwner && <Invitations key={invitedCount} at={at} />}
@@ -108,6 +112,63 @@ export function Members({ organization, session }: ViewProps) {
         />
       )}
     </>
+  );
+}
+
+/** The organization's name, which owners change, and the id by which its operator knows it. */
+function OrganizationCard({ organization, onSession }: Pick<ViewProps, "organization" | "onSession">) {
+  const { t } = useWords();
+  const [isRenaming, setRenaming] = useState(false);
+  return (
+    <section class="card row">
+      <div class="named">
+        <h2>{organization.name}</h2>
+        <p class="hint mono">{organization.id}</p>
+      </div>
+      {organization.role === "owner" && <Button onClick={() => setRenaming(true)}>{t("rename")}</Button>}
+      {isRenaming && <RenameDialog {...{ organization, onSession }} onClose={() => setRenaming(false)} />}
+    </section>
+  );
+}
+
+interface RenameProps extends Pick<ViewProps, "organization" | "onSession"> {
+  readonly onClose: () => void;
+}
+
+function RenameDialog({ organization, onSession, onClose }: RenameProps) {
+  const words = useWords();
+  const { t } = words;
+  const [name, setName] = useState(organization.name);
+  const { isBusy, problem, run } = useWork();
+  const isField = problem?.code.startsWith("name_") === true;
+  const submit = (event: SubmitEvent) => {
+    event.preventDefault();
+    void run(async () => {
+      await ask("PATCH", `/organizations/${organization.id}`, { name });
+      onSession(await ask<Session>("GET", "/session"));
+      onClose();
+    });
+  };
+  return (
+    <Dialog title={t("renameTitle")} onClose={onClose}>
+      <form onSubmit={submit} noValidate class="stack">
+        <Field
+          label={t("organizationName")}
+          name="name"
+          value={name}
+          onInput={setName}
+          autocomplete="off"
+          error={isField && problem !== null ? words.problem(problem.code, null) : undefined}
+        />
+        {!isField && <Trouble problem={problem} />}
+        <div class="actions">
+          <Button onClick={onClose}>{t("cancel")}</Button>
+          <Button type="submit" look="primary" isBusy={isBusy}>
+            {t("rename")}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
   );
 }
 
@@ -191,38 +252,37 @@ function InviteDialog({ at, onClose }: { readonly at: string; readonly onClose: 
       const { path } = await ask<{ readonly path: string }>("POST", `${at}/invitations`, { role });
       setLink(location.origin + path);
     });
+  if (link !== null) {
+    return (
+      <SecretDialog
+        title={t("inviteTitle")}
+        lead={t("inviteLead")}
+        secret={link}
+        label={t("inviteLink")}
+        warning={t("linkUncopied")}
+        onClose={onClose}
+      />
+    );
+  }
   return (
     <Dialog title={t("inviteTitle")} onClose={onClose}>
       <p>{t("inviteLead")}</p>
-      {link === null ? (
-        <>
-          <fieldset class="choices">
-            <legend>{t("role")}</legend>
-            {(["member", "owner"] as const).map((name) => (
-              <label key={name}>
-                <input type="radio" name="role" checked={role === name} onChange={() => setRole(name)} />
-                {t(name)}
-              </label>
-            ))}
-          </fieldset>
-          <Trouble problem={problem} />
-          <div class="actions">
-            <Button onClick={onClose}>{t("cancel")}</Button>
-            <Button look="primary" isBusy={isBusy} onClick={() => void create()}>
-              {t("createLink")}
-            </Button>
-          </div>
-        </>
-      ) : (
-        <>
-          <CopyText text={link} label={t("inviteLink")} />
-          <div class="actions">
-            <Button look="primary" onClick={onClose}>
-              {t("close")}
-            </Button>
-          </div>
-        </>
-      )}
+      <fieldset class="choices">
+        <legend>{t("role")}</legend>
+        {(["member", "owner"] as const).map((name) => (
+          <label key={name}>
+            <input type="radio" name="role" checked={role === name} onChange={() => setRole(name)} />
+            {t(name)}
+          </label>
+        ))}
+      </fieldset>
+      <Trouble problem={problem} />
+      <div class="actions">
+        <Button onClick={onClose}>{t("cancel")}</Button>
+        <Button look="primary" isBusy={isBusy} onClick={() => void create()}>
+          {t("createLink")}
+        </Button>
+      </div>
     </Dialog>
   );
 }

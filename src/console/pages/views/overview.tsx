@@ -1,7 +1,9 @@
-import type { ApiKey, Credits } from "../api.js";
+import { FREE_GRANT_CREDITS } from "../../../domain/usage/tariff.js";
+import type { ApiKey, Credits, Prices } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";
 import { useWords } from "../text/language.js";
+import { Money } from "../ui/money.js";
 import { PageHead, Shown } from "../ui/parts.js";
 import type { ViewProps } from "../view-props.js";
 
@@ -17,24 +19,31 @@ const PLAYGROUNDS = [
 
 /** The first page: what there is, and where to begin. */
 export function Overview({ organization }: ViewProps) {
-  const { t, number } = useWords();
+  const { t } = useWords();
   const at = `/organizations/${organization.id}`;
   const [credits, reload] = useLoaded<Credits>(`${at}/credits`);
+  const [prices] = useLoaded<Prices>("/prices");
   const [keys] = useLoaded<{ readonly data: readonly ApiKey[] }>(`${at}/keys`);
-  const hasKey = keys.state === "ready" && keys.value.data.some((key) => key.revoked_at === null);
+  const active = keys.state === "ready" ? keys.value.data.filter((key) => key.revoked_at === null).length : 0;
   return (
     <>
-      <PageHead title={t("welcome")} lead={t("grantLead")} />
+      <PageHead title={t("welcome")} lead={t(active > 0 ? "homeLeadKnown" : "homeLead")} />
       <Shown loaded={credits} retry={() => void reload()}>
-        {({ available, held }) => (
+        {(value) => (
           <section class="card balance">
             <div>
               <h2>{t("balance")}</h2>
-              <p class="figure">{t("creditsUnit", { n: available })}</p>
-              {held > 0 && <p class="hint">{t("heldNote", { n: held })}</p>}
+              <p class={`figure ${value.available > 0 ? "" : "wrong"}`}>
+                {t("creditsUnit", { n: value.available })}
+                <Money credits={value.available} prices={prices} />
+              </p>
+              <p class="hint">
+                <Story credits={value} />
+              </p>
+              {value.held > 0 && <p class="hint">{t("heldNote", { n: value.held })}</p>}
             </div>
-            <Link to="credits" class="button plain">
-              {t("credits")}
+            <Link to="credits" class={`button ${value.available > 0 ? "plain" : "primary"}`}>
+              {t(value.available > 0 ? "credits" : "redeemVoucher")}
             </Link>
           </section>
         )}
@@ -55,14 +64,22 @@ export function Overview({ organization }: ViewProps) {
       <section class="card row">
         <div>
           <h2>{t("firstKey")}</h2>
-          <p class="hint">{t("firstKeyLead")}</p>
+          <p class="hint">{active > 0 ? t("activeKeys", { n: active }) : t("firstKeyLead")}</p>
         </div>
-        <Link to="keys" class={`button ${hasKey ? "plain" : "primary"}`}>
-          {hasKey && keys.state === "ready"
-            ? `${t("keys")} · ${number(keys.value.data.length)}`
-            : t("createKey")}
+        <Link to="keys" class={`button ${active > 0 ? "plain" : "primary"}`}>
+          {t(active > 0 ? "keys" : "createKey")}
         </Link>
       </section>
     </>
   );
+}
+
+/** Where the balance comes from: a top-up, or the free credits, and how much of them is left. */
+function Story({ credits }: { readonly credits: Credits }) {
+  const { t, date } = useWords();
+  const { available, balance, last_top_up: last } = credits;
+  if (available <= 0) return <>{t("storyOut")}</>;
+  if (last !== null) return <>{t("storyPaid", { n: last.credits, date: date(last.created_at) })}</>;
+  if (balance >= FREE_GRANT_CREDITS) return <>{t("storyFree")}</>;
+  return <>{t("storyLeft", { n: balance, all: FREE_GRANT_CREDITS })}</>;
 }

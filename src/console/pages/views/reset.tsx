@@ -1,9 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, asProblem, type Problem, type Session } from "../api.js";
-import { useWork } from "../hooks.js";
+import { useTitle, useWork } from "../hooks.js";
 import { go, Link } from "../router.js";
 import { useWords } from "../text/language.js";
-import { Gate } from "../ui/gate.js";
+import { Gate, Waiting } from "../ui/gate.js";
 import { Button, Field, Trouble } from "../ui/parts.js";
 
 interface ResetProps {
@@ -27,9 +27,7 @@ export function Reset({ onSession, onLanguage }: ResetProps) {
       (thrown) => setBroken(asProblem(thrown)),
     );
   }, [token]);
-  useEffect(() => {
-    document.title = `${t("resetTitle")} · Dauys`;
-  }, [t]);
+  useTitle(t("resetTitle"));
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
     void run(async () => {
@@ -52,7 +50,7 @@ export function Reset({ onSession, onLanguage }: ResetProps) {
       </Gate>
     );
   }
-  if (email === null) return <main class="gate" aria-busy="true" />;
+  if (email === null) return <Waiting />;
   const isField = problem?.code.startsWith("password_") === true;
   return (
     <Gate title={t("resetTitle")} lead={t("resetLead", { email })} onLanguage={onLanguage}>

@@ -1,12 +1,12 @@
-import { useEffect } from "preact/hooks";
-import { ask, type Session } from "../api.js";
-import { useWork } from "../hooks.js";
+import { FREE_GRANT_CREDITS } from "../../../domain/usage/tariff.js";
+import { ask, type Prices, type Session } from "../api.js";
+import { useLoaded, useTitle, useWork } from "../hooks.js";
 import { Link } from "../router.js";
 import { useWords } from "../text/language.js";
+import { Contact } from "../ui/contact.js";
 import { Gate } from "../ui/gate.js";
 import { Button, Field, Trouble } from "../ui/parts.js";
 
-const FREE_CREDITS = 25_000;
 const FIELD_OF: Readonly<Record<string, string>> = {
   email_invalid: "email",
   email_taken: "email",
@@ -25,13 +25,11 @@ interface SignInProps {
 
 export function SignIn({ isNew, onSession, onLanguage }: SignInProps) {
   const { t } = useWords();
-  useEffect(() => {
-    document.title = `${t(isNew ? "signUp" : "signIn")} · Dauys`;
-  }, [isNew, t]);
+  useTitle(t(isNew ? "signUp" : "signIn"));
   return (
     <Gate
       title={t(isNew ? "signUpTitle" : "signInTitle")}
-      lead={isNew ? t("signUpLead", { n: FREE_CREDITS }) : t("signInLead")}
+      lead={isNew ? t("signUpLead", { n: FREE_GRANT_CREDITS }) : t("signInLead")}
       onLanguage={onLanguage}
     >
       <AccountForm key={String(isNew)} isNew={isNew} onSession={onSession} />
@@ -39,8 +37,26 @@ export function SignIn({ isNew, onSession, onLanguage }: SignInProps) {
         {t(isNew ? "haveAccount" : "noAccount")}{" "}
         <Link to={isNew ? "sign-in" : "sign-up"}>{t(isNew ? "signIn" : "signUp")}</Link>
       </p>
-      {!isNew && <p class="switch hint">{t("forgotPassword")}</p>}
+      {!isNew && <Forgotten />}
     </Gate>
+  );
+}
+
+/** Who gives back a lost password. */
+function Forgotten() {
+  const { t } = useWords();
+  const [prices] = useLoaded<Prices>("/prices");
+  const contact = prices.state === "ready" ? prices.value.contact : null;
+  return (
+    <p class="switch hint">
+      {t("forgotPassword")}
+      {contact !== null && (
+        <>
+          {" "}
+          <Contact address={contact} />
+        </>
+      )}
+    </p>
   );
 }
 

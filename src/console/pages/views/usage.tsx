@@ -1,8 +1,9 @@
 import { useState } from "preact/hooks";
-import type { UsageRow } from "../api.js";
+import type { Prices, UsageRow } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { useWords } from "../text/language.js";
 import { DayChart } from "../ui/day-chart.js";
+import { Money } from "../ui/money.js";
 import { Empty, PageHead, Shown } from "../ui/parts.js";
 import type { ViewProps } from "../view-props.js";
 
@@ -22,6 +23,7 @@ export function Usage({ organization }: ViewProps) {
   const [usage, reload] = useLoaded<{ readonly data: readonly UsageRow[] }>(
     `/organizations/${organization.id}/usage?days=${days}`,
   );
+  const [prices] = useLoaded<Prices>("/prices");
   const keyName = ({ key_id, key_name }: UsageRow) =>
     key_name ?? t(key_id === PLAYGROUND_KEY_ID ? "playgroundKey" : "otherKey");
   return (
@@ -42,7 +44,13 @@ export function Usage({ organization }: ViewProps) {
           ) : (
             <>
               <section class="card">
-                <h2>{t("byDay")}</h2>
+                <div class="section-head">
+                  <h2>{t("byDay")}</h2>
+                  <p class="total number">
+                    {t("creditsUnit", { n: totalOf(data) })}
+                    <Money credits={totalOf(data)} prices={prices} />
+                  </p>
+                </div>
                 <DayChart rows={data} days={days} />
               </section>
               <div class="halves">
@@ -105,6 +113,10 @@ function Ranking({ title, sums, isCode = false }: RankingProps) {
       </table>
     </section>
   );
+}
+
+function totalOf(rows: readonly UsageRow[]): number {
+  return rows.reduce((sum, { credits }) => sum + credits, 0);
 }
 
 function sumsBy(rows: readonly UsageRow[], nameOf: (row: UsageRow) => string): readonly Sum[] {

@@ -1,0 +1,33 @@
+/** Pages of somebody who is signed in, by what stands behind `/console/`. */
+export const SIGNED_IN_PATHS = [
+  "",
+  "speak",
+  "transcribe",
+  "listen",
+  "keys",
+  "credits",
+  "usage",
+  "limits",
+  "members",
+  "account",
+  "status",
+] as const;
+
+/** Pages that lead in. */
+export const OPEN_PATHS = ["sign-in", "sign-up", "join", "reset"] as const;
+
+export type SignedInPath = (typeof SIGNED_IN_PATHS)[number];
+
+export function isSignedInPath(path: string): path is SignedInPath {
+  return SIGNED_IN_PATHS.some((known) => known === path);
+}
+
+/** Whether there is a page at `path`: the pages show it, and the service answers 200 rather than 404. */
+export function isPage(path: string): boolean {
+  return isSignedInPath(path) || OPEN_PATHS.some((known) => known === path);
+}
+
+/** The part of an address behind `/console/`, without a slash at its end. */
+export function pagePath(pathname: string): string {
+  return pathname.replace(/^\/console\/?/, "").replace(/\/$/, "");
+}

@@ -1,0 +1,87 @@
+import { LONGEST_SPEECH_SECONDS, LONGEST_SPOKEN_CHARACTERS } from "../../domain/synthesis/longest-speech.js";
+import { LONGEST_JSON_BYTES } from "../../http/read-json.js";
+import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES } from "../../http/spool.js";
+import { TEMPORARY_KEY_LIFETIME_S } from "../../http/temporary-keys.js";
+import { SERVICE_VERSION } from "../../protocol/service-version.js";
+import { LONGEST_TEXT } from "../../protocol/synthesis-request.js";
+import { SIGN_INS_OF_EMAIL } from "./attempt-limiter.js";
+import { MOST_KEYS } from "./key-routes.js";
+import { INVITATION_LIFETIME_S } from "./member-routes.js";
+import { API, type ConsoleDeps, type ConsoleRoute, type MemberCall, ORGANIZATION } from "./route.js";
+import { SESSION_LIFETIME_S } from "./session-cookie.js";
+
+/** What the service costs, allows, and is doing: its settings and its own state, nothing that a page would have to know. */
+export function serviceRoutes({ facts }: ConsoleDeps): readonly ConsoleRoute[] {
+  return [
+    {
+      method: "GET",
+      path: `${API}/prices`,
+      // A person who has lost the password looks for the operator, too.
+      access: "open",
+      handle: async () => ({
+        body: {
+          tariffs: Object.fromEntries(
+            Object.entries(facts.tariffs).map(([kind, { credits, perUnits }]) => [
+              kind,
+              { credits, per_units: perUnits },
+            ]),
+          ),
+          credit_price: facts.creditPrice,
+          contact: facts.contact,
+        },
+      }),
+    },
+    {
+      method: "GET",
+      path: `${API}/status`,
+      access: "user",
+      handle: async () => {
+        const { isReady, engines } = await facts.status();
+        return {
+          body: {
+            is_ready: isReady,
+            version: SERVICE_VERSION,
+            model_idle_s: facts.modelIdleMs / 1_000,
+            engines: engines.map(({ loadMs, ...engine }) => ({ ...engine, load_ms: loadMs })),
+          },
+        };
+      },
+    },
+    { method: "GET", path: `${ORGANIZATION}/limits`, access: "member", handle: limits },
+  ];
+}
+
+async function limits({ deps, organizationId }: MemberCall) {
+  const { concurrency, longestFileSeconds, liveMessages } = deps.facts;
+  const { tier } = await deps.store.reports.credits(organizationId);
+  return {
+    body: {
+      tier,
+      at_once: concurrency,
+      text: {
+        characters: LONGEST_TEXT,
+        spoken_characters: LONGEST_SPOKEN_CHARACTERS,
+        speech_seconds: LONGEST_SPEECH_SECONDS,
+      },
+      file: {
+        audio_seconds: longestFileSeconds,
+        upload_bytes: LONGEST_UPLOAD_BYTES,
+        fetch_bytes: LONGEST_FETCH_BYTES,
+      },
+      live: {
+        texts: liveMessages.texts,
+        texts_per_second: liveMessages.textsPerSecond,
+        small_audio: liveMessages.smallAudio,
+        small_audio_per_second: liveMessages.smallAudioPerSecond,
+        small_bytes: liveMessages.smallBytes,
+      },
+      json_bytes: LONGEST_JSON_BYTES,
+      keys: MOST_KEYS,
+      sign_ins: SIGN_INS_OF_EMAIL.attempts,
+      sign_ins_seconds: SIGN_INS_OF_EMAIL.windowMs / 1_000,
+      session_seconds: SESSION_LIFETIME_S,
+      invitation_seconds: INVITATION_LIFETIME_S,
+      playground_key_seconds: TEMPORARY_KEY_LIFETIME_S,
+    },
+  };
+}
