@@ -1,6 +1,8 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 
+const LAST_PORT = 65_535;
+
 /** Where a service is to listen, and the settings that say so. */
 export interface ListeningAddress {
   readonly host: string;
@@ -24,7 +26,7 @@ export async function checkPort({ host, port, settings }: ListeningAddress): Pro
   } catch (error) {
     const { code = "", message } = error as NodeJS.ErrnoException;
     const reasons: Readonly<Record<string, string>> = {
-      EADDRINUSE: `another program listens there; stop it, or set ${settings.port} to another port, such as ${port + 1}`,
+      EADDRINUSE: `another program listens there; stop it, or set ${settings.port} to another port, such as ${neighbour(port)}`,
       EACCES: `this user may not; set ${settings.port} to a port from 1024 on`,
       EADDRNOTAVAIL: `${settings.host} is not an address of this machine`,
       ENOTFOUND: `${settings.host} has no address`,
@@ -33,4 +35,9 @@ export async function checkPort({ host, port, settings }: ListeningAddress): Pro
   }
   server.close();
   await once(server, "close");
+}
+
+/** A port to try instead; behind the last one there is none. */
+function neighbour(port: number): number {
+  return port < LAST_PORT ? port + 1 : port - 1;
 }
