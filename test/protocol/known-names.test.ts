@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { nearestName, shownName, unknownNameRule } from "../../src/protocol/known-names.js";
+import { nearestName } from "../../src/domain/text/nearest-name.js";
+import { shownName, unknownNameRule } from "../../src/protocol/known-names.js";
 
 const SYNTHESIS = ["text", "model", "voice", "speed", "nfe", "normalize", "seed", "pronunciations"];
 const LIVE = ["eou_ms", "partials", "words", "hotwords", "encoding", "token"];
