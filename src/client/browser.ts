@@ -3,12 +3,20 @@ import { sendByFetch } from "./fetch-transport.js";
 import type { SocketLike } from "./transport.js";
 
 export type { AudioSource } from "./audio-source.js";
-export type { ClientOptions, SpeakOptions, Transcribed, TranscribeOptions } from "./client.js";
+export type {
+  BilledOptions,
+  ClientOptions,
+  SpeakOptions,
+  Transcribed,
+  TranscribeOptions,
+  UsageOptions,
+} from "./client.js";
 export * from "./errors.js";
 export type { HotWord } from "./hot-words.js";
 export type { LiveDone, LiveOptions, LiveStatus } from "./live-options.js";
 export type { LiveTranscription } from "./live-transcription.js";
 export type { CallOptions } from "./requester.js";
+export { toSrt, toVtt } from "./subtitles.js";
 export type { UploadProgress } from "./transport.js";
 export type * from "./types.js";
 

@@ -1,4 +1,5 @@
 import { type AudioSource, headerName, type OpenSource, openSource } from "./audio-source.js";
+import { ApiError } from "./errors.js";
 import { type HotWord, writtenHotWords } from "./hot-words.js";
 import { LiveConnector } from "./live-connector.js";
 import type { LiveOptions } from "./live-options.js";
@@ -7,13 +8,16 @@ import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
 import type { Platform, RequestBody, UploadProgress } from "./transport.js";
 import type {
+  Balance,
   Health,
   Model,
+  Readiness,
   Speech,
   SpeechFrame,
   SpeechRequest,
   StreamToken,
   Transcription,
+  Usage,
   Voices,
 } from "./types.js";
 
@@ -39,12 +43,20 @@ export interface ClientOptions {
   readonly maxRetries?: number | undefined;
 }
 
-export interface SpeakOptions extends CallOptions {
+export interface BilledOptions extends CallOptions {
+  /**
+   * Your own name for this work, 1 to 255 printable ASCII characters. For 24 hours the same request under the same name is
+   * charged once and gets the same answer, also from another process. Each call has a random one when absent.
+   */
+  readonly idempotencyKey?: string | undefined;
+}
+
+export interface SpeakOptions extends BilledOptions {
   /** Adds `words` with their times, at no cost. Refused for models that do not tell when they say a word. */
   readonly timestamps?: boolean | undefined;
 }
 
-export interface TranscribeOptions extends CallOptions {
+export interface TranscribeOptions extends BilledOptions {
   /** Adds `words` and `segments`, at no cost. */
   readonly timestamps?: boolean | undefined;
   /** Words and phrases to be preferred, at most 100, in letters of the model. */
@@ -55,8 +67,20 @@ export interface TranscribeOptions extends CallOptions {
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
-/** A transcription and the id under which the ledger keeps its charge. */
-export type Transcribed = Transcription & { readonly request_id: string | null };
+export interface UsageOptions extends CallOptions {
+  /** First day, UTC, `2026-11-21`; 29 days before `to` when absent. */
+  readonly from?: string | undefined;
+  /** Last day, UTC; today when absent. */
+  readonly to?: string | undefined;
+}
+
+/** A transcription, and what its answer says beside it. */
+export type Transcribed = Transcription & {
+  /** `x-request-id`, under which the ledger keeps the charge. */
+  readonly request_id: string | null;
+  /** Whether this call cost nothing, since the same work was charged before under its idempotency key. */
+  readonly is_replayed: boolean;
+};
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 const DEFAULT_LIVE_OPEN_TIMEOUT_MS = 60_000;
@@ -143,6 +167,33 @@ export class ServiceClient {
     return this.#get<Health>("health", options);
   }
 
+  /** Whether the service takes work now, and if not, why. Needs no key, and is asked once unless `maxRetries` says more. */
+  async readiness(options: CallOptions = {}): Promise<Readiness> {
+    try {
+      await this.#get("ready", { maxRetries: 0, ...options });
+      return { isReady: true, detail: null };
+    } catch (error) {
+      if (error instanceof ApiError && error.status === 503) return { isReady: false, detail: error.detail };
+      throw error;
+    }
+  }
+
+  /** The credits of the organization whose key this is. */
+  async balance(options: CallOptions = {}): Promise<Balance> {
+    return this.#get<Balance>("v1/balance", options, this.#authorization);
+  }
+
+  /** What the organization has used, day by day. */
+  async usage(options: UsageOptions = {}): Promise<Usage> {
+    const { from, to } = options;
+    const query = new URLSearchParams({ ...(from && { from }), ...(to && { to }) });
+    return this.#get<Usage>(
+      query.size === 0 ? "v1/usage" : `v1/usage?${query}`,
+      options,
+      this.#authorization,
+    );
+  }
+
   /** A token that opens one live socket within 60 s: for a server to hand to its pages. */
   async streamToken(options: CallOptions = {}): Promise<StreamToken> {
     const url = new URL("v1/stream/token", this.#baseUrl);
@@ -165,19 +216,22 @@ export class ServiceClient {
 
   async #transcribed(plan: RequestPlan, options: TranscribeOptions): Promise<Transcribed> {
     const headers = { ...plan.headers, ...this.#authorization };
-    const { onUploadProgress } = options;
+    const { onUploadProgress, idempotencyKey } = options;
     const answer = await this.#requester.open(
-      { ...plan, headers, isBilled: true, onUploadProgress },
+      { ...plan, headers, isBilled: true, idempotencyKey, onUploadProgress },
       options,
     );
-    return { ...((await answer.json()) as Transcription), request_id: answer.requestId };
+    const transcription = (await answer.json()) as Transcription;
+    const isReplayed = answer.header("idempotent-replayed") === "true";
+    return { ...transcription, request_id: answer.requestId, is_replayed: isReplayed };
   }
 
   #transcribeUrl(query: URLSearchParams): URL {
     return new URL(query.size === 0 ? "v1/transcribe" : `v1/transcribe?${query}`, this.#sttUrl);
   }
 
-  #speechPlan(path: string, request: SpeechRequest, { timestamps = false }: SpeakOptions): RequestPlan {
+  #speechPlan(path: string, request: SpeechRequest, options: SpeakOptions): RequestPlan {
+    const { timestamps = false, idempotencyKey } = options;
     const headers = { "content-type": "application/json", ...this.#authorization };
     const url = new URL(timestamps ? `${path}?timestamps=true` : path, this.#baseUrl);
     return {
@@ -186,11 +240,17 @@ export class ServiceClient {
       headers,
       body: jsonBody(request),
       isBilled: true,
+      idempotencyKey,
     };
   }
 
-  async #get<T>(path: string, options: CallOptions): Promise<T> {
-    const answer = await this.#requester.open({ method: "GET", url: new URL(path, this.#baseUrl) }, options);
+  async #get<T>(
+    path: string,
+    options: CallOptions,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<T> {
+    const plan: RequestPlan = { method: "GET", url: new URL(path, this.#baseUrl), headers };
+    const answer = await this.#requester.open(plan, options);
     return (await answer.json()) as T;
   }
 }

@@ -116,8 +116,9 @@ export class LiveConnection {
         this.pump();
       },
       message: (message: LiveMessage) => this.#onMessage(message),
-      closed: (closeCode: number, reason: string) => {
-        settle({ closeCode, reason, error: this.#error, done: this.#done, requestId: this.#requestId });
+      closed: (closeCode: number, reason: string, cause: unknown) => {
+        const said = { error: this.#error, done: this.#done, requestId: this.#requestId };
+        settle({ closeCode, reason, cause, ...said });
       },
     };
     this.#socket = await connector.open(query, events, signal);

@@ -16,8 +16,8 @@ export interface ConnectorParts {
 export interface SocketEvents {
   opened(): void;
   message(message: LiveMessage): void;
-  /** Told once; `reason` is what the socket knows about a break. */
-  closed(code: number, reason: string): void;
+  /** Told once; `reason` is what the socket knows about a break, `cause` the error behind it where it has one. */
+  closed(code: number, reason: string, cause: unknown): void;
 }
 
 /** Opens live sockets, each with a credential of its own. */
@@ -50,6 +50,7 @@ export class LiveSocket {
   constructor(socket: SocketLike, events: SocketEvents) {
     this.#socket = socket;
     let reason = "the connection broke";
+    let cause: unknown;
     socket.binaryType = "arraybuffer";
     socket.onopen = () => events.opened();
     socket.onmessage = ({ data }: { readonly data: unknown }) => {
@@ -57,13 +58,14 @@ export class LiveSocket {
       if (message !== null) events.message(message);
     };
     // Browsers say nothing here; a close always follows.
-    socket.onerror = ({ message }: { readonly message?: unknown }) => {
+    socket.onerror = ({ message, error }: { readonly message?: unknown; readonly error?: unknown }) => {
       if (typeof message === "string" && message !== "") reason = message;
+      cause = error;
     };
     socket.onclose = (event: { readonly code?: number; readonly reason?: string }) => {
       if (this.#isOver) return;
       this.#isOver = true;
-      events.closed(event.code ?? BROKEN, event.reason || reason);
+      events.closed(event.code ?? BROKEN, event.reason || reason, cause);
     };
   }
 

@@ -6,6 +6,8 @@ import type { LiveMessage } from "./types.js";
 export interface LiveEnding {
   readonly closeCode: number;
   readonly reason: string;
+  /** The error that broke the socket, where it told one. */
+  readonly cause?: unknown;
   /** The `error` message before it. */
   readonly error: Extract<LiveMessage, { readonly type: "error" }> | null;
   readonly done: Extract<LiveMessage, { readonly type: "done" }> | null;
@@ -28,9 +30,9 @@ export function canReconnect({ closeCode, error }: LiveEnding): boolean {
 }
 
 /** What a caller is told when nothing goes on after it. */
-export function endingError({ closeCode, reason, error, requestId }: LiveEnding): DauysError {
+export function endingError({ closeCode, reason, cause, error, requestId }: LiveEnding): DauysError {
   if (closeCode === BROKEN && error === null) {
-    return new ConnectionError(`Cannot reach live transcription: ${reason}`);
+    return new ConnectionError(`Cannot reach live transcription: ${reason}`, { cause });
   }
   const code = error?.code ?? "closed";
   const detail = error?.detail ?? `the service closed the session: ${reason}`;

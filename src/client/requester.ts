@@ -22,6 +22,8 @@ export interface RequestPlan {
   readonly body?: RequestBody;
   /** Costs credits: a key of its own lets the service recognize a retry, so that it is not charged twice. */
   readonly isBilled?: boolean;
+  /** The caller's own name for this work; without it each call that may be tried again gets a random one. */
+  readonly idempotencyKey?: string | undefined;
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
 }
 
@@ -69,7 +71,9 @@ export class Requester {
 
   async #try(plan: RequestPlan, scope: CallScope, maxRetries: number): Promise<TransportAnswer> {
     const headers = { ...plan.headers };
-    if (plan.isBilled === true && maxRetries > 0) headers["idempotency-key"] = randomName();
+    if (plan.isBilled === true && (plan.idempotencyKey !== undefined || maxRetries > 0)) {
+      headers["idempotency-key"] = plan.idempotencyKey ?? randomName();
+    }
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#once(plan, headers, scope);
       if (!(outcome instanceof DauysError)) return outcome;

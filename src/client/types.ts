@@ -159,6 +159,48 @@ export interface Health {
   readonly models: readonly string[];
 }
 
+/** Whether the service takes work now. */
+export interface Readiness {
+  readonly isReady: boolean;
+  /** Why it does not, in the service's words; null while it does. */
+  readonly detail: string | null;
+}
+
+/** The credits of an organization, whole ones. */
+export interface Balance {
+  /** Those that are held too. */
+  readonly balance: number;
+  /** Set aside for work that is running. */
+  readonly held: number;
+  /** What new work may take: `balance` less `held`. */
+  readonly available: number;
+  /** `paid` once credits were bought. */
+  readonly tier: "free" | "paid";
+}
+
+/** What a day's work of one kind on one path was. */
+export interface UsageRow {
+  /** UTC, `2026-11-21`. */
+  readonly day: string;
+  readonly kind: "synthesis" | "file" | "live";
+  /** Path that the work came by. */
+  readonly endpoint: string | null;
+  readonly requests: number;
+  /** How much, in `unit`. */
+  readonly quantity: number;
+  readonly unit: "characters" | "seconds";
+  readonly credits: number;
+}
+
+export interface Usage {
+  /** First day. */
+  readonly from: string;
+  /** Last day. */
+  readonly to: string;
+  /** By day, kind and path; days without work are left out. */
+  readonly data: readonly UsageRow[];
+}
+
 export interface StreamToken {
   /** Opens one live socket. */
   readonly token: string;

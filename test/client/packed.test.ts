@@ -165,6 +165,19 @@ test("the ten lines of docs/client.md do what they say", async () => {
   assert.ok([...output.matchAll(/^final \S/gm)].length >= 4, output);
 });
 
+test("the program of docs/client.md for files makes subtitles and another take", async () => {
+  const page = await readFile(join(ROOT, "docs/client.md"), "utf8");
+  const [, code = ""] = /^## Files, subtitles, takes\n\n```ts\n(.*?)^```$/ms.exec(page) ?? [];
+  await project.write("files.ts", code.replace("http://127.0.0.1:8080", service.url));
+  await project.compile(["files.ts"], FOR_NODE);
+  await cp(recording, join(project.folder, "tan.wav"));
+  const { size } = await stat(recording);
+  const { stdout } = await runNode(["files.js"]);
+  assert.match(stdout, new RegExp(`^sent ${size} of ${size}$`, "m"));
+  assert.match(await readFile(join(project.folder, "tan.srt"), "utf8"), /^1\n00:00:0.,\d{3} --> /);
+  assert.equal((await readFile(join(project.folder, "kaspi.wav"))).toString("latin1", 0, 4), "RIFF");
+});
+
 test("what the playground shows as curl and as client code does what the page does", async () => {
   await mkdir(join(project.folder, "samples"));
   const folder = join(project.folder, "samples");

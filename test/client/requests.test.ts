@@ -68,6 +68,20 @@ for (const { name, Client } of CLIENTS) {
     assert.equal(new Set(keys).size, 1);
   });
 
+  test(`${name}: a key of the caller's own names the work, also where nothing is tried again`, async (t) => {
+    const text = '{"text":"сәлем"}';
+    const server = await serverFor(t, (socket) =>
+      socket.write(answerOf(200, { "Idempotent-Replayed": "true", "X-Request-Id": "req_2" }, text)),
+    );
+    const client = new Client({ baseUrl: server.url, apiKey: KEY, maxRetries: 0 });
+    const own = { idempotencyKey: "talk-1" };
+    const { request_id, is_replayed } = await client.transcribe(new Uint8Array(10), own);
+    assert.deepEqual([request_id, is_replayed], ["req_2", true]);
+    await client.transcribe(new Blob([new Uint8Array(10)]).stream(), own);
+    await client.transcribe(new Uint8Array(10));
+    assert.deepEqual(keysIn(server), ["talk-1", "talk-1"]);
+  });
+
   test(`${name}: Retry-After is waited for`, async (t) => {
     const later = answerOf(
       429,

@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { DauysClient as BrowserClient } from "../../src/client/browser.js";
 import { ApiError } from "../../src/client/errors.js";
-import { DauysClient } from "../../src/client/node.js";
+import { DauysClient, toSrt, toVtt } from "../../src/client/node.js";
 import type { UploadProgress } from "../../src/client/transport.js";
 import type { LiveResult, SpeechWord } from "../../src/client/types.js";
 import { speechAsWav, speechAsWavFile } from "../support/audio.js";
@@ -159,6 +159,23 @@ test("every source of audio gives the same transcript, with progress", async () 
     (error) => error instanceof ApiError && error.code === "no_audio",
   );
   files.close();
+});
+
+test("work under a key of its own is charged once, and subtitles are made of its words", async () => {
+  const options = { timestamps: true, idempotencyKey: "conf-getconfno" };
+  const first = await client.transcribe({ path }, options);
+  const again = await new DauysClient({ baseUrl: service.url, apiKey: service.key }).transcribe(
+    { path },
+    options,
+  );
+  assert.deepEqual([first.is_replayed, again.is_replayed, again.text], [false, true, first.text]);
+  assert.match(toSrt(first), /^1\n00:00:00,\d{3} --> 00:00:0\d,\d{3}\n[а-я ]+\n/);
+  assert.match(toVtt(again), /^WEBVTT\n\n00:00:00\.\d{3} --> /);
+  assert.throws(() => toSrt({}), /transcribe with timestamps: true/);
+});
+
+test("readiness says whether the service takes work", async () => {
+  assert.deepEqual(await client.readiness(), { isReady: true, detail: null });
 });
 
 test("a live session gives partials and finals, and opens with a token where the key must not go", async () => {
