@@ -1,4 +1,6 @@
 import type { ParseArgsConfig } from "node:util";
+import { nearestName } from "../domain/text/nearest-name.js";
+import { aboveStatus } from "./status-line.js";
 
 /** Environment variables, as a process gets them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,6 +20,8 @@ export interface Command {
   readonly options: NonNullable<ParseArgsConfig["options"]>;
   /** One line for each option, in the order of `options`. */
   readonly optionHelp: readonly string[];
+  /** Command lines to copy, without `dauys`. */
+  readonly examples: readonly string[];
   run(input: CommandInput): Promise<void>;
 }
 
@@ -58,10 +62,10 @@ export class Options {
   }
 }
 
-/** The single positional argument of a command that takes exactly one. */
-export function onlyArgument(input: CommandInput, name: string): string {
+/** The single positional argument of a command that takes exactly one; `hint` says more when it is missing. */
+export function onlyArgument(input: CommandInput, name: string, hint = ""): string {
   const [argument] = input.positionals;
-  if (argument === undefined) throw new UsageError(`${name} is missing`);
+  if (argument === undefined) throw new UsageError(`${name} is missing${hint}`);
   if (input.positionals.length > 1) {
     throw new UsageError(
       `only one ${name} is taken, received ${input.positionals.length}; quote texts with spaces`,
@@ -70,10 +74,23 @@ export function onlyArgument(input: CommandInput, name: string): string {
   return argument;
 }
 
-export function printLine(text: string): void {
-  process.stdout.write(`${text}\n`);
+/** A command of several actions did not get one of them. */
+export function unknownAction(given: string | undefined, actions: readonly string[]): UsageError {
+  const nearest = given === undefined ? null : nearestName(given, actions);
+  const asked = `say ${[actions.slice(0, -1).join(", "), actions.at(-1)].filter((part) => part !== "").join(" or ")}`;
+  return new UsageError(nearest === null ? asked : `${asked}; did you mean ${nearest}?`);
 }
 
+export function printLine(text: string): void {
+  printText(`${text}\n`);
+}
+
+/** A result as it is, with its own last line break. */
+export function printText(text: string): void {
+  aboveStatus(() => process.stdout.write(text));
+}
+
+/** Names of files and words of others may hold what a terminal obeys: it is shown as a question mark. */
 export function printNote(text: string): void {
-  process.stderr.write(`${text}\n`);
+  aboveStatus(() => process.stderr.write(`${text.replace(/(?!\n)\p{Cc}/gu, "?")}\n`));
 }

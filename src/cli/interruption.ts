@@ -10,8 +10,13 @@ export class Interrupted extends CommandError {
 
   constructor(signal: (typeof SIGNALS)[number]) {
     super("interrupted");
-    this.exitCode = 128 + constants.signals[signal];
+    this.exitCode = exitCodeOf(signal);
   }
+}
+
+/** As a shell reports a program that a signal ended. */
+export function exitCodeOf(signal: NodeJS.Signals): number {
+  return 128 + constants.signals[signal];
 }
 
 /** Turns the first signal to end into an abort, so that what was begun is tidied up; a second one ends all. */

@@ -7,6 +7,7 @@ import {
   printLine,
   printNote,
   UsageError,
+  unknownAction,
 } from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
 import { table } from "./table.js";
@@ -19,6 +20,7 @@ export const keysCommand: Command = {
     "--org ORG_ID  create: whose key (may be left out while there is one organization); list: only this one's",
     "--name NAME  create: what the key is for",
   ],
+  examples: ['keys create --name "our site"', "keys list", "keys revoke key_0123456789ab"],
   run: keys,
 };
 
@@ -30,7 +32,7 @@ async function keys(input: CommandInput): Promise<void> {
   if (action === "revoke" && rest.length === 1)
     return await withStore(input, (store) => revoke(store, rest[0]!, input));
   if (action === "revoke") throw new UsageError("revoke takes one KEY_ID, as `dauys keys list` shows it");
-  throw new UsageError("say create, list or revoke");
+  throw unknownAction(action, ["create", "list", "revoke"]);
 }
 
 async function create(store: Store, { options }: CommandInput): Promise<void> {

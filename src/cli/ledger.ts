@@ -10,6 +10,7 @@ export const ledgerCommand: Command = {
   summary: `Shows every credit and charge of an organization, oldest first; ${OPERATOR_HELP}.`,
   options: { json: { type: "boolean" } },
   optionHelp: [],
+  examples: ["ledger org_development"],
   run: (input) => {
     const organizationId = onlyArgument(input, "ORG");
     return withStore(input, (store) => ledger(store, organizationId, input));

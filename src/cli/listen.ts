@@ -5,29 +5,41 @@ import type { LiveResult } from "../client/types.js";
 import { type Command, type CommandInput, onlyArgument, printLine, printNote } from "./command.js";
 import { atRealTime, openLiveAudio } from "./live-audio.js";
 import { LiveTerminal } from "./live-terminal.js";
-import { HOT_WORDS_HELP, openService, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
+import {
+  HOT_WORDS_HELP,
+  openService,
+  QUIET_HELP,
+  QUIET_OPTION,
+  SERVICE_OPTION_HELP,
+  SERVICE_OPTIONS,
+  withAdvice,
+} from "./service-client.js";
 
 export const listenCommand: Command = {
   usage: "listen FILE|-",
   summary: "Streams a WAV file, or raw 16-bit 16 kHz samples from standard input, and writes as it hears.",
   options: {
     ...SERVICE_OPTIONS,
+    ...QUIET_OPTION,
     "eou-ms": { type: "string" },
     words: { type: "boolean" },
     hotwords: { type: "string" },
   },
   optionHelp: [
     ...SERVICE_OPTION_HELP,
+    "--json  every message as a line of JSON",
+    QUIET_HELP,
     "--eou-ms MS  silence that ends an utterance, 100 to 2000",
     "--words  with --json: the times of each word",
     HOT_WORDS_HELP,
   ],
+  examples: ["listen talk.wav", "listen - < talk.pcm", "listen talk.wav --json --words"],
   run: listen,
 };
 
 async function listen(input: CommandInput): Promise<void> {
   // Before a session is opened, which is for somebody who speaks.
-  const audio = await openLiveAudio(onlyArgument(input, "FILE"));
+  const audio = await openLiveAudio(onlyArgument(input, "FILE", "; - hears standard input"));
   let onReady = () => {};
   const isReady = new Promise<void>((settle) => {
     onReady = settle;
@@ -75,7 +87,8 @@ function openLive(
   { options }: CommandInput,
   { onReady, signal }: Hooks,
 ): LiveTranscription {
-  const show = options.isSet("json") ? printStatusJson : printStatus;
+  const remark = options.isSet("quiet") ? () => {} : printStatus;
+  const show = options.isSet("json") ? printStatusJson : remark;
   return client.live({
     endOfUtteranceMs: options.number("eou-ms") ?? undefined,
     words: options.isSet("words") || undefined,
@@ -126,7 +139,10 @@ function printStatusJson(status: LiveStatus): void {
 
 function printStatus(status: LiveStatus): void {
   if (status.type === "going_away") printNote(`the service stops within ${status.deadlineSeconds} s`);
-  else if (status.type === "reconnecting") printNote(`${status.cause.message}; trying again`);
+  else if (status.type === "reconnecting") {
+    const cause = withAdvice(status.cause);
+    printNote(`${cause instanceof Error ? cause.message : String(cause)}; trying again`);
+  }
 }
 
 function showOn(terminal: LiveTerminal): (result: LiveResult) => void {

@@ -7,6 +7,7 @@ import { Resampler } from "../domain/audio/resample.js";
 import { WavSampleReader } from "../domain/audio/wav-samples.js";
 import { CommandError } from "./command.js";
 import { reasonOf } from "./failures.js";
+import { requirePipedInput } from "./standard-input.js";
 
 const CHUNK_MS = 100;
 const CHUNK_BYTES = (LIVE_RATE_HZ * 2 * CHUNK_MS) / 1000;
@@ -19,7 +20,10 @@ const RAW_ENDINGS = [".pcm", ".raw"];
  * @throws {CommandError} when it cannot be read, or is neither
  */
 export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffer>> {
-  if (source === "-") return fromStandardInput();
+  if (source === "-") {
+    requirePipedInput();
+    return fromStandardInput();
+  }
   if ((await stat(source).catch(() => null))?.isDirectory() === true)
     throw new CommandError(`Cannot read ${source}: it is a folder`);
   const bytes = (createReadStream(source) as AsyncIterable<Buffer>)[Symbol.asyncIterator]();

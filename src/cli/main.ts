@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { nearestName } from "../domain/text/nearest-name.js";
 import { ConfigError } from "../settings/config-error.js";
 import {
   type Command,
@@ -10,6 +11,7 @@ import {
   printNote,
   UsageError,
 } from "./command.js";
+import { type Commands, helpOf, overview } from "./help.js";
 import { Interrupted } from "./interruption.js";
 import { keysCommand } from "./keys.js";
 import { ledgerCommand } from "./ledger.js";
@@ -18,22 +20,29 @@ import { organizationsCommand } from "./organizations.js";
 import { withAdvice } from "./service-client.js";
 import { speakCommand } from "./speak.js";
 import { guardStandardStreams } from "./standard-streams.js";
+import { statusCommand } from "./status.js";
 import { transcribeCommand } from "./transcribe.js";
 import { usageCommand } from "./usage.js";
 import { usersCommand } from "./users.js";
 import { vouchersCommand } from "./vouchers.js";
 
-const COMMANDS: Readonly<Record<string, Command>> = {
-  speak: speakCommand,
-  transcribe: transcribeCommand,
-  listen: listenCommand,
-  keys: keysCommand,
-  orgs: organizationsCommand,
-  ledger: ledgerCommand,
-  usage: usageCommand,
-  vouchers: vouchersCommand,
-  users: usersCommand,
+const COMMANDS: Commands = {
+  forUsers: {
+    speak: speakCommand,
+    transcribe: transcribeCommand,
+    listen: listenCommand,
+    status: statusCommand,
+    usage: usageCommand,
+  },
+  forOperators: {
+    keys: keysCommand,
+    orgs: organizationsCommand,
+    ledger: ledgerCommand,
+    vouchers: vouchersCommand,
+    users: usersCommand,
+  },
 };
+const BY_NAME: Readonly<Record<string, Command>> = { ...COMMANDS.forUsers, ...COMMANDS.forOperators };
 
 const OK = 0;
 const FAILED = 1;
@@ -47,15 +56,14 @@ const WRONG_USAGE = 2;
 export async function runCommandLine(args: readonly string[], environment: Environment): Promise<number> {
   guardStandardStreams();
   const [name, ...rest] = args;
-  if (name === "--version") return print(version());
-  if (name === "--help" || name === "-h" || name === "help") return print(overview());
-  // Own properties only: "constructor" is no command.
-  const command = name !== undefined && Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (command === undefined) {
-    printNote(name === undefined ? overview() : `dauys: unknown command "${name}"\n\n${overview()}`);
+  if (name === "--version" || name === "version") return print(version());
+  if (name === "--help" || name === "-h" || name === "help") return help(rest[0]);
+  const command = commandOf(name);
+  if (command === null) {
+    printNote(name === undefined ? overview(COMMANDS) : unknownCommand(name));
     return WRONG_USAGE;
   }
-  if (rest.includes("--help") || rest.includes("-h")) return print(helpOf(command));
+  if (asksForHelp(rest)) return print(helpOf(command));
   try {
     await command.run(parse(command, rest, environment));
     return OK;
@@ -69,6 +77,34 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   }
 }
 
+/** `help`, or `help COMMAND`. */
+function help(name: string | undefined): number {
+  const command = commandOf(name);
+  if (command !== null) return print(helpOf(command));
+  if (name === undefined) return print(overview(COMMANDS));
+  printNote(unknownCommand(name));
+  return WRONG_USAGE;
+}
+
+function commandOf(name: string | undefined): Command | null {
+  // Own properties only: "constructor" is no command.
+  return name !== undefined && Object.hasOwn(BY_NAME, name) ? BY_NAME[name]! : null;
+}
+
+function unknownCommand(name: string): string {
+  const nearest = nearestName(name, Object.keys(BY_NAME));
+  // A key that was put where a command belongs is not repeated.
+  const shown = name.replace(/sk-svc-.*/s, "sk-svc-...");
+  if (nearest === null) return `dauys: unknown command "${shown}"\n\n${overview(COMMANDS)}`;
+  return `dauys: unknown command "${shown}": did you mean "${nearest}"? See \`dauys ${nearest} --help\``;
+}
+
+/** Behind `--` everything is an argument. */
+function asksForHelp(args: readonly string[]): boolean {
+  const end = args.indexOf("--");
+  return (end === -1 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
+}
+
 function parse(command: Command, args: readonly string[], environment: Environment): CommandInput {
   try {
     const { values, positionals } = parseArgs({
@@ -79,9 +115,19 @@ function parse(command: Command, args: readonly string[], environment: Environme
     });
     return { positionals, options: new Options(values), environment };
   } catch (error) {
-    // Its own errors speak of options and values, which is what the user typed.
-    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error });
+    const message = error instanceof Error ? error.message : String(error);
+    const isUnknown = (error as NodeJS.ErrnoException).code === "ERR_PARSE_ARGS_UNKNOWN_OPTION";
+    const option = isUnknown ? /'(-[^']*)'/.exec(message)?.[1] : undefined;
+    // Its other errors speak of options and values, which is what the user typed.
+    const told = option === undefined ? message : unknownOption(option, Object.keys(command.options));
+    throw new UsageError(told, { cause: error });
   }
+}
+
+function unknownOption(option: string, known: readonly string[]): string {
+  const nearest = option.startsWith("--") ? nearestName(option.slice(2), known) : null;
+  if (nearest !== null) return `unknown option ${option}: did you mean --${nearest}?`;
+  return `unknown option ${option}; what begins with a dash and is none goes last, behind --`;
 }
 
 /** Messages of others may have several. */
@@ -90,16 +136,6 @@ function oneLine(message: string): string {
     .split("\n")
     .map((line) => line.trim())
     .join(" ");
-}
-
-function overview(): string {
-  const rows = Object.values(COMMANDS).map((command) => `  dauys ${command.usage}\n      ${command.summary}`);
-  return `Dauys: Kazakh speech from the command line.\n\n${rows.join("\n")}\n\nEach command explains itself with --help.`;
-}
-
-function helpOf(command: Command): string {
-  const options = command.optionHelp.map((line) => `  ${line}`).join("\n");
-  return `usage: dauys ${command.usage}\n\n${command.summary}\n\n${options}\n  --json  print the result as JSON`;
 }
 
 function version(): string {

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { Store } from "../store/store.js";
 import { CommandError, type CommandInput } from "./command.js";
+import { exitCodeOf } from "./interruption.js";
 
 /** What the help of operators' commands says about where they work. */
 export const OPERATOR_HELP =
@@ -18,7 +19,7 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   const log = createLog({ level, destination: process.stderr });
   const store = await openStore(config, log, { purpose: "command" });
   // Without this a signal would end the command at once and leave the private server to the kernel.
-  const stop = () => process.exit(1);
+  const stop = (signal: NodeJS.Signals) => process.exit(exitCodeOf(signal));
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
     await work(store);

@@ -2,7 +2,14 @@ import { randomUUID } from "node:crypto";
 import type { Balance } from "../store/ledger/accounts.js";
 import type { Organization } from "../store/people/organizations.js";
 import type { Store } from "../store/store.js";
-import { type Command, CommandError, type CommandInput, printLine, UsageError } from "./command.js";
+import {
+  type Command,
+  CommandError,
+  type CommandInput,
+  printLine,
+  UsageError,
+  unknownAction,
+} from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
 import { table } from "./table.js";
 
@@ -11,6 +18,11 @@ export const organizationsCommand: Command = {
   summary: `Makes and lists organizations, and credits payments to them; ${OPERATOR_HELP}.`,
   options: { json: { type: "boolean" }, reference: { type: "string" } },
   optionHelp: ["--reference R  credit: the payment's own number; the same one is never credited twice"],
+  examples: [
+    'orgs create "Тілмаш"',
+    "orgs list",
+    "orgs credit org_development 1000000 --reference invoice-7",
+  ],
   run: organizations,
 };
 
@@ -27,7 +39,7 @@ async function organizations(input: CommandInput): Promise<void> {
     return await withStore(input, (store) => credit(store, rest[0]!, amount, input));
   }
   if (action === "credit") throw new UsageError("credit takes ORG and AMOUNT, in credits");
-  throw new UsageError("say create, list or credit");
+  throw unknownAction(action, ["create", "list", "credit"]);
 }
 
 async function create(store: Store, name: string, { options }: CommandInput): Promise<void> {

@@ -2,6 +2,7 @@ import type { DauysClient } from "../client/node.js";
 import type { SpeechRequest, SpeechUsage } from "../client/types.js";
 import {
   type Command,
+  CommandError,
   type CommandInput,
   onlyArgument,
   printLine,
@@ -9,8 +10,17 @@ import {
   UsageError,
 } from "./command.js";
 import { Interruption } from "./interruption.js";
-import { openService, readStandardInput, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
-import { SoundFile } from "./sound-file.js";
+import { clock, startProgress } from "./progress.js";
+import { PRONUNCIATIONS_HELP, readPronunciations } from "./pronunciations.js";
+import {
+  openService,
+  QUIET_HELP,
+  QUIET_OPTION,
+  SERVICE_OPTION_HELP,
+  SERVICE_OPTIONS,
+} from "./service-client.js";
+import { prepareSoundFile } from "./sound-file.js";
+import { readTypedInput } from "./standard-input.js";
 import { StandardOutput } from "./standard-output.js";
 import { openWavHeader, pcmOf, wavHeader } from "./wav-frames.js";
 
@@ -19,25 +29,36 @@ export const speakCommand: Command = {
   summary: "Says a text; TEXT - reads it from standard input, -o - writes the sound to standard output.",
   options: {
     ...SERVICE_OPTIONS,
+    ...QUIET_OPTION,
     output: { type: "string", short: "o" },
     model: { type: "string" },
     voice: { type: "string" },
     speed: { type: "string" },
     nfe: { type: "string" },
     seed: { type: "string" },
+    pronunciations: { type: "string" },
     "no-normalize": { type: "boolean" },
     stream: { type: "boolean" },
   },
   optionHelp: [
     ...SERVICE_OPTION_HELP,
+    "--json  what it cost, as JSON",
+    QUIET_HELP,
     "-o, --output FILE.wav  where the WAV goes, tried before anything is charged",
     "--model MODEL  model id",
     "--voice VOICE  a voice of the model",
     "--speed FACTOR  0.5 to 2",
     "--nfe STEPS  4 to 64: fewer is faster, more is better",
     "--seed N  another take of the same text, 0 to 4294967295",
+    PRONUNCIATIONS_HELP,
     "--no-normalize  leave numbers, dates and currencies as they are",
     "--stream  take the sound sentence by sentence as it is made",
+  ],
+  examples: [
+    'speak "Сәлеметсіз бе!" -o salem.wav --voice dauren',
+    'speak "Kaspi-ге бардым" -o kaspi.wav --pronunciations "Kaspi=каспи"',
+    "speak - -o news.wav < news.txt",
+    'speak "Қайырлы таң!" -o - --stream | aplay',
   ],
   run: speak,
 };
@@ -57,13 +78,18 @@ async function speak(input: CommandInput): Promise<void> {
   const output = given === "/dev/stdout" ? "-" : given;
   if (output === "-" && options.isSet("json"))
     throw new UsageError("--json and -o - both want standard output");
-  const argument = onlyArgument(input, "TEXT");
-  const target = output === "-" ? new StandardOutput() : await SoundFile.prepare(output);
+  if (output === "-" && process.stdout.isTTY)
+    throw new UsageError("the sound would go to the terminal: say -o FILE.wav, or send it on through a pipe");
+  const argument = onlyArgument(input, "TEXT", "; - reads it from standard input");
+  const pronunciations = await readPronunciations(options.text("pronunciations"));
+  const target = output === "-" ? new StandardOutput() : await prepareSoundFile(output);
   const interruption = new Interruption();
   try {
-    const request = speechRequest(input, argument === "-" ? await readText() : argument);
+    const text = argument === "-" ? await readText() : argument;
+    const request = { ...speechRequest(input, text), pronunciations };
     const client = await openService(input);
     const { wav, firstAudioMs, usage } = await speech(client, request, {
+      input,
       isStreamed: options.isSet("stream"),
       onPart: (part) => target.part(part),
       signal: interruption.signal,
@@ -77,6 +103,7 @@ async function speak(input: CommandInput): Promise<void> {
 }
 
 interface Wishes {
+  readonly input: CommandInput;
   readonly isStreamed: boolean;
   /** Each part as it comes: a header of unknown length, then samples. */
   readonly onPart: (part: Uint8Array) => Promise<void>;
@@ -91,9 +118,30 @@ interface Heard {
 }
 
 async function speech(client: DauysClient, request: SpeechRequest, wishes: Wishes): Promise<Heard> {
+  const startedAtMs = performance.now();
+  let heardSeconds = 0;
+  const stopProgress = startProgress(wishes.input, () => {
+    const parts = [`speaking, ${clock(performance.now() - startedAtMs)} so far`];
+    return heardSeconds === 0 ? parts : [...parts, `${heardSeconds.toFixed(1)} s of sound`];
+  });
+  const onSentence = (seconds: number) => {
+    heardSeconds += seconds;
+  };
+  try {
+    return await heardSpeech(client, request, { ...wishes, onSentence });
+  } finally {
+    stopProgress();
+  }
+}
+
+async function heardSpeech(
+  client: DauysClient,
+  request: SpeechRequest,
+  wishes: Wishes & { readonly onSentence: (seconds: number) => void },
+): Promise<Heard> {
   const askedAtMs = performance.now();
   const sinceAsked = () => Math.round(performance.now() - askedAtMs);
-  const { isStreamed, onPart, signal } = wishes;
+  const { isStreamed, onPart, onSentence, signal } = wishes;
   if (!isStreamed) {
     const { wav, usage } = await client.speak(request, { signal });
     const firstAudioMs = sinceAsked();
@@ -113,6 +161,7 @@ async function speech(client: DauysClient, request: SpeechRequest, wishes: Wishe
       await onPart(openWavHeader(rateHz));
     }
     pcm.push(samples);
+    onSentence(frame.durationSeconds);
     await onPart(samples);
   }
   const bytes = pcm.reduce((sum, { length }) => sum + length, 0);
@@ -133,7 +182,7 @@ function report(
     first_audio_ms: firstAudioMs,
   };
   if (options.isSet("json")) printLine(JSON.stringify(spoken));
-  else if (output !== "-")
+  else if (output !== "-" && !options.isSet("quiet"))
     printNote(`${output}: ${characters ?? "?"} characters, first audio after ${firstAudioMs} ms`);
 }
 
@@ -150,5 +199,10 @@ function speechRequest({ options }: CommandInput, text: string): SpeechRequest {
 }
 
 async function readText(): Promise<string> {
-  return (await readStandardInput()).toString("utf8").trim();
+  const text = (await readTypedInput())
+    .toString("utf8")
+    .replace(/^\ufeff/, "")
+    .trim();
+  if (text === "") throw new CommandError("standard input holds no text");
+  return text;
 }

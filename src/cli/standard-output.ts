@@ -1,4 +1,4 @@
-import { keptElsewhere } from "./sound-file.js";
+import { keptElsewhere } from "./result-file.js";
 import { readerLeft, reportOutputErrorsYourself } from "./standard-streams.js";
 
 /** Sound that goes to standard output as it comes. */
@@ -23,7 +23,8 @@ export class StandardOutput {
 
   /** @throws {CommandError} that names where the sound is kept when it could not be written */
   async write(sound: Uint8Array): Promise<void> {
-    if (this.#failure !== null) throw await keptElsewhere("standard output", sound, this.#failure);
+    if (this.#failure !== null)
+      throw await keptElsewhere("standard output", sound, { kind: "sound", cause: this.#failure });
   }
 
   async abandon(): Promise<void> {}

@@ -5,6 +5,7 @@ import { reasonOf } from "./failures.js";
 const READER_LEFT = 141;
 const FAILED = 1;
 
+let isGuarded = false;
 let isReported = false;
 
 /**
@@ -12,6 +13,8 @@ let isReported = false;
  * cannot be written, with one. What is written to standard error and read by nobody is lost.
  */
 export function guardStandardStreams(): void {
+  if (isGuarded) return;
+  isGuarded = true;
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
     if (error.code === "EPIPE") readerLeft();
     if (isReported) return;

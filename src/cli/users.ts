@@ -6,6 +6,7 @@ import {
   printLine,
   printNote,
   UsageError,
+  unknownAction,
 } from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
 import { type ServiceUrl, serviceUrl, URL_HELP } from "./service-url.js";
@@ -21,12 +22,13 @@ export const usersCommand: Command = {
     `--hours N  the link is good for so many hours, 1 to ${MOST_HOURS}; ${DEFAULT_HOURS} when absent`,
     URL_HELP,
   ],
+  examples: ["users reset-password aida@example.org --url https://speech.example.org"],
   run: users,
 };
 
 async function users(input: CommandInput): Promise<void> {
   const [action, email, ...rest] = input.positionals;
-  if (action !== "reset-password") throw new UsageError("say reset-password");
+  if (action !== "reset-password") throw unknownAction(action, ["reset-password"]);
   if (email === undefined || rest.length > 0) throw new UsageError("reset-password takes one EMAIL");
   const hours = input.options.number("hours") ?? DEFAULT_HOURS;
   if (!Number.isInteger(hours) || hours < 1 || hours > MOST_HOURS) {

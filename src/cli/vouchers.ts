@@ -1,6 +1,13 @@
 import type { Voucher } from "../store/ledger/vouchers.js";
 import type { Store } from "../store/store.js";
-import { type Command, type CommandInput, printLine, printNote, UsageError } from "./command.js";
+import {
+  type Command,
+  type CommandInput,
+  printLine,
+  printNote,
+  UsageError,
+  unknownAction,
+} from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
 import { table } from "./table.js";
 
@@ -20,6 +27,7 @@ export const vouchersCommand: Command = {
     "--note TEXT  create: what they are for; shown in lists",
     "--days N  create: good for so many days; without it they stay good",
   ],
+  examples: ['vouchers create 50000 --count 10 --note "workshop"', "vouchers list"],
   run: vouchers,
 };
 
@@ -35,7 +43,7 @@ async function vouchers(input: CommandInput): Promise<void> {
   }
   if (action === "create") throw new UsageError("create takes CREDITS, what each code is worth");
   if (action === "list" && rest.length === 0) return await withStore(input, (store) => list(store, input));
-  throw new UsageError("say create or list");
+  throw unknownAction(action, ["create", "list"]);
 }
 
 async function create(

@@ -147,7 +147,7 @@ const WRONG: readonly [args: string[], message: RegExp][] = [
   [["usage", "a", "b"], /only one ORG is taken/],
   [["keys", "revoke"], /revoke takes one KEY_ID/],
   [["keys", "destroy"], /say create, list or revoke/],
-  [["keys", "list", "--colour"], /Unknown option '--colour'/],
+  [["keys", "list", "--colour"], /unknown option --colour;/],
 ];
 
 for (const [args, message] of WRONG) {

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
@@ -111,7 +113,7 @@ test("transcribe uploads a file and prints its text or its segments", async (t) 
   const timed = await dauys(["transcribe", file, "--timestamps"], envOf(stub));
   assert.equal(timed.stdout, "[00:00.42 - 01:01.50] сәлем әлем\n");
   const json = await dauys(["transcribe", file, "--timestamps", "--json"], envOf(stub));
-  assert.deepEqual(JSON.parse(json.stdout), { ...answer, request_id: null });
+  assert.deepEqual(JSON.parse(json.stdout), { ...answer, request_id: null, is_replayed: false });
   await dauys(["transcribe", "https://example.org/a b.wav"], envOf(stub));
   assert.equal(stub.asked.at(-1)!.path, "/v1/transcribe?url=https%3A%2F%2Fexample.org%2Fa+b.wav");
   const missing = await dauys(["transcribe", "/nowhere.wav"], envOf(stub));
@@ -223,6 +225,25 @@ test("a service that is not there is said with its address", async () => {
   ]);
   assert.equal(code, 1);
   assert.match(stderr, /Cannot reach the service at http:\/\/127\.0\.0\.1:1: ECONNREFUSED; is it running\?/);
+});
+
+test("a connection that fails says what to do about it, by the system's code and not by its words", async (t) => {
+  const stub = await stubFor(t, (_, response) => response.end("{}"));
+  const noHttp = createServer((socket) => socket.on("error", () => {}).end("220 mail.example.org ready\r\n"));
+  noHttp.listen(0, "127.0.0.1");
+  await once(noHttp, "listening");
+  t.after(() => noHttp.close());
+  const mailUrl = `http://127.0.0.1:${(noHttp.address() as AddressInfo).port}`;
+  for (const [url, advice] of [
+    ["http://localhost:1", /ECONNREFUSED; is it running\? Start it with `npm start`/],
+    [stub.url.replace("http:", "https:"), /it speaks no TLS there: try http:\/\/ in --url/],
+    [mailUrl, /it speaks no HTTP there: try https:\/\/ in --url/],
+    ["http://no-such-host.invalid", /is the name in --url right, and the network there\?/],
+  ] as const) {
+    const { code, stderr } = await dauys(["status", "--url", url]);
+    assert.equal(code, 1);
+    assert.match(stderr, advice);
+  }
 });
 
 async function stubFor(t: TestContext, answer: Parameters<typeof startStub>[0]): Promise<ServiceStub> {

@@ -1,0 +1,42 @@
+import { createHash, randomBytes } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+
+/** What a recording is asked for: with other wishes it is other work. */
+export interface Wishes {
+  readonly timestamps: boolean;
+  readonly hotWords: readonly string[];
+}
+
+/**
+ * An idempotency key for a file: the same for the same bytes and wishes, so that work that was paid for and lost on its way
+ * (a closed terminal, a full disk) is given again for nothing within 24 hours.
+ *
+ * @returns undefined for what can be read only once, such as a pipe, and for what cannot be read
+ */
+export async function contentKey(path: string, wishes: Wishes): Promise<string | undefined> {
+  try {
+    if (!(await stat(path)).isFile()) return undefined;
+    const hash = createHash("sha256");
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
+    return keyOf(hash.digest("hex"), wishes);
+  } catch {
+    // Whoever sends it says why it cannot be read.
+    return undefined;
+  }
+}
+
+/** The same for bytes that are in memory. */
+export function keyOfBytes(bytes: Uint8Array, wishes: Wishes): string {
+  return keyOf(createHash("sha256").update(bytes).digest("hex"), wishes);
+}
+
+/** A key that no other work has. */
+export function freshKey(): string {
+  return `dauys-cli-${randomBytes(32).toString("hex")}`;
+}
+
+function keyOf(sha256: string, { timestamps, hotWords }: Wishes): string {
+  const asked = JSON.stringify([sha256, timestamps, hotWords]);
+  return `dauys-cli-${createHash("sha256").update(asked).digest("hex")}`;
+}

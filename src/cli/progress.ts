@@ -1,0 +1,168 @@
+import type { UploadProgress } from "../client/transport.js";
+import type { CommandInput } from "./command.js";
+import { showStatus } from "./status-line.js";
+
+const REDRAW_MS = 100;
+const DEFAULT_COLUMNS = 80;
+const BAR_CELLS = 16;
+/** An upload's rate over less time than this says nothing about the rest. */
+const RATE_AFTER_MS = 1_000;
+const LONGEST_NAME = 24;
+const WIDE =
+  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
+
+/** How a line is drawn. */
+interface LineStyle {
+  /** Columns of the terminal. */
+  readonly columns: number;
+  readonly hasColor: boolean;
+}
+
+/** A part of a status line: text, or a bar filled to a share of 0 to 1. */
+export type LinePart = string | { readonly share: number };
+
+/**
+ * Redraws a status line until it is stopped: on a terminal that can, unless `--quiet` is set. `parts` is asked for each
+ * picture. Standard error has it, so it never mixes with results in a pipe.
+ *
+ * @returns takes the line away
+ */
+export function startProgress(
+  { options, environment }: CommandInput,
+  parts: () => readonly LinePart[],
+): () => void {
+  const stream = process.stderr;
+  if (stream.isTTY !== true || options.isSet("quiet") || environment["TERM"] === "dumb") return () => {};
+  // Any value turns color off, only the empty one does not: https://no-color.org
+  const hasColor = !environment["NO_COLOR"];
+  const draw = () => showStatus(drawn(parts(), { columns: stream.columns || DEFAULT_COLUMNS, hasColor }));
+  draw();
+  const timer = setInterval(draw, REDRAW_MS);
+  return () => {
+    clearInterval(timer);
+    showStatus("");
+  };
+}
+
+/** One line for a terminal, one column short of its width. */
+export function drawn(parts: readonly LinePart[], { columns, hasColor }: LineStyle): string {
+  let line = "";
+  let left = columns - 1;
+  for (const [index, part] of parts.entries()) {
+    const text = typeof part === "string" ? printable(part) : bar(part.share);
+    const gap = index === 0 ? "" : "  ";
+    const cut = cutTo(gap + text, left);
+    left -= widthOf(cut);
+    line += hasColor && typeof part !== "string" ? cut.replace(/#+/, "\x1b[36m$&\x1b[0m") : cut;
+  }
+  return line;
+}
+
+/** What one recording is waiting for, in words and a bar. */
+export class CallProgress {
+  readonly #name: string;
+  readonly #now: () => number;
+  #stage: "waiting" | "uploading" | "transcribing" = "waiting";
+  #stageSinceMs: number;
+  #upload: UploadProgress = { sentBytes: 0, totalBytes: null };
+
+  /** @param now milliseconds of a clock that only goes on */
+  constructor(name: string, now: () => number = () => performance.now()) {
+    this.#name = name;
+    this.#now = now;
+    this.#stageSinceMs = now();
+  }
+
+  /** The recording is on its way, or begins once more. */
+  sent(upload: UploadProgress): void {
+    if (this.#stage !== "uploading" || upload.sentBytes < this.#upload.sentBytes) this.#enter("uploading");
+    this.#upload = upload;
+    if (upload.sentBytes === upload.totalBytes) this.#enter("transcribing");
+  }
+
+  /** The service has, or gets by itself, all that it needs. */
+  transcribing(): void {
+    this.#enter("transcribing");
+  }
+
+  /** With a bar, sizes and the time left. Only uploads have a share: how far the decoder is, the service does not tell. */
+  parts(): readonly LinePart[] {
+    const name = shortened(this.#name);
+    const sinceMs = this.#now() - this.#stageSinceMs;
+    if (this.#stage === "waiting") return [name];
+    if (this.#stage === "transcribing") return [name, `transcribing, ${clock(sinceMs)} so far`];
+    const { sentBytes, totalBytes } = this.#upload;
+    if (totalBytes === null) return [name, `${megabytes(sentBytes)} MB sent, ${clock(sinceMs)} so far`];
+    const share = sentBytes / totalBytes;
+    const sizes = `${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
+    const hasRate = sinceMs >= RATE_AFTER_MS && sentBytes > 0;
+    const left = hasRate ? [`${clock((sinceMs * (totalBytes - sentBytes)) / sentBytes)} left`] : [];
+    // What a narrow terminal cuts off comes last.
+    return [name, "uploading", { share }, `${percent(share)} %`, ...left, sizes];
+  }
+
+  /** The same in a few words, for a line with several of them. */
+  short(): string {
+    const name = shortened(this.#name);
+    const { sentBytes, totalBytes } = this.#upload;
+    if (this.#stage === "transcribing") return `${name} ${clock(this.#now() - this.#stageSinceMs)}`;
+    if (this.#stage === "waiting" || totalBytes === null) return name;
+    return `${name} ${percent(sentBytes / totalBytes)} %`;
+  }
+
+  #enter(stage: "uploading" | "transcribing"): void {
+    this.#stage = stage;
+    this.#stageSinceMs = this.#now();
+  }
+}
+
+/** Minutes and seconds, and hours where there are any: "0:07", "1:02:03". */
+export function clock(ms: number): string {
+  const seconds = Math.round(ms / 1_000);
+  const two = (value: number) => String(value).padStart(2, "0");
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}:${two(seconds % 60)}`;
+  return `${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`;
+}
+
+export function megabytes(bytes: number): string {
+  return (bytes / 1_000_000).toFixed(1);
+}
+
+function bar(share: number): string {
+  const filled = Math.floor(Math.min(1, share) * BAR_CELLS);
+  return `[${"#".repeat(filled)}${"-".repeat(BAR_CELLS - filled)}]`;
+}
+
+/** 100 only when all has left. */
+function percent(share: number): number {
+  return Math.floor(share * 100);
+}
+
+/** The end of a path says most. */
+function shortened(name: string): string {
+  const characters = Array.from(name);
+  return characters.length <= LONGEST_NAME ? name : `...${characters.slice(3 - LONGEST_NAME).join("")}`;
+}
+
+function printable(text: string): string {
+  return text.replace(/\p{Cc}/gu, "?");
+}
+
+function cutTo(text: string, columns: number): string {
+  let width = 0;
+  let cut = "";
+  for (const character of text) {
+    width += widthOf(character);
+    if (width > columns) break;
+    cut += character;
+  }
+  return cut;
+}
+
+/** Columns that a terminal takes for it. */
+function widthOf(text: string): number {
+  let width = 0;
+  for (const character of text) width += /\p{M}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
+  return width;
+}

@@ -1,0 +1,42 @@
+import { toSrt, toVtt } from "../client/subtitles.js";
+import type { Transcription } from "../client/types.js";
+import type { Options } from "./command.js";
+
+/** What a transcript is written as; also the ending of its file. */
+export type TranscriptFormat = "txt" | "srt" | "vtt" | "json";
+
+const BY_OPTION = ["srt", "vtt", "json"] as const;
+
+/** The formats that options name; none means text. */
+export function askedFormats(options: Options): readonly TranscriptFormat[] {
+  return BY_OPTION.filter((format) => options.isSet(format));
+}
+
+/** The format that a file's name promises; null where it promises none. */
+export function formatOfName(path: string): TranscriptFormat | null {
+  const ending = /\.(txt|srt|vtt|json)$/i.exec(path)?.[1]?.toLowerCase();
+  return (ending as TranscriptFormat | undefined) ?? null;
+}
+
+/**
+ * A transcript as it is written, last line break included.
+ *
+ * @param transcription with words for subtitles, with segments for text with times
+ */
+export function written(
+  format: TranscriptFormat,
+  transcription: Transcription,
+  { hasTimes }: { readonly hasTimes: boolean },
+): string {
+  if (format === "srt") return toSrt(transcription);
+  if (format === "vtt") return toVtt(transcription);
+  if (format === "json") return `${JSON.stringify(transcription)}\n`;
+  const { text, segments } = transcription;
+  if (!hasTimes || segments === undefined) return `${text}\n`;
+  return segments.map(({ start, end, text: said }) => `[${clock(start)} - ${clock(end)}] ${said}\n`).join("");
+}
+
+function clock(seconds: number): string {
+  const minutes = Math.floor(seconds / 60);
+  return `${String(minutes).padStart(2, "0")}:${(seconds - minutes * 60).toFixed(2).padStart(5, "0")}`;
+}

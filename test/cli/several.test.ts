@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import type { ServerResponse } from "node:http";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "../support/folders.js";
+import { type Asked, type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
+import { dauys } from "./support.js";
+
+const PROGRAM = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
+const INTERRUPTED = 130;
+
+let stub: ServiceStub;
+let folder: string;
+let env: Record<string, string>;
+/** What the service does with a recording. */
+let transcribe: (asked: Asked, response: ServerResponse) => void;
+
+const answer = ({ body }: Asked, response: ServerResponse) => {
+  const words = [{ word: String(body), start: 0, end: 1 }];
+  response.end(JSON.stringify({ text: String(body), words, audio_seconds: 2, credits_charged: 5 }));
+};
+const asked = () => stub.asked.filter(({ path }) => path.startsWith("/v1/transcribe"));
+
+before(async () => {
+  stub = await startStub((question, response) => {
+    if (question.path === "/health") response.end('{"status":"ok","models":[]}');
+    else transcribe(question, response);
+  });
+});
+after(() => stub.close());
+beforeEach(async () => {
+  stub.asked.length = 0;
+  transcribe = answer;
+  folder = await temporaryFolder();
+  env = { DAUYS_URL: stub.url, DAUYS_API_KEY: STUB_KEY, TMPDIR: folder };
+});
+
+/** Recordings by their names; the text of each is what it holds. */
+async function recordings(names: readonly string[]): Promise<readonly string[]> {
+  const paths = names.map((name) => join(folder, name));
+  for (const path of paths) {
+    await mkdir(join(path, ".."), { recursive: true });
+    await writeFile(path, path.split("/").at(-1)!);
+  }
+  return paths;
+}
+
+test("results stand beside their recordings, and those of the same name but another ending do not meet", async () => {
+  const paths = await recordings(["a.mp3", "a.wav", "-b.ogg"]);
+  const { code, stdout, stderr } = await dauys(["transcribe", ...paths], { env });
+  assert.equal(code, 0, stderr);
+  assert.deepEqual(stdout.trim().split("\n").sort(), paths.map((path) => `${path}.txt`).sort());
+  for (const path of paths)
+    assert.equal(await readFile(`${path}.txt`, "utf8"), `${path.split("/").at(-1)}\n`);
+  assert.match(stderr, /^3 recordings, 0\.0 MB, 2 at a time; Ctrl-C stops, and what is done stays\n/);
+  assert.match(stderr, /3 transcribed \(6 s of audio, 15 credits\)\n$/);
+  assert.equal(new Set(asked().map(({ headers }) => headers["idempotency-key"])).size, 3);
+});
+
+test("recordings that would write the same file are refused before anything is charged", async () => {
+  const [one, other] = await recordings(["x/a.wav", "y/a.wav"]);
+  const out = join(folder, "out");
+  const { code, stderr } = await dauys(["transcribe", one!, other!, "-o", out], { env });
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    /out\/a\.wav\.txt for both .*x\/a\.wav and .*y\/a\.wav: give each a folder of its own/,
+  );
+  assert.deepEqual([stub.asked.length, (await readdir(folder)).includes("out")], [0, false]);
+});
+
+test("Ctrl-C keeps what is done, tells it, and leaves no half of a file", async () => {
+  const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
+  const second = new Promise<void>((isAsked) => {
+    transcribe = (question, response) => (asked().length === 1 ? answer(question, response) : isAsked());
+  });
+  const child = spawn(process.execPath, [PROGRAM, "transcribe", ...paths, "--parallel", "1"], {
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+  });
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  child.stdout.resume();
+  await second;
+  child.kill("SIGINT");
+  assert.deepEqual(await once(child, "close"), [INTERRUPTED, null]);
+  assert.match(
+    stderr,
+    /1 transcribed \(.*\), 2 not done: the same command goes on with them\ndauys: interrupted\n$/,
+  );
+  assert.deepEqual((await readdir(folder)).sort(), ["a.wav", "a.wav.txt", "b.wav", "c.wav"]);
+  transcribe = answer;
+  const rest = await dauys(["transcribe", ...paths], { env });
+  assert.match(rest.stderr, /2 transcribed \(.*\), 1 passed over, which have their results \(--again\)\n$/);
+  const keyOf = (text: string) =>
+    asked()
+      .filter(({ body }) => String(body) === text)
+      .map(({ headers }) => headers["idempotency-key"]);
+  const [before, later] = keyOf("b.wav");
+  assert.equal(later, before, "what was cut off is the same work");
+});
+
+test("a reader that leaves ends the work, and nothing half-written stays", async () => {
+  const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
+  let firstAnswer = () => {};
+  transcribe = (question, response) => {
+    // The second is at work when the first one's path meets a reader that has left.
+    if (asked().length === 1) firstAnswer = () => answer(question, response);
+    if (asked().length === 2) firstAnswer();
+  };
+  const child = spawn(
+    "sh",
+    ["-c", '{ "$@"; echo "code $?" >&2; } | true', "sh", process.execPath, PROGRAM, "transcribe", ...paths],
+    {
+      env: { PATH: process.env["PATH"] ?? "", ...env },
+    },
+  );
+  let stderr = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  await once(child, "close");
+  assert.match(stderr, /code 141\n$/);
+  assert.deepEqual((await readdir(folder)).sort(), ["a.wav", "a.wav.txt", "b.wav", "c.wav"]);
+});
+
+test("without credits no other recording is tried", async () => {
+  const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
+  transcribe = (_, response) => {
+    response
+      .writeHead(429, { "x-svc-error": "out_of_credits", "x-should-retry": "false" })
+      .end('{"detail":"needs 5 credits, 0 left"}');
+  };
+  const { code, stdout, stderr } = await dauys(["transcribe", ...paths, "--parallel", "1", "--json"], {
+    env,
+  });
+  assert.equal(code, 1);
+  assert.equal(asked().length, 1);
+  assert.match(stderr, /failed: .*a\.wav: needs 5 credits, 0 left \(HTTP 429\)\n/);
+  const { failed, not_tried } = JSON.parse(stdout.trim().split("\n").at(-1)!);
+  assert.deepEqual([failed, not_tried], [1, 2]);
+  assert.match(stderr, /dauys: 3 of 3 not transcribed\n$/);
+});
+
+test("a place that is taken, or changed recordings, are done again", async () => {
+  const [path] = await recordings(["жаңа/a.wav"]);
+  const run = () => dauys(["transcribe", join(folder, "жаңа")], { env });
+  assert.equal((await run()).code, 0);
+  assert.match((await run()).stderr, /^0 transcribed .*1 passed over/);
+  // As an editor writes: another file takes its place, younger than the result.
+  await writeFile(join(folder, "new"), "changed");
+  await rename(join(folder, "new"), path!);
+  assert.match((await run()).stderr, /1 transcribed/);
+  assert.equal(await readFile(`${path}.txt`, "utf8"), "changed\n");
+});
+
+test("formats and places that do not go together are told before anything is asked for", async () => {
+  const [path] = await recordings(["a.wav"]);
+  await mkdir(join(folder, "empty"));
+  for (const [args, rule] of [
+    [[path!, "--srt", "--vtt"], /on standard output goes one of --srt, --vtt and --json/],
+    [[path!, "--srt", "--json", "-o", join(folder, "x.srt")], /x\.srt holds one format/],
+    [[path!, "--srt", "-o", join(folder, "x.vtt")], /--srt does not go into a file named \.vtt/],
+    [[path!, path!, "-o", path!], /a\.wav is no folder/],
+    [[path!, path!, "-o", "-"], /do not go to one place/],
+    [[path!, "-"], /- is standard input, which goes alone/],
+    [["-", "-o", folder], /what comes from standard input has no name/],
+    [[path!, path!, "--parallel", "0"], /--parallel must be a whole number from 1 to 16, received "0"/],
+  ] as const) {
+    const { code, stdout, stderr } = await dauys(["transcribe", ...args], { env });
+    assert.deepEqual([code, stdout, stub.asked.length], [2, "", 0], stderr);
+    assert.match(stderr.split("\n")[0]!, rule);
+  }
+  const empty = await dauys(["transcribe", join(folder, "empty")], { env });
+  assert.equal(empty.code, 1);
+  assert.match(empty.stderr, /Cannot read .*empty: no recording is in it: looked for \.wav, \.mp3/);
+});
+
+test("addresses get results named after them", async () => {
+  const urls = ["https://example.org/%D0%B0%20b.mp3?x=1", "https://example.org/"];
+  const out = join(folder, "out");
+  const { code, stderr } = await dauys(["transcribe", ...urls, "--vtt", "-o", out], { env });
+  assert.equal(code, 0, stderr);
+  assert.deepEqual((await readdir(out)).sort(), ["example.org.vtt", "а b.mp3.vtt"]);
+});
