@@ -20,6 +20,8 @@ export class Router {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns = new Map<string, { readonly segments: readonly string[]; readonly methods: Methods }>();
   readonly #prefixes = new Map<string, Methods>();
+  /** Answers for exact paths by method and path, so that most requests cost one look-up. */
+  readonly #known = new Map<string, RouteMatch>();
 
   constructor(routes: readonly Route[]) {
     for (const route of routes) {
@@ -27,10 +29,17 @@ export class Router {
       if (methods.has(route.method)) throw new Error(`Cannot serve ${route.method} ${route.path} twice`);
       methods.set(route.method, route);
     }
+    for (const [path, own] of this.#exact)
+      for (const method of [...own.keys(), "HEAD", "OPTIONS"])
+        this.#known.set(`${method} ${path}`, this.#search(method, path));
   }
 
   /** @throws {ServiceError} `NOT_FOUND` when nothing lives at `path` */
   match(method: string, path: string): RouteMatch {
+    return this.#known.get(`${method} ${path}`) ?? this.#search(method, path);
+  }
+
+  #search(method: string, path: string): RouteMatch {
     const segments = path.split("/");
     const found = [this.#exact.get(path), this.#byPattern(segments), this.#byPrefix(path)].filter(
       (methods) => methods !== undefined,

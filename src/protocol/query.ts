@@ -19,12 +19,27 @@ interface OtherNames {
   readonly alsoKnown?: readonly string[];
 }
 
+/** What an empty query says: most requests have one, and no reading is changed afterwards. */
+const EMPTY_READINGS = new WeakMap<Query, unknown>();
+
 /**
  * Reads a query; of a name that may be given twice the last one counts.
  *
  * @throws {ServiceError} `UNKNOWN_PARAMETER`; `INVALID_REQUEST` for a name that is given twice, and as `parseWith`
  */
 export function readQuery<Schema extends z.ZodObject>(
+  query: Query<Schema>,
+  given: URLSearchParams,
+): DeepReadonly<z.output<Schema>> {
+  if (given.size > 0) return readGiven(query, given);
+  const known = EMPTY_READINGS.get(query);
+  if (known !== undefined) return known as DeepReadonly<z.output<Schema>>;
+  const reading = Object.freeze(readGiven(query, given)) as DeepReadonly<z.output<Schema>>;
+  EMPTY_READINGS.set(query, reading);
+  return reading;
+}
+
+function readGiven<Schema extends z.ZodObject>(
   { schema, others, repeatable = [] }: Query<Schema>,
   given: URLSearchParams,
 ): DeepReadonly<z.output<Schema>> {
