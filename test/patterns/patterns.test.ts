@@ -4,14 +4,15 @@ import { type FoundPattern, loadedPatterns, writtenPatterns } from "./find-patte
 import { type HostileInput, hostileInputs, textOf } from "./hostile-inputs.js";
 import { StepCounter, TooManySteps } from "./step-counter.js";
 
-/** Characters of the texts that patterns are tried with. */
+/** Characters of the texts that patterns are tried with: of the first, and where it took many steps, of two others. */
+const FIRST = 450;
 const SHORT = 300;
 const LONG = 900;
 /** Steps for each character, at most: a bounded repetition may be tried from each place to its bound. */
 const MOST_STEPS_OF_CHARACTER = 2_000;
 /** So few are no square of the length, which would be hundreds. */
 const FEW_STEPS_OF_CHARACTER = 40;
-/** A text of four times the length may take so many times the steps a character. */
+/** A text of three times the length may take so many times the steps a character. */
 const MOST_GROWTH = 1.5;
 
 /** What makes a pattern slow; null when nothing was found. */
@@ -19,9 +20,9 @@ function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): 
   const counter = new StepCounter(source, flags);
   const stepsOfCharacter = (text: string) =>
     counter.count(text, text.length * MOST_STEPS_OF_CHARACTER) / text.length;
-  const stepsOfLong = (input: HostileInput) => {
+  const stepsOf = (input: HostileInput, length: number) => {
     try {
-      return stepsOfCharacter(textOf(input, LONG));
+      return stepsOfCharacter(textOf(input, length));
     } catch (error) {
       // Groups are repeated by recursion: where the stack ends, the short text has to do.
       if (error instanceof RangeError) return stepsOfCharacter(textOf(input, SHORT));
@@ -30,8 +31,8 @@ function slownessOf({ source, flags }: Pick<FoundPattern, "source" | "flags">): 
   };
   for (const input of hostileInputs(counter)) {
     try {
-      const many = stepsOfLong(input);
-      if (many <= FEW_STEPS_OF_CHARACTER) continue;
+      if (stepsOf(input, FIRST) <= FEW_STEPS_OF_CHARACTER) continue;
+      const many = stepsOf(input, LONG);
       const few = stepsOfCharacter(textOf(input, SHORT));
       if (many > MOST_GROWTH * few) return `${JSON.stringify(input)}: ${few} to ${many} steps a character`;
     } catch (error) {
