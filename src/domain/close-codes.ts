@@ -31,5 +31,5 @@ export const CLOSE_MEANING = {
   storeAway: "the key store is away; try again",
 } as const satisfies Record<Closing, string>;
 
-/** Of fronts, for a flood on a socket whose owner does not take `flooded`; live sockets do. */
+/** Of fronts, for a flood on a socket whose owner left no words for it; live sockets do. */
 export const UNTOLD_FLOOD = 1008;

@@ -76,14 +76,6 @@ export class LiveSocket {
         audio.flush();
         this.#send(translation.binary(conversation, bytes));
       },
-      flooded: (detail) => {
-        audio.flush();
-        this.#log.warn({}, "live client floods");
-        this.#send(
-          translation.toClient({ type: "error", code: "too_many_messages", detail, retryable: false }),
-        );
-        this.#socket.close(CLOSE_CODE.INVALID_REQUEST, "too_many_messages");
-      },
       closed: (code) => {
         audio.flush();
         over();
@@ -103,7 +95,7 @@ export class LiveSocket {
       this.#toRefusal({ type: "error", code: errorName(code), detail, retryable: isRetryable(code) }),
     ]);
     this.#socket.close(CLOSE_CODE[code], errorName(code));
-    return { text: () => {}, binary: () => {}, flooded: () => {}, closed: () => {} };
+    return { text: () => {}, binary: () => {}, closed: () => {} };
   }
 
   /** What was gathered is handed on in a turn of its own: there no caller catches what is thrown. */

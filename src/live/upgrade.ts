@@ -15,6 +15,7 @@ import { LiveAuthorization } from "./authorization.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
 import type { ErrorMessage, LiveDialect } from "./dialects/dialect.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
+import { Floods, floodFarewell } from "./floods.js";
 import { LiveSocket, serverFault } from "./live-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
@@ -28,6 +29,7 @@ export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
 /** Decides about WebSockets: who may open one, in which language, and what is said to those who may not. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
   const keys = new LiveAuthorization(deps.keys, deps.clock, deps.endings);
+  const floods = new Floods(deps.clock);
   return async (request) => {
     const requestId = newRequestId();
     const log = deps.log.child({ requestId });
@@ -43,14 +45,22 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       const identity = await identify(credential, deps, keys);
       // First of all: a client without a place costs nothing but this.
       deps.slots.check(identity, "live");
+      const client = `${identity.organizationId} ${request.remoteAddress}`;
+      floods.check(client);
       const translation = dialect.begin(request.query, requestId, deps.conversations.alphabet);
       const caller = { requestId, identity, endpoint: dialect.path };
       await deps.conversations.requireCredit(caller, "live");
       const open = (socket: FrontSocket) => {
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
-        return new LiveSocket(socket, log, toRefusal).start(deps, caller, translation);
+        const events = new LiveSocket(socket, log, toRefusal).start(deps, caller, translation);
+        const flooded = () => {
+          floods.note(client);
+          log.warn({}, "live client floods");
+        };
+        return { ...events, flooded };
       };
-      return accept({ ...accepted, ignored: translation.ignored }, open);
+      const { ignored } = translation;
+      return { ...accept({ ...accepted, ignored }, open), floodFarewell: floodFarewell(translation) };
     } catch (thrown) {
       const error = asServiceError(thrown);
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
@@ -95,7 +105,7 @@ interface Accepted {
 function accept(
   { protocol, requestId, ignored = [] }: Accepted,
   open: (socket: FrontSocket) => SocketEvents,
-): UpgradeDecision {
+): Extract<UpgradeDecision, { readonly type: "accept" }> {
   const headers = { "x-request-id": requestId, ...ignoredHeader(ignored) };
   return { type: "accept", protocol, headers, open };
 }

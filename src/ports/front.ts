@@ -83,13 +83,17 @@ export interface SocketEvents {
    * joined; an empty one never does.
    */
   binary(bytes: Uint8Array): void;
-  /**
-   * The client sends more messages than a front takes: it hands on none any more. Comes at most once. The owner says so
-   * with `detail` and closes; without one the front closes (1008).
-   */
-  flooded?(detail: string): void;
+  /** The front has said `floodFarewell` and hands on nothing any more; `closed` follows. At most once. */
+  flooded?(): void;
   /** 1006 when the client vanished without a closing message. */
   closed(code: number, reason: string): void;
+}
+
+/** The last that a client hears on its socket. */
+export interface Farewell {
+  readonly messages: readonly (string | Uint8Array)[];
+  readonly code: number;
+  readonly reason: string;
 }
 
 export type UpgradeDecision =
@@ -100,6 +104,11 @@ export type UpgradeDecision =
       readonly protocol: string | null;
       /** Headers of the 101 answer. */
       readonly headers: Headers;
+      /**
+       * What the front says to a client that sends more messages than a front takes, of which it hands on none any more.
+       * The owner is told `flooded`. Without it the front closes with 1008 and no word.
+       */
+      readonly floodFarewell?: Farewell | undefined;
       /** Called once the socket is open; returns who is told about it. */
       readonly open: (socket: FrontSocket) => SocketEvents;
     };

@@ -69,7 +69,7 @@ test("limits of live messages are those that a flooding client is told", () => {
     /most (\d+) text messages at once and (\d+) a second, and (\d+) audio messages of less than (\d+) bytes at once and (\d+)/
       .exec(FLOOD_DETAIL)!
       .map(Number);
-  assert.equal(limit(LIVE, "text messages"), `${text} at once, ${textRate} a second`);
+  assert.equal(limit(LIVE, "text messages, empty ones too"), `${text} at once, ${textRate} a second`);
   const shown = limit(LIVE, `binary messages under ${bytes} bytes (5 ms)`);
   assert.ok(shown.startsWith(`${written(audio!)} at once, ${written(audioRate!)} a second`), shown);
 });

@@ -604,6 +604,33 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1011);
     });
 
+    test("a client that floods hears its owner's last words, and no more of it is handed on", async () => {
+      const SENT = 5_000;
+      const floodFarewell = { messages: ["too much", Uint8Array.of(7)], code: 4400, reason: "flood" };
+      let handedOn = 0;
+      let told = 0;
+      const ended = deferred<void>();
+      const owner = {
+        text: () => void handedOn++,
+        binary: () => assert.fail("nothing binary was sent"),
+        flooded: () => void told++,
+        closed: () => ended.resolve(),
+      };
+      decide = async () => ({ ...accepted(null, () => owner), floodFarewell });
+      const socket = new WebSocket(`ws://127.0.0.1:${port}/`);
+      const heard: unknown[] = [];
+      socket.on("message", (data: Buffer, isBinary) => heard.push(isBinary ? [...data] : String(data)));
+      await once(socket, "open");
+      const closed = once(socket, "close");
+      for (let nth = 0; nth < SENT; nth++) socket.send("x");
+      const [code, reason] = await closed;
+      assert.deepEqual([code, String(reason)], [4400, "flood"]);
+      assert.deepEqual(heard, ["too much", [7]]);
+      await ended.promise;
+      assert.equal(told, 1);
+      assert.ok(handedOn < SENT, `${handedOn} messages were handed on`);
+    });
+
     test("messages to a client that reads late are counted, and none is lost", async () => {
       const counted = deferred<number>();
       const count = 600;

@@ -245,6 +245,7 @@ export class NodeFront implements Front {
         limits: this.#limits,
         watch: this.#watch,
         remoteAddress: req.socket.remoteAddress ?? "",
+        floodFarewell: decision.floodFarewell,
         onEnded: () => {
           this.#sockets.delete(front);
           if (this.#sockets.size === 0) this.#onNoSockets?.();

@@ -1,8 +1,9 @@
 import type { RawData, WebSocket } from "ws";
-import { CLOSE, UNTOLD_FLOOD } from "../../domain/close-codes.js";
-import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
+import { CLOSE } from "../../domain/close-codes.js";
+import type { Farewell, FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
 import type { FloodWatch } from "../shared/flood-watch.js";
-import { FLOOD_DETAIL, MessageBudget, type Verdict } from "../shared/message-budget.js";
+import { MessageBudget, type Verdict } from "../shared/message-budget.js";
+import { sayFarewell } from "../shared/say-farewell.js";
 import { callSafely } from "../shared/serve-safely.js";
 
 /** A client that does not answer a ping until the next one is gone. */
@@ -16,6 +17,7 @@ export interface NodeSocketParts {
   readonly limits: FrontLimits;
   readonly watch: FloodWatch;
   readonly remoteAddress: string;
+  readonly floodFarewell: Farewell | undefined;
   /** The socket is over. */
   readonly onEnded: () => void;
 }
@@ -28,17 +30,20 @@ export class NodeFrontSocket implements FrontSocket {
   readonly #onEnded: () => void;
   readonly #budget: MessageBudget;
   readonly #onFlood: () => void;
+  readonly #floodFarewell: Farewell | undefined;
   #events: SocketEvents | null = null;
   #isClosing = false;
   #isAlive = true;
   #closingTimer: NodeJS.Timeout | null = null;
 
-  constructor({ ws, handlers, limits, watch, remoteAddress, onEnded }: NodeSocketParts) {
+  constructor(parts: NodeSocketParts) {
+    const { ws, handlers, limits, watch, remoteAddress, floodFarewell, onEnded } = parts;
     this.#ws = ws;
     this.#handlers = handlers;
     this.#limits = limits;
     this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress));
     this.#onFlood = () => watch.flooded(remoteAddress);
+    this.#floodFarewell = floodFarewell;
     this.#onEnded = onEnded;
   }
 
@@ -114,9 +119,12 @@ export class NodeFrontSocket implements FrontSocket {
     if (verdict !== "flood") return false;
     this.#onFlood();
     const events = this.#events;
-    const refuse = () => this.close(UNTOLD_FLOOD, "too many messages");
-    if (events?.flooded === undefined) refuse();
-    else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
+    callSafely(
+      this.#handlers,
+      () => events?.flooded?.(),
+      () => {},
+    );
+    sayFarewell(this, this.#floodFarewell);
     this.#ws.pause();
     // Its goodbye will not be heard.
     setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();

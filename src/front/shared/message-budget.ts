@@ -7,7 +7,7 @@ import { type BucketSize, TokenBucket } from "./token-bucket.js";
 const TOKENS: BucketSize = { burst: 12_000, perSecond: 2_000 };
 /** A binary message of so many bytes costs no more than its bytes do: 5 ms of audio, 20 ms of a telephone's. */
 const WHOLE_MESSAGE_BYTES = 160;
-/** A text message is parsed and answered: 600 at once, 100 a second. */
+/** A text message is parsed and answered, an empty one of audio is a word of its own: 600 at once, 100 a second. */
 const TEXT_TOKENS = 20;
 /** Text is parsed a byte at a time. */
 const TEXT_BYTES_PER_TOKEN = 128;
@@ -49,6 +49,7 @@ export class MessageBudget {
   }
 
   binary(bytes: number): Verdict {
+    if (bytes === 0) return this.#judge(this.#textTokens, TEXT_TOKENS);
     return this.#judge(this.#tokens, bytes >= WHOLE_MESSAGE_BYTES ? 0 : 1 - bytes / WHOLE_MESSAGE_BYTES);
   }
 

@@ -21,10 +21,15 @@ export class TokenBucket {
 
   /** False, and nothing taken, when so many are not there. */
   take(count: number): boolean {
-    if (this.#tokens < count) this.#fill();
-    if (this.#tokens < count) return false;
+    if (!this.has(count)) return false;
     this.#tokens -= count;
     return true;
+  }
+
+  /** Whether so many are there. */
+  has(count: number): boolean {
+    if (this.#tokens < count) this.#fill();
+    return this.#tokens >= count;
   }
 
   #fill(): void {

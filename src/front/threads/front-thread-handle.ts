@@ -186,7 +186,7 @@ export class FrontThreadHandle implements Child {
     const socket = this.#sockets.get(id);
     if (kind === SOCKET_RECORD.binary) socket?.binary(bytes);
     else if (kind === SOCKET_RECORD.text) socket?.text(bytes);
-    else if (kind === SOCKET_RECORD.flooded) socket?.flooded(bytes);
+    else if (kind === SOCKET_RECORD.flooded) socket?.flooded();
     else if (kind === SOCKET_RECORD.closed) {
       this.#sockets.delete(id);
       socket?.closed(readInt32(bytes), Buffer.from(bytes.subarray(4)).toString());

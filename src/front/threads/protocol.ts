@@ -1,5 +1,5 @@
 import { type ErrorCode, ServiceError } from "../../domain/errors.js";
-import type { FrontLimits, Headers } from "../../ports/front.js";
+import type { Farewell, FrontLimits, Headers } from "../../ports/front.js";
 
 /** Everything a front thread is started with. */
 export interface FrontThreadData {
@@ -22,7 +22,7 @@ export const SOCKET_RECORD = {
   binary: 3,
   /** Holds the close code, 32 bits, little-endian, and then the reason. */
   closed: 4,
-  /** Holds what the client is to be told. */
+  /** Holds nothing. */
   flooded: 5,
 } as const;
 
@@ -50,7 +50,12 @@ export interface WireError {
 
 export type WireDecision =
   | { readonly type: "refuse"; readonly status: number; readonly headers: Headers; readonly body: string }
-  | { readonly type: "accept"; readonly protocol: string | null; readonly headers: Headers };
+  | {
+      readonly type: "accept";
+      readonly protocol: string | null;
+      readonly headers: Headers;
+      readonly floodFarewell?: Farewell | undefined;
+    };
 
 export type SocketOrder =
   | { readonly type: "text"; readonly socket: number; readonly text: string }

@@ -1,4 +1,4 @@
-import { CLOSE, UNTOLD_FLOOD } from "../../domain/close-codes.js";
+import { CLOSE } from "../../domain/close-codes.js";
 import type { FrontHandlers, FrontSocket, SocketEvents } from "../../ports/front.js";
 import { callSafely } from "../shared/serve-safely.js";
 import type { SocketOrder } from "./protocol.js";
@@ -73,11 +73,10 @@ export class RemoteSocket implements FrontSocket {
     this.#message((events) => events.binary(bytes));
   }
 
-  flooded(bytes: Uint8Array): void {
-    this.#message((events) => {
-      if (events.flooded === undefined) this.close(UNTOLD_FLOOD, "too many messages");
-      else events.flooded(Buffer.from(bytes).toString());
-    });
+  /** The front thread has said its farewell. */
+  flooded(): void {
+    this.#message((events) => events.flooded?.());
+    this.#isClosing = true;
   }
 
   /** Told once. */

@@ -10,6 +10,8 @@ const LOOK_AGAIN_MS = 20;
 /** How long a thread that found no room waits until it rings again. */
 const ROOM_WITHIN_MS = 100;
 
+const NOTHING = new Uint8Array(0);
+
 interface OpenSocket {
   readonly socket: FrontSocket;
   /** Number of its cell among those of taken bytes. */
@@ -63,9 +65,9 @@ export class ThreadSockets {
         small.flush();
         this.#record(SOCKET_RECORD.binary, id, bytes);
       },
-      flooded: (detail) => {
+      flooded: () => {
         small.flush();
-        this.#record(SOCKET_RECORD.flooded, id, Buffer.from(detail));
+        this.#record(SOCKET_RECORD.flooded, id, NOTHING);
       },
       closed: (code, reason) => {
         small.flush();

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { CLOSE, UNTOLD_FLOOD } from "../../domain/close-codes.js";
+import { CLOSE } from "../../domain/close-codes.js";
 import type {
   Front,
   FrontHandlers,
@@ -11,8 +11,9 @@ import type {
 import { BodyQueue } from "../shared/body-queue.js";
 import { openDescriptors } from "../shared/descriptors.js";
 import { FloodWatch } from "../shared/flood-watch.js";
-import { FLOOD_DETAIL, type Verdict } from "../shared/message-budget.js";
+import type { Verdict } from "../shared/message-budget.js";
 import { parseBodyLength, parseTarget } from "../shared/request-target.js";
+import { sayFarewell } from "../shared/say-farewell.js";
 import { callSafely, decideSafely, serveSafely } from "../shared/serve-safely.js";
 import { refusedVersion } from "../shared/upgrade-version.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
@@ -208,7 +209,7 @@ export class UwsFront implements Front {
     key: string,
     context: object,
   ): void {
-    const socket = new UwsFrontSocket(this.#limits.closingMs);
+    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodFarewell);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
     this.#corkHost.run(() => {
@@ -260,9 +261,12 @@ export class UwsFront implements Front {
 
   #flooded(socket: UwsFrontSocket): void {
     const { events } = socket;
-    const refuse = () => socket.close(UNTOLD_FLOOD, "too many messages");
-    if (events?.flooded === undefined) refuse();
-    else callSafely(this.#handlers, () => events.flooded?.(FLOOD_DETAIL), refuse);
+    callSafely(
+      this.#handlers,
+      () => events?.flooded?.(),
+      () => {},
+    );
+    sayFarewell(socket, socket.floodFarewell);
   }
 
   #socketClosed(ws: UwsSocket, code: number, reason: ArrayBuffer): void {

@@ -1,4 +1,4 @@
-import type { FrontSocket, SocketEvents } from "../../ports/front.js";
+import type { Farewell, FrontSocket, SocketEvents } from "../../ports/front.js";
 import { MessageBudget } from "../shared/message-budget.js";
 import type { UwsSocket } from "./uws-binding.js";
 
@@ -21,6 +21,8 @@ export interface UwsSocketData {
 /** An open WebSocket over uWebSockets.js. While the library holds unsent bytes, what follows waits here. */
 export class UwsFrontSocket implements FrontSocket {
   readonly budget = new MessageBudget();
+  /** Of a client that sends too much. */
+  readonly floodFarewell: Farewell | undefined;
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;
@@ -28,8 +30,9 @@ export class UwsFrontSocket implements FrontSocket {
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor(closingMs: number) {
+  constructor(closingMs: number, floodFarewell?: Farewell) {
     this.#closingMs = closingMs;
+    this.floodFarewell = floodFarewell;
   }
 
   opened(ws: UwsSocket): void {

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { IncomingMessage } from "node:http";
+import { test } from "node:test";
+import { WebSocket } from "ws";
+import { Floods } from "../../src/live/floods.js";
+import { GOOD_KEY } from "../http/fake-conversations.js";
+import { FRONTS, startTransport } from "../http/running-transport.js";
+import { ManualClock } from "../support/manual-clock.js";
+
+const FLOODER = "an organization 127.0.0.1";
+
+test("a client waits after four floods, and others do not", () => {
+  const clock = new ManualClock();
+  const floods = new Floods(clock);
+  for (let nth = 0; nth < 4; nth++) {
+    floods.check(FLOODER);
+    floods.note(FLOODER);
+  }
+  assert.throws(() => floods.check(FLOODER), { code: "TOO_MANY_REQUESTS" });
+  floods.check("an organization 127.0.0.2");
+  clock.advance(499);
+  assert.throws(() => floods.check(FLOODER), { code: "TOO_MANY_REQUESTS" });
+  clock.advance(1);
+  floods.check(FLOODER);
+  floods.note(FLOODER);
+  assert.throws(() => floods.check(FLOODER), { code: "TOO_MANY_REQUESTS" });
+});
+
+for (const front of FRONTS) {
+  test(`on ${front} a client that floods is told why, and waits at the door after four times`, async () => {
+    const clock = new ManualClock();
+    const running = await startTransport(front, { clock });
+    const connect = () =>
+      new WebSocket(`ws://127.0.0.1:${running.port}/v1/stream`, {
+        headers: { authorization: `Bearer ${GOOD_KEY}` },
+      });
+    try {
+      for (let flood = 0; flood < 4; flood++) {
+        const socket = connect();
+        await once(socket, "open");
+        let last = "";
+        socket.on("message", (data) => {
+          last = String(data);
+        });
+        for (let nth = 0; nth < 800; nth++) socket.send('{"type":"keepalive"}');
+        const [closeCode, reason] = (await once(socket, "close")) as [number, Buffer];
+        assert.deepEqual([closeCode, String(reason)], [4400, "too_many_messages"]);
+        const { code, detail } = JSON.parse(last) as Record<string, unknown>;
+        assert.equal(code, "too_many_messages");
+        assert.match(String(detail), /^more messages than are taken: at most 600 text messages/);
+      }
+      const refused = connect();
+      const [, answer] = (await once(refused, "unexpected-response")) as [unknown, IncomingMessage];
+      assert.equal(answer.statusCode, 429);
+      assert.equal(answer.headers["retry-after"], "1");
+      answer.destroy();
+      clock.advance(1_000);
+      const again = connect();
+      await once(again, "open");
+      again.terminate();
+    } finally {
+      await running.stop();
+    }
+  });
+}
