@@ -615,14 +615,18 @@ describe("credits", () => {
       quantity: 50,
       credits: 20,
     });
-    // The same by a key, without the keys; and by the playground's.
+    // The same by a key, all keys together; and by the playground's.
+    const { key_id, key_name, ...ofOneKey } = row;
+    const more = { ...hold, id: "req_more", quantity: { units: 10, unitsPerSecond: 1 } };
+    assert.equal(await holds.open({ ...more, origin: { ...hold.origin, keyId: "playground" } }), true);
+    await holds.post(more.id, 10, "posted");
+    const sums = { ...ofOneKey, requests: 2, quantity: 60, credits: 24 };
     const { key: playground } = (await visitor.ask("POST", `/organizations/${spender}/playground-key`)).json;
     for (const rawKey of [key.key, playground]) {
       const told = async (path: string) => {
         const headers = { authorization: `Bearer ${rawKey}` };
         return (await fetch(`${running.base}/v1/${path}`, { headers })).json();
       };
-      const { key_id, key_name, ...sums } = row;
       assert.deepEqual(await told(`usage?from=${day}&to=${day}`), {
         from: day,
         to: day,
@@ -634,7 +638,7 @@ describe("credits", () => {
         await visitor.ask("GET", `/organizations/${spender}/credits`)
       ).json;
       assert.deepEqual(await told("balance"), { balance, held, available, tier });
-      assert.equal(balance, FREE_GRANT_CREDITS - 20);
+      assert.equal(balance, FREE_GRANT_CREDITS - 24);
     }
   });
 

@@ -105,3 +105,18 @@ test("Deepgram's client finalizes, and is refused with a wrong key", async () =>
   refused.connect();
   await failed;
 });
+
+test("Deepgram's client is told that a recorder's file is not taken for samples", async () => {
+  const socket = await connect(service.key, {});
+  const told = new Promise<unknown>((resolve) => socket.on("message", resolve));
+  const closed = once(socket.socket as unknown as EventTarget, "close");
+  socket.connect();
+  await socket.waitForOpen();
+  // How every WebM of a MediaRecorder begins.
+  socket.sendMedia(Buffer.from("1a45dfa39f4286810142f7810142f2810442f381084282847765626d", "hex"));
+  const { type, description } = (await told) as Record<string, string>;
+  assert.equal(type, "Error");
+  assert.match(description ?? "", /the audio begins as a file of WebM, which is not taken live/);
+  const [{ code }] = await closed;
+  assert.equal(code, 4400);
+});

@@ -43,6 +43,9 @@ test("while the database hangs, keys that are known go on and everybody else is 
     // The key is known, its credits are not; of the other key nothing is known.
     await Promise.all([unavailable(speak(service.key)), unavailable(speak(newRawKey()))]);
     await unavailable(token(newRawKey()));
+    const headers = { authorization: `Bearer ${service.key}` };
+    for (const path of ["balance", "usage"])
+      await unavailable(fetch(`${service.url}/v1/${path}`, { headers }));
   } finally {
     for (const pid of stopped) process.kill(pid, "SIGCONT");
   }

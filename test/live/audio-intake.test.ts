@@ -78,6 +78,8 @@ for (const front of [...FRONTS, ...(FRONTS.includes("uws") ? (["threads"] as con
       const closed = once(socket, "close");
       await once(socket, "open");
       for (const message of [...messages, Buffer.alloc(3_200)]) socket.send(message);
+      // What was taken for samples ends here.
+      socket.send(`{"type":"${path.startsWith("/v1/listen") ? "CloseStream" : "close"}"}`);
       const [code] = await closed;
       assert.deepEqual([code, told.length], [4400, 1]);
       const { code: name, variant = name, detail, description = detail } = told[0]!;
