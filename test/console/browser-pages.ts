@@ -8,10 +8,21 @@ import type { Page } from "playwright-core";
 /** Artefacts for the eye; the folder is ignored. */
 const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
 const LOOKS = [
-  { name: "light", width: 1_280, height: 860, scheme: "light" },
-  { name: "dark", width: 1_280, height: 860, scheme: "dark" },
-  { name: "narrow", width: 390, height: 844, scheme: "light" },
+  { name: "light", width: 1_280, height: 860, scheme: "light", rules: {} },
+  // The same page in other colours, and the same colours in another layout: what is the same is looked at once.
+  { name: "dark", width: 1_280, height: 860, scheme: "dark", rules: { runOnly: ["color-contrast"] } },
+  {
+    name: "narrow",
+    width: 390,
+    height: 844,
+    scheme: "light",
+    rules: { rules: { "color-contrast": { enabled: false } } },
+  },
 ] as const;
+
+type Look = (typeof LOOKS)[number]["name"];
+/** In another language a page has the colours that it had, and other lengths. */
+export const OTHER_LANGUAGE: readonly Look[] = ["light", "narrow"];
 
 interface Finding {
   readonly id: string;
@@ -20,19 +31,26 @@ interface Finding {
 }
 
 /** Looks at a page as it is in each appearance: nothing wider than the window, no serious fault for axe. */
-export async function inspect(page: Page, name: string): Promise<void> {
+export async function inspect(
+  page: Page,
+  name: string,
+  looks: readonly Look[] = LOOKS.map((look) => look.name),
+): Promise<void> {
   mkdirSync(SCREENSHOTS, { recursive: true });
-  for (const look of LOOKS) {
-    const { width, height, scheme } = look;
+  for (const look of LOOKS.filter((one) => looks.includes(one.name))) {
+    const { width, height, scheme, rules } = look;
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height });
     await page.evaluate("scrollTo(0, 0)");
     await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look.name}.png`), fullPage: true });
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     assert.ok(Number(overflow) <= 0, `${name} ${look.name} is ${overflow} px wider than the window`);
-    // By the debugger, which the pages' policy does not bind.
-    await page.evaluate(axe.source);
-    const findings = (await page.evaluate("axe.run().then(({ violations }) => violations)")) as Finding[];
+    // By the debugger, which the pages' policy does not bind; it stays until the page is loaded again.
+    if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe.source);
+    const options = JSON.stringify({ resultTypes: ["violations"], ...rules });
+    const findings = (await page.evaluate(
+      `axe.run(${options}).then(({ violations }) => violations)`,
+    )) as Finding[];
     const serious = findings.filter(({ impact }) => impact === "serious" || impact === "critical");
     const told = serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" | ")}`);
     assert.deepEqual(told, [], `${name} ${look.name}`);

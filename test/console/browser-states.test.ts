@@ -174,6 +174,24 @@ describe("a connection that is lost", () => {
     for (const part of [2, 1, 0]) await again.nth(part).click();
     await page.locator(".ledger tbody tr").first().waitFor();
     await page.getByText("The service cannot be reached.").first().waitFor({ state: "hidden" });
+    // An operator who has named no price and no address.
+    await page.getByText("This service names no price in money").waitFor();
+    assert.deepEqual(await page.locator(".card .limits tbody td:last-child").allInnerTexts(), [
+      "400 credits\n1,000 characters",
+      "9,000 credits\n1 hour",
+      "21,600 credits\n1 hour",
+    ]);
+    await inspect(page, "credits-no-price");
+  });
+
+  test("status says that the service is out of reach, and comes back by itself", async () => {
+    await page.getByRole("link", { name: "Status" }).click();
+    await page.getByText("The service takes requests.").waitFor();
+    gate.cut();
+    await page.getByText("The service cannot be reached.").waitFor();
+    await inspect(page, "status-unreachable");
+    gate.restore();
+    await page.getByText("The service takes requests.").waitFor();
   });
 });
 

@@ -16,7 +16,7 @@ import { eventually } from "../support/eventually.js";
 import { pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
-import { inspect, isKept, outOfSight } from "./browser-pages.js";
+import { inspect, isKept, OTHER_LANGUAGE, outOfSight } from "./browser-pages.js";
 import {
   collectTexts,
   heardText,
@@ -468,7 +468,7 @@ describe("the console in a browser", () => {
     ] as const) {
       await invited.getByRole("link", { name: link, exact: true }).click();
       await invited.locator("main .skeleton").first().waitFor({ state: "hidden" });
-      await inspect(invited, name);
+      await inspect(invited, name, OTHER_LANGUAGE);
     }
     await page.reload();
     await page.getByText("bolat@example.org").waitFor();
@@ -478,7 +478,7 @@ describe("the console in a browser", () => {
     await page.getByText("bolat@example.org").waitFor({ state: "hidden" });
     await invited.goto(`${service.url}/console/keys`);
     await invited.getByText("Сіз ешбір ұйымда жоқсыз").waitFor();
-    await inspect(invited, "no-organization-kk");
+    await inspect(invited, "no-organization-kk", OTHER_LANGUAGE);
     await other.close();
   });
 
@@ -489,7 +489,7 @@ describe("the console in a browser", () => {
       await page.getByRole("link", { name, exact: true }).click();
       await page.locator("main h1").waitFor();
       await page.locator("main .skeleton").first().waitFor({ state: "hidden" });
-      if (name !== "Озвучить") await inspect(page, `ru-${index}`);
+      if (name !== "Озвучить") await inspect(page, `ru-${index}`, OTHER_LANGUAGE);
     }
     await page.getByLabel("Язык").selectOption("en");
   });
