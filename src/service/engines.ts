@@ -33,6 +33,8 @@ export interface Engines {
   readonly synthesis: ResidentModel<SynthesisEngine>;
   readonly recognizer: PackageFolder<RecognizerManifest>;
   readonly synthesizer: SynthesizerManifest;
+  /** Where the package of the synthesizer lies. */
+  readonly synthesizerFolder: string;
 }
 
 export interface EngineParts {
@@ -54,6 +56,7 @@ export function makeEngines(parts: EngineParts): Engines {
   return {
     recognizer,
     synthesizer: synthesizer.manifest,
+    synthesizerFolder: synthesizer.folder,
     live: resident("live", parts, () => liveEngine(parts, recognizer)),
     transcription: resident("transcription", parts, () => transcriptionEngine(parts, recognizer)),
     decoder: openDecoder({ searchPath: process.env["PATH"] ?? "", maxSeconds: MAX_FILE_SECONDS, log }),

@@ -3,6 +3,7 @@ import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
 import type { ConsoleDeps } from "../console/server/route.js";
 import type { ServiceFacts } from "../console/server/service-facts.js";
+import { sampleRoutes } from "../console/server/sample-routes.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
 import { LIVE_MESSAGE_LIMITS } from "../front/shared/message-budget.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
@@ -124,7 +125,9 @@ function consoleRoutes(
     clock: systemClock,
     log,
   };
-  return [...consoleApi(deps), ...pageRoutes()];
+  const { synthesizer, synthesizerFolder } = engines;
+  const voices = synthesizer.voices.map(({ name }) => name);
+  return [...consoleApi(deps), ...pageRoutes(), ...sampleRoutes({ folder: synthesizerFolder, voices })];
 }
 
 function threadedFront(

@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { OPEN_PATHS, SIGNED_IN_PATHS } from "../../src/console/paths.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
+import { sampleRoutes } from "../../src/console/server/sample-routes.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 
 for (const front of FRONTS) {
   let running: RunningTransport;
   before(async () => {
-    running = await startTransport(front, { extraRoutes: pageRoutes() });
+    const samples = sampleRoutes({ folder: "models/svc-kk-v1", voices: ["aigul", "nobody", "../aigul"] });
+    running = await startTransport(front, { extraRoutes: [...pageRoutes(), ...samples] });
   });
   after(() => running.stop());
   const get = (path: string, headers: Record<string, string> = {}) => fetch(running.base + path, { headers });
@@ -64,6 +67,19 @@ for (const front of FRONTS) {
       "/console/%2e%2e/src/main.js",
     ]) {
       assert.equal((await get(path)).status, 404, path);
+    }
+  });
+
+  test(`${front}: voices have the samples that their model brings`, async () => {
+    const listed = await get("/console/samples");
+    assert.deepEqual(await listed.json(), { voices: ["aigul"] });
+    const sample = await get("/console/samples/aigul");
+    assert.equal(sample.headers.get("content-type"), "audio/ogg");
+    const sound = Buffer.from(await sample.arrayBuffer());
+    assert.deepEqual(sound, readFileSync("models/svc-kk-v1/samples/aigul.ogg"));
+    for (const path of ["nobody", "%e0", "..%2faigul"]) {
+      const answer = await get(`/console/samples/${path}`);
+      assert.notEqual(answer.headers.get("content-type"), "audio/ogg", path);
     }
   });
 }

@@ -1,0 +1,66 @@
+import { readFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { ServiceError } from "../../domain/errors.js";
+import type { Route } from "../../http/route.js";
+
+/** Of the model that speaks. */
+export interface VoiceSamplesOptions {
+  /** The model's package, whose `samples` may hold a `<voice>.ogg` for each of its voices. */
+  readonly folder: string;
+  readonly voices: readonly string[];
+}
+
+const CACHED = { "cache-control": "public, max-age=3600", "x-content-type-options": "nosniff" };
+
+/**
+ * A sample of each voice, as the model's package brings it: hearing one costs nothing. `/console/samples` lists the voices
+ * that have one, `/console/samples/<voice>` is its sound.
+ */
+export function sampleRoutes({ folder, voices }: VoiceSamplesOptions): readonly Route[] {
+  let loading: Promise<ReadonlyMap<string, Buffer>> | null = null;
+  const samples = () => {
+    loading ??= loadSamples(folder, voices);
+    return loading;
+  };
+  return [
+    {
+      method: "GET",
+      path: "/console/samples",
+      isSameOrigin: true,
+      handle: async (exchange) => exchange.json(200, { voices: [...(await samples()).keys()] }, CACHED),
+    },
+    {
+      method: "GET",
+      path: "/console/samples/:voice",
+      isSameOrigin: true,
+      handle: async (exchange, { voice = "" }) => {
+        const sample = (await samples()).get(decoded(voice));
+        if (sample === undefined) throw new ServiceError("NOT_FOUND", "there is no sample of this voice");
+        exchange.start(200, { "content-type": "audio/ogg", ...CACHED });
+        await exchange.end(sample);
+      },
+    },
+  ];
+}
+
+/** All of them are as large as one page's picture: they stay in memory. */
+async function loadSamples(folder: string, voices: readonly string[]): Promise<ReadonlyMap<string, Buffer>> {
+  const found = await Promise.all(
+    // A name is the operator's own; one that would lead out of the folder is no file's name.
+    voices.filter((voice) => basename(voice) === voice).map((voice) => loadSample(folder, voice)),
+  );
+  return new Map(found.flatMap((sample) => sample ?? []));
+}
+
+async function loadSample(folder: string, voice: string): Promise<[[string, Buffer]] | null> {
+  const sound = await readFile(join(folder, "samples", `${voice}.ogg`)).catch(() => null);
+  return sound === null ? null : [[voice, sound]];
+}
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return "";
+  }
+}
