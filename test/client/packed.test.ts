@@ -178,7 +178,7 @@ test("the program of docs/client.md for files makes subtitles and another take",
   assert.equal((await readFile(join(project.folder, "kaspi.wav"))).toString("latin1", 0, 4), "RIFF");
 });
 
-test("what the playground shows as curl and as client code does what the page does", async () => {
+test("what the playground shows as curl, client code and Python does what the page does", async () => {
   await mkdir(join(project.folder, "samples"));
   const folder = join(project.folder, "samples");
   await cp(recording, join(folder, "it's.wav"));
@@ -209,14 +209,26 @@ test("what the playground shows as curl and as client code does what the page do
   await once(listening, "close");
   assert.ok([...heard.matchAll(/^final \S/gm)].length >= 4, heard);
 
+  for (const [name, { python }] of Object.entries({ ...samples, fromAddress })) {
+    await project.write(`samples/${name}.py`, python);
+  }
+  const python = (args: readonly string[]) => run("python3", [...args], { cwd: folder, env: environment() });
+  await python(["speak.py"]);
+  assert.equal((await readFile(join(folder, "speech.wav"))).toString("latin1", 0, 4), "RIFF");
+  assert.match((await python(["transcribe.py"])).stdout, /[а-я]+/);
+  // Live needs a package that may not be here.
+  await python(["-m", "py_compile", "listen.py", "fromAddress.py"]);
+
   const shell = (command: string) => run("bash", ["-c", command], { cwd: folder, env: environment() });
   await shell(samples.speak.curl);
   assert.equal((await readFile(join(folder, "speech.wav"))).toString("latin1", 0, 4), "RIFF");
   assert.ok(JSON.parse((await shell(samples.transcribe.curl)).stdout).words.length > 0);
   assert.match(JSON.parse((await shell(samples.listen.curl)).stdout).token, /^st-svc-/);
   // Nobody lives there that this service may fetch from: it is refused for the address, so the address was read.
-  const local = transcribeSamples(service.url, { url: "http://127.0.0.1:1/a b.wav" });
+  const local = transcribeSamples(service.url, { url: "http://127.0.0.1:1/a b.wav" }, ["айнұр", "алма:2"]);
   assert.match((await shell(local.curl)).stdout, /url/);
+  await project.write("samples/local.py", local.python);
+  await assert.rejects(python(["local.py"]), /HTTP Error 400/);
 });
 
 test("the command line comes with it, and says where operators' commands are", async () => {

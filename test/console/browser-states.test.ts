@@ -94,7 +94,7 @@ describe("a cold service", () => {
 
   test("speak says that the model is loaded first, then plays", async () => {
     await open("Speak");
-    await page.locator("#voice option").first().waitFor({ state: "attached" });
+    await page.locator(".voice").first().waitFor();
     gate.hold();
     await page.getByRole("button", { name: "Speak" }).click();
     await page.getByText(COLD).waitFor();
@@ -192,6 +192,18 @@ describe("a connection that is lost", () => {
     await inspect(page, "status-unreachable");
     gate.restore();
     await page.getByText("The service takes requests.").waitFor();
+  });
+
+  test("what was heard stays for the visit, and is forgotten when its person signs out", async () => {
+    await open("Listen");
+    assert.equal(await page.locator(".history li").count(), 3);
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByLabel("E-mail").fill("aida@example.org");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("heading", { level: 1, name: "Your voice platform" }).waitFor();
+    await open("Listen");
+    assert.equal(await page.locator(".history").count(), 0);
   });
 });
 

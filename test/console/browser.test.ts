@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import type { Browser, BrowserContext, Page, Response } from "playwright-core";
+import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { SYNTHESIS_TARIFF } from "../../src/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
@@ -32,7 +32,7 @@ const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 const FIRST_LOAD_BYTES = 200_000;
 /** An upload that takes long enough to be seen. */
-const SLOW_UPLOAD_BYTES_PER_S = 250_000;
+const SLOW_UPLOAD_BYTES_PER_S = 60_000;
 /** Of the words of a text those that a busy machine shows while they are heard; short ones may fall between two pictures. */
 const SHOWN_WORDS = 0.5;
 
@@ -210,12 +210,22 @@ describe("the console in a browser", () => {
 
   test("speak plays a text, marks each word as it is said, and gives a file that says the same", async () => {
     await open("Speak");
+    await assertModelNote("trained on a synthesizer");
+    await chooseVoice();
+    await writeSpeechOptions();
     await page.getByLabel("Text", { exact: true }).fill(SPOKEN);
+    assert.equal(await page.locator(".cost").textContent(), "33 credits $0.00132");
+    await inspect(page, "speak-options");
     const marked = await collectTexts(page, ".spoken mark", ".spoken");
     const answered = page.waitForResponse((response) => response.url().includes("/v1/tts/stream"));
     await page.getByRole("button", { name: "Speak" }).click();
     const answer = await answered;
     assert.equal(answer.status(), 200);
+    const { voice, nfe, seed, pronunciations } = answer.request().postDataJSON();
+    assert.deepEqual(
+      { voice, nfe, seed, pronunciations },
+      { voice: "dauren", nfe: 16, seed: 7, pronunciations: [{ word: "Kaspi", say: "каспи" }] },
+    );
     await page.getByText("First sound after").waitFor();
     await page.locator(".spoken mark").waitFor();
     await page.getByRole("button", { name: "Pause" }).click();
@@ -228,12 +238,26 @@ describe("the console in a browser", () => {
       assert.equal(found.length, 1, `the text keeps its place: ${found.join(" ")} px high at ${width} px`);
     }
     assert.equal(await page.locator(".spoken mark").count(), 0, "nothing is marked after the end");
+    const [position, length, times] = (await page.evaluate(`[
+      Number(document.querySelector(".seek input").value),
+      Number(document.querySelector(".seek input").max),
+      document.querySelector(".seek .number").textContent,
+    ]`)) as [number, number, string];
+    assert.ok(length > 3 && length - position < 0.001, `the slider stands at ${position} of ${length}`);
+    const [current = "", total] = times.split(" / ");
+    assert.match(current, /^0:0\d$/);
+    assert.equal(current, total);
     await assertSamples("curl", "/v1/tts");
     await assertSamples("TypeScript", "dauys.speakStream(");
-    const download = page.waitForEvent("download");
-    await page.getByRole("button", { name: "Download WAV" }).click();
-    const path = join(folder, "download.wav");
-    await (await download).saveAs(path);
+    await assertSamples("Python", "json.dumps(body)");
+    const path = await downloaded(page.getByRole("button", { name: "Download WAV", exact: true }));
+    assert.equal(await copied(page.locator(".history li")), SPOKEN);
+    assert.deepEqual(
+      readFileSync(await downloaded(page.locator(".history").getByRole("button", { name: "Download wav" }))),
+      readFileSync(path),
+      "the list of results keeps what was spoken",
+    );
+    await playSound(page.locator(".history .sound"));
     const { body, requestId } = transcribe(readFileSync(path));
     assertSame((await body).text);
     charges.push({ requestId: await requestId, credits: (await body).credits_charged });
@@ -243,12 +267,21 @@ describe("the console in a browser", () => {
     });
     assert.equal(await isKept(page, "sk-svc-"), false, "the page holds its own key in memory only");
     await inspect(page, "speak");
+    await page.getByRole("button", { name: "Clear" }).click();
+    assert.equal(await page.locator(".history").count(), 0);
   });
 
   test("transcribe takes a file, finds words, and gives subtitles", async () => {
     await open("Transcribe");
     await page.getByText("Drop a recording here").waitFor();
+    await assertModelNote("It hardly understands people: 25 to 71 %");
     await inspect(page, "transcribe-empty");
+    await page.setViewportSize({ width: 390, height: 844 });
+    const addressBox = await page.getByLabel("Or paste a public address").boundingBox();
+    assert.ok(Number(addressBox?.width) > 340, `the address has ${addressBox?.width} of 390 px`);
+    await page.setViewportSize({ width: 1_280, height: 860 });
+    await page.getByText("More options").click();
+    await page.getByLabel("Hot words").fill("кітапхана, таңертең:2");
     const network = await context.newCDPSession(page);
     const slow = { offline: false, latency: 0, downloadThroughput: -1 };
     await network.send("Network.emulateNetworkConditions", {
@@ -258,22 +291,41 @@ describe("the console in a browser", () => {
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await dropFile(speech);
     await page.getByText(/^Uploading, \d+ %$/).waitFor();
+    await page.getByText(/^\d(\.\d)? of 0\.\d MB$/).waitFor();
+    await inspect(page, "transcribe-upload");
     await network.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
     await network.detach();
-    charges.push(chargeOf(await answered));
+    const answer = await answered;
+    assert.equal(new URL(answer.url()).searchParams.get("hotwords"), "кітапхана,таңертең:2");
+    charges.push(chargeOf(answer));
     assertSame((await page.locator(".words span").allTextContents()).join(" "));
+    const paragraphs = (await page.evaluate(`[...document.querySelectorAll(".words .paragraph")].map(
+      (one) => [one.querySelector("button").textContent, one.querySelector("p").innerText],
+    )`)) as [string, string][];
+    assert.match(paragraphs[0]?.[0] ?? "", /^0:0[0-2]$/, "a paragraph says when it begins");
+    const text = paragraphs.map(([, told]) => told).join(" ");
+    assert.doesNotMatch(text, /\s\s/);
+    assert.equal(await copied(page.locator(".transcript")), text);
+    await page.getByRole("button", { name: /^Play: 0:0\d$/ }).click();
+    await page.locator(".words .now").waitFor();
+    await page.evaluate('document.querySelector("audio").pause()');
     await playAlong();
     await page.getByLabel("Search in the text").fill("кітап");
     await page.getByText("1 found").waitFor();
     await inspect(page, "transcribe");
-    assertSame(await downloaded("txt"));
-    assert.match(await downloaded("srt"), /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n/);
-    assert.match(await downloaded("vtt"), /^WEBVTT\n\n00:00:0\d\.\d{3} --> /);
-    const json = JSON.parse(await downloaded("json"));
+    const saved = (ending: string) => savedText(page.locator(".transcript"), ending);
+    assertSame(await saved("txt"));
+    assert.match(await saved("srt"), /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n/);
+    assert.match(await saved("vtt"), /^WEBVTT\n\n00:00:0\d\.\d{3} --> /);
+    const json = JSON.parse(await saved("json"));
     assert.equal(json.request_id, charges.at(-1)?.requestId);
     assert.ok(json.words.length > 5);
     await assertSamples("curl", "--data-binary '@speech.wav'");
     await assertSamples("TypeScript", "dauys.transcribe(");
+    await assertSamples("Python", 'open("speech.wav", "rb")');
+    await page.getByRole("button", { name: "Another recording" }).click();
+    await page.locator(".history").getByRole("button", { name: "Open" }).click();
+    await page.locator(".words span").first().waitFor();
   });
 
   test("transcribe takes an address, loads nothing from there itself, and plays the file that is brought along", async () => {
@@ -306,11 +358,19 @@ describe("the console in a browser", () => {
     await page.locator("input[type=file]").setInputFiles(noise);
     await page.getByText("This file is damaged, or holds no audio that we can read.").waitFor();
     await inspect(page, "transcribe-error");
+    await page.getByText("More options").click();
+    await page.getByLabel("Hot words").fill("кітап★");
+    await page.locator("input[type=file]").setInputFiles(speech);
+    await page.getByText("hotwords must be written in the model's letters").waitFor();
     faults.splice(0);
   });
 
   test("listen shows what the microphone hears, how late, and what it cost", async (run) => {
     await open("Listen");
+    await assertModelNote("It hardly understands people: 25 to 71 %");
+    const sentences = await page.locator("main p:visible").allTextContents();
+    assert.deepEqual(sentences, [...new Set(sentences)], "no sentence stands there twice");
+    assert.ok(!sentences.join(" ").includes("black"), "no colour is named that another theme has not");
     await inspect(page, "listen-empty");
     await page.getByRole("button", { name: "Start listening" }).click();
     await page.locator(".heard .partial").waitFor({ timeout: 60_000 });
@@ -332,6 +392,16 @@ describe("the console in a browser", () => {
     const sessionId = (await page.locator(".live-session p.mono").textContent()) ?? "";
     const credits = Number(/([\d,]+) credits/.exec(ended)?.[1]?.replace(",", ""));
     charges.push({ requestId: sessionId, credits });
+    const heard = (await page.locator(".heard .final").allTextContents()).join("\n");
+    const live = page.locator(".live-session");
+    assert.equal(await copied(live), heard);
+    assert.equal(await savedText(live, "txt"), heard);
+    assert.match(await savedText(live, "srt"), /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n/);
+    await open("Speak");
+    await open("Listen");
+    assert.equal(await copied(page.locator(".history li")), heard, "it outlives a walk to another page");
+    await playSound(page.locator(".history .sound"));
+    await inspect(page, "listen-history");
   });
 
   test("a voucher of the operator is credited, once", async () => {
@@ -686,15 +756,78 @@ function numberOf(text: string): number {
   return Number(text.replace("−", "-").replaceAll(",", ""));
 }
 
-async function downloaded(name: string): Promise<string> {
-  const download = page.waitForEvent("download");
-  await page.getByRole("button", { name, exact: true }).click();
-  const path = join(folder, `transcript.${name}`);
-  await (await download).saveAs(path);
-  return readFileSync(path, "utf8");
+/** Saves what a button hands out, and says where. */
+async function downloaded(button: Locator): Promise<string> {
+  const waited = page.waitForEvent("download");
+  await button.click();
+  const download = await waited;
+  const path = join(folder, download.suggestedFilename());
+  await download.saveAs(path);
+  return path;
 }
 
-async function assertSamples(kind: "curl" | "TypeScript", text: string): Promise<void> {
+async function savedText(place: Locator, ending: string): Promise<string> {
+  return readFileSync(await downloaded(place.getByRole("button", { name: `Download ${ending}` })), "utf8");
+}
+
+/** What the button of a place puts on the clipboard. */
+async function copied(place: Locator): Promise<string> {
+  await page.evaluate("navigator.clipboard.writeText('')");
+  await place.getByRole("button", { name: "Copy" }).click();
+  await place.getByRole("button", { name: "Copied" }).waitFor();
+  return page.evaluate<string>("navigator.clipboard.readText()");
+}
+
+/** The page says what the shipped model cannot do, and where more about it stands. */
+async function assertModelNote(text: string): Promise<void> {
+  const note = page.locator(".model-note");
+  assert.match((await note.textContent()) ?? "", new RegExp(text));
+  const address = await note.getByRole("link").getAttribute("href");
+  assert.equal((await fetch(service.url + address)).status, 200);
+}
+
+/** Plays a sound, and stops it again. */
+async function playSound(button: Locator): Promise<void> {
+  await button.click();
+  await eventually("it plays", async () => /^Stop: /.test((await button.getAttribute("aria-label")) ?? ""));
+  await button.click();
+  await eventually("it stops", async () => /^Play: /.test((await button.getAttribute("aria-label")) ?? ""));
+}
+
+/** By keyboard: the second voice, after hearing its sample. */
+async function chooseVoice(): Promise<void> {
+  const voices = page.getByRole("radiogroup", { name: "Voice" });
+  await voices.getByText("Good for news, long reading").waitFor();
+  assert.equal(await voices.getByRole("radio").count(), 4);
+  await playSound(voices.getByRole("button", { name: "Dauren" }));
+  await voices.getByRole("radio", { name: "Aigul" }).focus();
+  await page.keyboard.press("ArrowDown");
+  assert.equal(await voices.getByRole("radio", { name: "Dauren" }).isChecked(), true);
+  await page.getByRole("button", { name: "Best" }).click();
+  await page.getByText("nfe 32", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Fast" }).click();
+  await page.getByText("nfe 16", { exact: true }).waitFor();
+}
+
+/** A pause goes where the cursor stands; what is wrong with an option is told, and nothing is sent with it. */
+async function writeSpeechOptions(): Promise<void> {
+  const text = page.getByLabel("Text", { exact: true });
+  await text.fill("Бір екі");
+  await page.getByText("More options").click();
+  await page.evaluate('document.querySelector("#text").setSelectionRange(3, 3)');
+  await page.getByRole("button", { name: "+ 0.5 s" }).click();
+  assert.equal(await text.inputValue(), "Бір [pause 500ms] екі");
+  await page.getByLabel("Pronunciations").fill("Kaspi");
+  await page.getByText("Line 1: write the word").waitFor();
+  await page.getByLabel("Seed").fill("-1");
+  await page.getByText("Use a whole number from 0").waitFor();
+  assert.equal(await page.getByRole("main").getByRole("button", { name: "Speak" }).isDisabled(), true);
+  await inspect(page, "speak-wrong-options");
+  await page.getByLabel("Pronunciations").fill("Kaspi = каспи");
+  await page.getByLabel("Seed").fill("7");
+}
+
+async function assertSamples(kind: "curl" | "TypeScript" | "Python", text: string): Promise<void> {
   await page.locator(".samples").getByRole("button", { name: kind }).click();
   const shown = (await page.locator(".samples pre").textContent()) ?? "";
   assert.ok(shown.includes(text), shown);

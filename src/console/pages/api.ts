@@ -1,15 +1,18 @@
-import { ApiError, DauysError } from "../../client/browser.js";
+import { ApiError, DauysError, LiveError } from "../../client/browser.js";
 import type { CreditPrice } from "../../domain/usage/credit-price.js";
 
 /** What the pages could not do, in a form that every language has a text for. */
 export class Problem extends Error {
   readonly code: string;
   readonly requestId: string | null;
+  /** What the service says itself, in English; null where the code says it all. */
+  readonly detail: string | null;
 
-  constructor(code: string, requestId: string | null) {
+  constructor(code: string, requestId: string | null, detail: string | null = null) {
     super(code);
     this.code = code;
     this.requestId = requestId;
+    this.detail = detail;
   }
 }
 
@@ -122,8 +125,8 @@ export async function ask<T>(
 export function asProblem(thrown: unknown): Problem | null {
   if (thrown instanceof Problem) return thrown;
   if (thrown instanceof DOMException && thrown.name === "AbortError") return null;
-  if (thrown instanceof ApiError) return new Problem(thrown.code, thrown.requestId);
-  if (thrown instanceof DauysError)
-    return new Problem(thrown.code === "connection_failed" ? "connection" : thrown.code, null);
-  return new Problem("unknown", null);
+  if (!(thrown instanceof DauysError)) return new Problem("unknown", null);
+  const code = thrown.code === "connection_failed" ? "connection" : thrown.code;
+  const isTold = thrown instanceof ApiError || thrown instanceof LiveError;
+  return isTold ? new Problem(code, thrown.requestId, thrown.detail) : new Problem(code, null);
 }

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { isPage } from "../paths.js";
 import { ask, asProblem, type Problem, type Session, sessionEnded } from "./api.js";
+import { forgetResults } from "./history.js";
 import { go, usePath } from "./router.js";
 import { initialLanguage, isLanguage, keepLanguage, LanguageContext } from "./text/language.js";
 import { Frame } from "./ui/frame.js";
@@ -31,6 +32,10 @@ export function App() {
     sessionEnded.addEventListener("ended", leave);
     return () => sessionEnded.removeEventListener("ended", leave);
   }, [load]);
+  useEffect(() => {
+    // Whoever signs in next must not see what was said before.
+    if (session?.user === null) forgetResults();
+  }, [session]);
   useEffect(() => {
     document.documentElement.lang = language;
   }, [language]);

@@ -72,3 +72,16 @@ export function useIsSlow(isBusy: boolean, afterMs: number): boolean {
   }, [isBusy, afterMs]);
   return isSlow;
 }
+
+/** Whole seconds for which something has been going on; 0 while it is not. */
+export function useSecondsOf(isBusy: boolean): number {
+  const [seconds, setSeconds] = useState(0);
+  useEffect(() => {
+    setSeconds(0);
+    if (!isBusy) return;
+    const startedAtMs = performance.now();
+    const timer = setInterval(() => setSeconds(Math.floor((performance.now() - startedAtMs) / 1_000)), 1_000);
+    return () => clearInterval(timer);
+  }, [isBusy]);
+  return seconds;
+}

@@ -125,7 +125,14 @@ export function Trouble({
   }
   return (
     <div class="notice error" role="alert">
-      <p>{words.problem(problem.code, problem.requestId)}</p>
+      <div>
+        <p>{words.problem(problem.code, problem.requestId)}</p>
+        {problem.code === "invalid_request" && problem.detail !== null && (
+          <p class="mono" lang="en">
+            {problem.detail}
+          </p>
+        )}
+      </div>
       {retry !== undefined && <Button onClick={retry}>{words.t("retry")}</Button>}
     </div>
   );

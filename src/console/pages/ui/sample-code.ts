@@ -1,13 +1,17 @@
-interface Sample {
+/** The same request in each of the ways that readers use. */
+export interface SampleCode {
   readonly curl: string;
+  /** For Node, with the client library. */
   readonly client: string;
+  readonly python: string;
 }
 
 const KEY = '-H "Authorization: Bearer $DAUYS_API_KEY"';
+const PYTHON_KEY = `"Authorization": "Bearer " + os.environ["DAUYS_API_KEY"]`;
 
 // What the page does, as others would send it to the service at `origin`. Each sample is a whole program.
 
-export function speakSamples(origin: string, request: object): Sample {
+export function speakSamples(origin: string, request: object): SampleCode {
   return {
     curl: `curl ${origin}/v1/tts ${KEY} \\
   -H "Content-Type: application/json" \\
@@ -18,46 +22,100 @@ ${opening(origin)}
 for await (const { sequence, wav } of dauys.speakStream(${JSON.stringify(request, null, 2)})) {
   await writeFile(\`sentence-\${sequence}.wav\`, wav);
 }`,
+    // Numbers, strings, lists and maps: JSON of these is Python too.
+    python: `import json, os, urllib.request
+
+body = ${JSON.stringify(request, null, 4)}
+request = urllib.request.Request(
+    "${origin}/v1/tts",
+    data=json.dumps(body).encode(),
+    headers={${PYTHON_KEY}, "Content-Type": "application/json"},
+)
+with urllib.request.urlopen(request) as answer, open("speech.wav", "wb") as file:
+    file.write(answer.read())`,
   };
 }
 
 export function transcribeSamples(
   origin: string,
   source: { readonly name: string } | { readonly url: string },
-): Sample {
+  hotWords: readonly string[] = [],
+): SampleCode {
   const isAddress = "url" in source;
   const given = isAddress ? { url: source.url } : { path: source.name };
-  const query = new URLSearchParams({ timestamps: "true", ...(isAddress && { url: source.url }) });
+  const query = new URLSearchParams({
+    timestamps: "true",
+    ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
+    ...(isAddress && { url: source.url }),
+  });
+  const options = { timestamps: true, ...(hotWords.length > 0 && { hotWords }) };
   const body = isAddress
     ? ""
     : ` \\\n  -H "Content-Type: application/octet-stream" \\\n  --data-binary ${quoted(`@${source.name}`)}`;
+  const address = `${origin}/v1/transcribe?${query}`;
   return {
-    curl: `curl -X POST ${quoted(`${origin}/v1/transcribe?${query}`)} \\\n  ${KEY}${body}`,
+    curl: `curl -X POST ${quoted(address)} \\\n  ${KEY}${body}`,
     client: `${opening(origin)}
 
 const { text, words } = await dauys.transcribe(
   ${JSON.stringify(given)},
-  { timestamps: true },
+  ${JSON.stringify(options)},
 );
 console.log(text, words);`,
+    python: `import json, os, urllib.request
+
+request = urllib.request.Request(
+    ${JSON.stringify(address)},
+    ${
+      isAddress
+        ? `method="POST",\n    headers={${PYTHON_KEY}},`
+        : `data=open(${JSON.stringify(source.name)}, "rb").read(),\n    headers={${PYTHON_KEY}, "Content-Type": "application/octet-stream"},`
+    }
+)
+with urllib.request.urlopen(request) as answer:
+    transcript = json.load(answer)
+print(transcript["text"])`,
   };
 }
 
-export function listenSamples(origin: string): Sample {
+export function listenSamples(origin: string, hotWords: readonly string[] = []): SampleCode {
+  const socket = origin.replace(/^http/, "ws");
+  const query = hotWords.length === 0 ? "" : `?${new URLSearchParams({ hotwords: hotWords.join(",") })}`;
   return {
     curl: `# A token opens one socket within a minute.
 curl -X POST ${origin}/v1/stream/token ${KEY}
 # Send 16-bit mono PCM at 16 kHz as binary messages to
-# ${origin.replace(/^http/, "ws")}/v1/stream?token=…`,
+# ${socket}/v1/stream?token=…${query.replace("?", "&")}`,
     client: `// arecord -t raw -f S16_LE -r 16000 | node listen.js
 ${opening(origin)}
 
-const live = dauys.live();
+const live = dauys.live(${hotWords.length === 0 ? "" : JSON.stringify({ hotWords })});
 process.stdin.on("data", (pcm) => live.send(pcm));
 process.stdin.on("end", () => live.close());
 for await (const { type, text } of live) {
   console.log(type, text);
 }`,
+    python: `# pip install websockets
+# arecord -t raw -f S16_LE -r 16000 | python listen.py
+import asyncio, json, os, sys
+from websockets.asyncio.client import connect
+
+async def send(socket):
+    loop = asyncio.get_running_loop()
+    while pcm := await loop.run_in_executor(None, sys.stdin.buffer.read, 2560):
+        await socket.send(pcm)
+    await socket.send(json.dumps({"type": "close"}))
+
+async def main():
+    headers = {${PYTHON_KEY}}
+    async with connect(${JSON.stringify(`${socket}/v1/stream${query}`)}, additional_headers=headers) as socket:
+        sending = asyncio.create_task(send(socket))
+        async for message in socket:
+            result = json.loads(message)
+            print(result["type"], result.get("text", ""))
+        await sending
+
+asyncio.run(main())`,
   };
 }
 

@@ -1,21 +1,24 @@
 import { Fragment } from "preact";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Transcribed } from "../../../client/browser.js";
-import { formatSrt, formatVtt, toCues } from "../../../domain/text/subtitles.js";
-import { save } from "../save.js";
+import { clock } from "../clock.js";
+import { transcriptDownloads } from "../downloads.js";
+import type { RecordingSource } from "../history.js";
+import { toParagraphs } from "../paragraphs.js";
+import { takeSound } from "../sound.js";
 import { useWords } from "../text/language.js";
-import { Button } from "./parts.js";
+import { TakeAlong } from "./take-along.js";
 
 interface TranscriptProps {
   readonly transcript: Transcribed;
-  /** A file of the user's, or the address from which the service has fetched it. */
-  readonly source: File | { readonly url: string };
+  readonly source: RecordingSource;
 }
 
-/** A transcript with its sound: the word that is heard stands out, and a word that is clicked is heard. */
+/** A transcript with its sound: the word that is heard stands out, and a word or a time that is clicked is heard. */
 export function Transcript({ transcript, source }: TranscriptProps) {
   const { t, number } = useWords();
   const words = transcript.words ?? [];
+  const paragraphs = useMemo(() => toParagraphs(words, transcript.segments ?? []), [transcript]);
   const audio = useRef<HTMLAudioElement>(null);
   // Nothing is loaded from elsewhere, sound neither: for an address the user may bring the file along.
   const [file, setFile] = useState(source instanceof File ? source : null);
@@ -25,6 +28,7 @@ export function Transcript({ transcript, source }: TranscriptProps) {
   useEffect(() => () => (url === null ? undefined : URL.revokeObjectURL(url)), [url]);
   const frame = useRef(0);
   useEffect(() => () => cancelAnimationFrame(frame.current), []);
+  const makeQuiet = useCallback(() => audio.current?.pause(), []);
   // At each frame: the browser's own `timeupdate` comes four times a second, and short words would never show.
   const follow = () => {
     cancelAnimationFrame(frame.current);
@@ -41,56 +45,78 @@ export function Transcript({ transcript, source }: TranscriptProps) {
   const needle = sought.trim().toLowerCase();
   const found = words.map(({ word }) => needle !== "" && word.includes(needle));
   const seconds = (value: number) => t("seconds", { n: number(value, 1) });
-  const downloads = [
-    ["txt", "text/plain", () => transcript.text],
-    ["srt", "application/x-subrip", () => formatSrt(toCues(words))],
-    ["vtt", "text/vtt", () => formatVtt(toCues(words))],
-    ["json", "application/json", () => JSON.stringify(transcript, null, 2)],
-  ] as const;
   return (
     <section class="card transcript" aria-label={t("transcribe")}>
+      {source instanceof File && <p class="file-name">{source.name}</p>}
       {url === null ? (
         <Elsewhere url={source instanceof File ? "" : source.url} onFile={setFile} />
       ) : (
         // biome-ignore lint/a11y/useMediaCaption: the transcript below is the caption
-        <audio ref={audio} src={url} controls onPlay={follow} onSeeked={follow} onPause={follow} />
-      )}
-      <div class="transcript-head">
-        <input
-          type="search"
-          aria-label={t("search")}
-          placeholder={t("search")}
-          value={sought}
-          onInput={(event) => setSought(event.currentTarget.value)}
+        <audio
+          ref={audio}
+          src={url}
+          controls
+          onPlay={() => {
+            takeSound(makeQuiet);
+            follow();
+          }}
+          onSeeked={follow}
+          onPause={follow}
         />
-        <span class="hint" role="status">
-          {needle === "" ? "" : t("found", { n: found.filter(Boolean).length })}
-        </span>
-        <div class="downloads">
-          {downloads.map(([name, type, content]) => (
-            <Button key={name} look="quiet" onClick={() => save(`transcript.${name}`, type, content())}>
-              {name}
-            </Button>
-          ))}
+      )}
+      {words.length > 0 && (
+        <div class="transcript-head">
+          <input
+            type="search"
+            aria-label={t("search")}
+            placeholder={t("search")}
+            value={sought}
+            onInput={(event) => setSought(event.currentTarget.value)}
+          />
+          <span class="hint" role="status">
+            {needle === "" ? "" : t("found", { n: found.filter(Boolean).length })}
+          </span>
+          <TakeAlong
+            text={() => transcript.text}
+            name={fileNameOf(source)}
+            downloads={transcriptDownloads(transcript)}
+          />
         </div>
-      </div>
+      )}
       {words.length === 0 ? (
         <p class="hint centered">{transcript.text || t("noSpeech")}</p>
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard
         <section class="words" aria-label={t("text")} tabIndex={0}>
-          {words.map(({ word, start }, index) => {
-            const looks = [index === heard && "now", found[index] && "found"].filter(Boolean).join(" ");
-            return (
-              <Fragment key={index}>
-                {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut with the mouse; the player has controls */}
-                {/* biome-ignore lint/a11y/useKeyWithClickEvents: as above */}
-                <span class={looks} onClick={() => play(start)}>
-                  {word}
-                </span>{" "}
-              </Fragment>
-            );
-          })}
+          {paragraphs.map((paragraph) => (
+            <div key={paragraph.from} class="paragraph">
+              <button
+                type="button"
+                class="time number"
+                aria-label={`${t("play")}: ${clock(paragraph.start)}`}
+                disabled={url === null}
+                onClick={() => play(paragraph.start)}
+              >
+                {clock(paragraph.start)}
+              </button>
+              <p>
+                {paragraph.words.map(({ word, start }, place) => {
+                  const index = paragraph.from + place;
+                  const looks = [index === heard && "now", found[index] && "found"];
+                  return (
+                    <Fragment key={index}>
+                      {place > 0 && " "}
+                      {/* biome-ignore lint/a11y/noStaticElementInteractions: a shortcut with the mouse; times and player are buttons */}
+                      {/* biome-ignore lint/a11y/useKeyWithClickEvents: as above */}
+                      <span class={looks.filter(Boolean).join(" ")} onClick={() => play(start)}>
+                        {word}
+                      </span>
+                    </Fragment>
+                  );
+                })}
+              </p>
+            </div>
+          ))}
         </section>
       )}
       <p class="hint facts">
@@ -105,6 +131,12 @@ export function Transcript({ transcript, source }: TranscriptProps) {
       </p>
     </section>
   );
+}
+
+/** A recording's name without its ending. */
+function fileNameOf(source: RecordingSource): string {
+  const name = source instanceof File ? source.name : "";
+  return name.replace(/\.[^.]*$/, "") || "transcript";
 }
 
 interface ElsewhereProps {

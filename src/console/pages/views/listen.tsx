@@ -1,23 +1,36 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { LiveDone, LiveTranscription } from "../../../client/browser.js";
+import { writeWav } from "../../../domain/audio/wav.js";
 import { asProblem, creditsChanged, Problem } from "../api.js";
+import { clock } from "../clock.js";
+import { type HeardLine, heardDownloads, heardText } from "../downloads.js";
+import { keepResult } from "../history.js";
 import { useIsSlow } from "../hooks.js";
 import { MICROPHONE_RATE_HZ, openMicrophone } from "../microphone.js";
 import { liveClient } from "../playground-client.js";
+import { Recording } from "../recording.js";
+import { takeSound } from "../sound.js";
 import { useWords } from "../text/language.js";
+import { History } from "../ui/history.js";
+import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
+import { ModelNote } from "../ui/model-note.js";
 import { Button, PageHead, Trouble } from "../ui/parts.js";
 import { listenSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
+import { TakeAlong } from "../ui/take-along.js";
 import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 3_000;
 /** Beyond so many the oldest latencies do not count. */
 const LATENCIES = 20;
+/** So near to its end, the box of the text follows what is heard. */
+const FOLLOW_PX = 80;
 
 type State = "idle" | "connecting" | "listening" | "reconnecting" | "closing";
 
 interface Running {
   readonly live: LiveTranscription;
+  readonly recording: Recording;
   /** Closes the microphone. */
   readonly microphone: AbortController;
   /** Ends the session at once: nothing was said that somebody could wait for. */
@@ -29,25 +42,34 @@ interface Running {
 export function Listen({ organization }: ViewProps) {
   const { t, number } = useWords();
   const [state, setState] = useState<State>("idle");
-  const [finals, setFinals] = useState<readonly string[]>([]);
-  const [partial, setPartial] = useState("");
+  const [finals, setFinals] = useState<readonly HeardLine[]>([]);
+  const [partial, setPartial] = useState<HeardLine | null>(null);
   const [level, setLevel] = useState(0);
+  const [seconds, setSeconds] = useState(0);
   const [latencies, setLatencies] = useState<readonly number[]>([]);
   const [done, setDone] = useState<LiveDone | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [hotWords, setHotWords] = useState("");
   const running = useRef<Running | null>(null);
+  const box = useRef<HTMLDivElement>(null);
   const isCold = useIsSlow(state === "connecting", COLD_AFTER_MS);
   useEffect(() => () => leave(running.current), []);
+  useEffect(() => follow(box.current), [finals, partial]);
 
   const start = async () => {
     setProblem(null);
     setDone(null);
     setFinals([]);
-    setPartial("");
+    setPartial(null);
     setLatencies([]);
+    setSeconds(0);
     setState("connecting");
+    // What this page plays would be heard as well.
+    takeSound(() => {});
     const session = new AbortController();
     const live = liveClient(organization.id).live({
+      words: true,
+      hotWords: hotWordsOf(hotWords),
       signal: session.signal,
       onStatus: ({ type }) => {
         if (type === "ready") setState("listening");
@@ -56,7 +78,8 @@ export function Listen({ organization }: ViewProps) {
     });
     // A session that ends by itself is told where its results are read.
     live.done.catch(() => {});
-    const current: Running = { live, session, microphone: new AbortController(), begunAtMs: null };
+    const recording = new Recording(MICROPHONE_RATE_HZ);
+    const current: Running = { live, recording, session, microphone: new AbortController(), begunAtMs: null };
     running.current = current;
     try {
       await openMicrophone({
@@ -64,7 +87,9 @@ export function Listen({ organization }: ViewProps) {
         onAudio: (pcm) => {
           current.begunAtMs ??= performance.now() - (pcm.length / MICROPHONE_RATE_HZ) * 1_000;
           void live.send(pcm).catch(() => {});
+          recording.add(pcm);
           setLevel(levelOf(pcm));
+          setSeconds(Math.floor(recording.seconds));
         },
         onLost: () => {
           setProblem(new Problem("microphone_lost", null));
@@ -75,18 +100,26 @@ export function Listen({ organization }: ViewProps) {
       if (!current.microphone.signal.aborted) setProblem(new Problem("microphone", null));
       leave(current);
     }
+    const lines: HeardLine[] = [];
+    let unfinished: HeardLine | null = null;
+    let settled: LiveDone | null = null;
     try {
       for await (const result of live) {
-        if (result.type === "partial") {
-          setPartial(result.text);
+        const { type, text, start, end } = result;
+        if (type === "partial") {
+          unfinished = { text, start, end };
+          setPartial(unfinished);
           continue;
         }
-        setPartial("");
-        if (result.text !== "") setFinals((before) => [...before, result.text]);
-        const latencyMs = performance.now() - (current.begunAtMs ?? 0) - result.end * 1_000;
+        unfinished = null;
+        setPartial(null);
+        if (text !== "") lines.push({ text, start, end, words: result.words });
+        setFinals([...lines]);
+        const latencyMs = performance.now() - (current.begunAtMs ?? 0) - end * 1_000;
         setLatencies((before) => [...before, latencyMs].slice(-LATENCIES));
       }
-      setDone(await live.done);
+      settled = await live.done;
+      setDone(settled);
     } catch (thrown) {
       if (!session.signal.aborted) setProblem(asProblem(thrown));
     } finally {
@@ -94,18 +127,44 @@ export function Listen({ organization }: ViewProps) {
       if (running.current === current) running.current = null;
       setState("idle");
       setLevel(0);
+      // What was heard last is not lost with the connection.
+      if (unfinished !== null && unfinished.text !== "") lines.push(unfinished);
+      setPartial(null);
+      setFinals([...lines]);
+      if (lines.length > 0) keep(lines, recording, settled);
       creditsChanged.dispatchEvent(new Event("changed"));
     }
+  };
+  const keep = (lines: readonly HeardLine[], recording: Recording, settled: LiveDone | null) => {
+    const samples = recording.samples();
+    const sound =
+      samples === null
+        ? null
+        : new Blob([new Uint8Array(writeWav(samples, MICROPHONE_RATE_HZ))], { type: "audio/wav" });
+    keepResult({
+      kind: "listen",
+      organizationId: organization.id,
+      title: null,
+      text: heardText(lines),
+      seconds: recording.seconds,
+      credits: settled?.unsettledConnections === 0 ? settled.creditsCharged : null,
+      sound,
+      downloads: [
+        ...heardDownloads(lines),
+        ...(sound === null ? [] : [{ ending: "wav", type: "audio/wav", content: () => sound }]),
+      ],
+    });
   };
   const stop = (current: Running | null) => {
     setState("closing");
     leave(current);
   };
   const last = latencies.at(-1);
-  const isEmpty = finals.length === 0 && partial === "";
+  const isEmpty = finals.length === 0 && partial === null;
   return (
     <>
       <PageHead title={t("listen")} lead={t("listenLead")} />
+      <ModelNote task="transcription" />
       {problem?.code === "microphone" ? (
         <div class="notice warning" role="alert">
           <div>
@@ -126,6 +185,11 @@ export function Listen({ organization }: ViewProps) {
             <Button look="danger" isBusy={state === "closing"} onClick={() => stop(running.current)}>
               {t("stop")}
             </Button>
+          )}
+          {state !== "idle" && (
+            <span class="number" role="timer">
+              {clock(seconds)}
+            </span>
           )}
           <p class={`state ${state}`} role="status">
             {state === "connecting" && t(isCold ? "cold" : "connecting")}
@@ -152,24 +216,47 @@ export function Listen({ organization }: ViewProps) {
           </div>
         </div>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a box that scrolls must be reached by keyboard */}
-        <div class="heard" lang="kk" role="log" aria-label={t("text")} tabIndex={0}>
-          {isEmpty && <p class="hint centered">{t("listenLead")}</p>}
-          {finals.map((text, index) => (
-            <p key={index} class="final">
-              {text}
-            </p>
+        <div ref={box} class="heard" lang="kk" role="log" aria-label={t("text")} tabIndex={0}>
+          {isEmpty && <p class="hint centered">{t("listenEmpty")}</p>}
+          {finals.map(({ text, start }, index) => (
+            <div key={index} class="paragraph">
+              <span class="time number">{clock(start)}</span>
+              <p class="final">{text}</p>
+            </div>
           ))}
-          {partial !== "" && (
-            <p class="partial" aria-hidden="true">
-              {partial}
-            </p>
+          {partial !== null && partial.text !== "" && (
+            <div class="paragraph" aria-hidden="true">
+              <span class="time number">{clock(partial.start)}</span>
+              <p class="partial">{partial.text}</p>
+            </div>
           )}
         </div>
-        {done !== null && <p class="hint mono">{done.sessionIds.join(" ")}</p>}
+        {(finals.length > 0 || done !== null) && (
+          <div class="live-foot">
+            {finals.length > 0 && (
+              <TakeAlong
+                text={() => heardText(finals)}
+                name="dauys-listen"
+                downloads={heardDownloads(finals)}
+              />
+            )}
+            {done !== null && <p class="hint mono">{done.sessionIds.join(" ")}</p>}
+          </div>
+        )}
+        {state === "idle" && <HotWordsOption value={hotWords} onInput={setHotWords} />}
       </section>
-      <Samples {...listenSamples(location.origin)} />
+      <History kind="listen" organizationId={organization.id} />
+      <Samples {...listenSamples(location.origin, hotWordsOf(hotWords))} />
     </>
   );
+}
+
+/** Keeps the newest words in sight, unless the reader has gone back to older ones. */
+function follow(box: HTMLElement | null): void {
+  const last = box?.lastElementChild;
+  if (!box || !(last instanceof HTMLElement)) return;
+  const below = box.scrollHeight - box.scrollTop - box.clientHeight - last.offsetHeight;
+  if (below < FOLLOW_PX) box.scrollTop = box.scrollHeight;
 }
 
 /** Ends a session at whatever point it is: what was said is still heard to its end. */

@@ -1,9 +1,15 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Transcribed } from "../../../client/browser.js";
 import { asProblem, creditsChanged, type Problem } from "../api.js";
-import { useIsSlow } from "../hooks.js";
+import { clock } from "../clock.js";
+import { transcriptDownloads } from "../downloads.js";
+import { keepResult, type RecordingSource } from "../history.js";
+import { useIsSlow, useSecondsOf } from "../hooks.js";
 import { forgetRefusedKey, playgroundClient } from "../playground-client.js";
 import { useWords } from "../text/language.js";
+import { History } from "../ui/history.js";
+import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
+import { ModelNote } from "../ui/model-note.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
 import { transcribeSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
@@ -11,45 +17,70 @@ import { Transcript } from "../ui/transcript.js";
 import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 6_000;
+/** Two hours of sound over a slow line, and the time to write them down. */
+const TIMEOUT_MS = 60 * 60_000;
 
-type Source = File | { readonly url: string };
+interface Upload {
+  readonly sentBytes: number;
+  readonly totalBytes: number;
+}
+
 type Work =
   | { readonly state: "waiting" }
-  /** Null while nothing is told about the upload. */
-  | { readonly state: "uploading"; readonly percent: number | null }
-  | { readonly state: "done"; readonly transcript: Transcribed; readonly source: Source };
+  /** Null where nothing leaves this browser. */
+  | { readonly state: "uploading"; readonly source: RecordingSource; readonly upload: Upload | null }
+  | { readonly state: "done"; readonly transcript: Transcribed; readonly source: RecordingSource };
 
 export function Transcribe({ organization }: ViewProps) {
-  const { t } = useWords();
+  const { t, number } = useWords();
   const [work, setWork] = useState<Work>({ state: "waiting" });
   const [problem, setProblem] = useState<Problem | null>(null);
   const [url, setUrl] = useState("");
+  const [hotWords, setHotWords] = useState("");
   const [isOver, setOver] = useState(false);
   const running = useRef<AbortController | null>(null);
-  const isUploaded = work.state === "uploading" && (work.percent === null || work.percent >= 100);
-  const isCold = useIsSlow(isUploaded, COLD_AFTER_MS);
+  const upload = work.state === "uploading" ? work.upload : null;
+  const isDecoding = work.state === "uploading" && (upload === null || upload.sentBytes >= upload.totalBytes);
+  const isCold = useIsSlow(isDecoding, COLD_AFTER_MS);
+  const seconds = useSecondsOf(isDecoding);
   useEffect(() => () => running.current?.abort(), []);
 
-  const transcribe = async (source: Source) => {
+  const transcribe = async (source: RecordingSource) => {
     const control = new AbortController();
     running.current = control;
     setProblem(null);
-    setWork({ state: "uploading", percent: source instanceof File ? 0 : null });
+    const file = source instanceof File ? source : null;
+    const show = (upload: Upload | null) => {
+      if (!control.signal.aborted) setWork({ state: "uploading", source, upload });
+    };
+    show(file === null ? null : { sentBytes: 0, totalBytes: Math.max(1, file.size) });
     try {
       const client = await playgroundClient(organization.id);
       const transcript = await client.transcribe(source, {
         timestamps: true,
+        hotWords: hotWordsOf(hotWords),
         signal: control.signal,
-        ...(source instanceof File && {
-          onUploadProgress: ({ sentBytes, totalBytes }) => {
-            const percent = totalBytes === null ? null : Math.round((sentBytes / totalBytes) * 100);
-            if (!control.signal.aborted) setWork({ state: "uploading", percent });
-          },
+        timeoutMs: TIMEOUT_MS,
+        ...(file !== null && {
+          onUploadProgress: ({ sentBytes, totalBytes }) =>
+            show({ sentBytes, totalBytes: totalBytes ?? file.size }),
         }),
       });
-      setWork({ state: "done", transcript, source });
+      keepResult({
+        kind: "transcribe",
+        organizationId: organization.id,
+        title: nameOf(source),
+        text: transcript.text,
+        seconds: transcript.audio_seconds,
+        credits: transcript.credits_charged,
+        sound: file,
+        downloads: transcriptDownloads(transcript),
+        transcript: { transcribed: transcript, source },
+      });
+      if (!control.signal.aborted) setWork({ state: "done", transcript, source });
     } catch (thrown) {
       forgetRefusedKey(thrown);
+      if (running.current !== control) return;
       setProblem(asProblem(thrown));
       setWork({ state: "waiting" });
     } finally {
@@ -61,12 +92,15 @@ export function Transcribe({ organization }: ViewProps) {
     if (file !== undefined) void transcribe(file);
   };
   const sampleOf = work.state === "done" ? work.source : url === "" ? { name: "recording.mp3" } : { url };
+  const percent = upload === null ? 0 : Math.floor((upload.sentBytes / upload.totalBytes) * 100);
+  const megabytes = (bytes: number) => number(bytes / 1e6, 1);
   return (
     <>
       <PageHead title={t("transcribe")} lead={t("transcribeLead")} />
+      <ModelNote task="transcription" />
       <Trouble problem={problem} />
       {work.state === "waiting" && (
-        <>
+        <div class="stack">
           <label
             class={`drop ${isOver ? "over" : ""}`}
             onDragOver={(event) => {
@@ -103,31 +137,61 @@ export function Transcribe({ organization }: ViewProps) {
             <Field label={t("orUrl")} name="url" type="url" value={url} onInput={setUrl} autocomplete="off" />
             <Button type="submit">{t("transcribe")}</Button>
           </form>
-        </>
+          <HotWordsOption value={hotWords} onInput={setHotWords} />
+        </div>
       )}
       {work.state === "uploading" && (
         <section class="card working">
-          <p role="status">
-            {isUploaded ? t("working") : t("uploading", { n: work.percent ?? 0 })}
-            {isCold && <span class="hint"> {t("cold")}</span>}
-          </p>
-          {isUploaded ? (
+          <p class="file-name">{nameOf(work.source)}</p>
+          <div class="progress-head">
+            <p role="status">
+              {isDecoding ? t(upload === null ? "fetching" : "working") : t("uploading", { n: percent })}
+            </p>
+            <span class="hint number" role="timer">
+              {isDecoding
+                ? clock(seconds)
+                : t("uploaded", {
+                    sent: megabytes(upload?.sentBytes ?? 0),
+                    total: megabytes(upload?.totalBytes ?? 0),
+                  })}
+            </span>
+          </div>
+          {isDecoding ? (
             <progress aria-label={t("working")} />
           ) : (
-            <progress aria-label={t("transcribe")} max={100} value={work.percent ?? 0} />
+            <progress aria-label={t("transcribe")} max={100} value={percent} />
+          )}
+          {isCold && (
+            <p class="hint" role="status">
+              {t("cold")}
+            </p>
           )}
           <Button onClick={() => running.current?.abort()}>{t("cancel")}</Button>
         </section>
       )}
       {work.state === "done" && (
         <>
-          <Transcript transcript={work.transcript} source={work.source} />
+          <Transcript key={work.transcript.request_id} transcript={work.transcript} source={work.source} />
           <div class="actions start">
             <Button onClick={() => setWork({ state: "waiting" })}>{t("another")}</Button>
           </div>
         </>
       )}
-      <Samples {...transcribeSamples(location.origin, sampleOf)} />
+      <History
+        kind="transcribe"
+        organizationId={organization.id}
+        onOpen={({ transcript }) => {
+          if (transcript === undefined || work.state === "uploading") return;
+          setProblem(null);
+          setWork({ state: "done", transcript: transcript.transcribed, source: transcript.source });
+          scrollTo({ top: 0 });
+        }}
+      />
+      <Samples {...transcribeSamples(location.origin, sampleOf, hotWordsOf(hotWords))} />
     </>
   );
+}
+
+function nameOf(source: RecordingSource): string {
+  return source instanceof File ? source.name : source.url;
 }

@@ -1,0 +1,24 @@
+import type { SpeechRequest } from "../../client/browser.js";
+
+type Pronunciation = NonNullable<SpeechRequest["pronunciations"]>[number];
+
+export interface WrittenPronunciations {
+  readonly entries: readonly Pronunciation[];
+  /** The first line that says no word, or not how it sounds, from 1; null when all do. */
+  readonly brokenLine: number | null;
+}
+
+/** Reads "Kaspi = каспи", one to a line; empty lines are left out. */
+export function readPronunciations(written: string): WrittenPronunciations {
+  const entries: Pronunciation[] = [];
+  let brokenLine: number | null = null;
+  for (const [index, line] of written.split("\n").entries()) {
+    if (line.trim() === "") continue;
+    const at = line.indexOf("=");
+    const word = line.slice(0, Math.max(0, at)).trim();
+    const say = line.slice(at + 1).trim();
+    if (word === "" || say === "") brokenLine ??= index + 1;
+    else entries.push({ word, say });
+  }
+  return { entries, brokenLine };
+}

@@ -1,0 +1,77 @@
+import { useEffect, useId, useState } from "preact/hooks";
+import type { Voices } from "../../../client/browser.js";
+import { useWords } from "../text/language.js";
+import { voiceTexts } from "../text/voices.js";
+import { SoundButton } from "./sound-button.js";
+
+type Voice = Voices["voices"][number];
+
+interface VoiceCardsProps {
+  readonly voices: readonly Voice[];
+  readonly chosen: string | undefined;
+  readonly onChoose: (name: string) => void;
+}
+
+/** Voices to choose from, each with what it is good for and a sample to hear, which costs nothing. */
+export function VoiceCards({ voices, chosen, onChoose }: VoiceCardsProps) {
+  const { t } = useWords();
+  const id = useId();
+  const samples = useSamples();
+  return (
+    <div class="field">
+      <p id={`${id}-voice`} class="label">
+        {t("voice")}
+      </p>
+      <div class="voices" role="radiogroup" aria-labelledby={`${id}-voice`}>
+        {voices.map((voice) => {
+          const { name } = voice;
+          const { display, gender, style, uses } = voiceTexts(voice, t);
+          return (
+            <div key={name} class="voice">
+              {samples.has(name) && <SoundButton name={display} load={() => sampleOf(name)} />}
+              <label for={`${id}-${name}`}>
+                <strong>
+                  {display} {gender !== null && <span class="tag">{gender}</span>}
+                </strong>
+                {style !== null && <span>{style}</span>}
+                {uses !== null && <span class="hint">{t("goodFor", { uses })}</span>}
+              </label>
+              <input
+                id={`${id}-${name}`}
+                type="radio"
+                name="voice"
+                value={name}
+                checked={name === chosen}
+                onChange={() => onChoose(name)}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+/** Voices of which the model brings a sample. */
+function useSamples(): ReadonlySet<string> {
+  const [names, setNames] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    sampleNames()
+      .then((voices) => setNames(new Set(voices)))
+      // Voices can be chosen without them.
+      .catch(() => {});
+  }, []);
+  return names;
+}
+
+async function sampleNames(): Promise<readonly string[]> {
+  const answer = await fetch("/console/samples");
+  const { voices } = (await answer.json()) as { readonly voices: readonly string[] };
+  return voices;
+}
+
+async function sampleOf(name: string): Promise<Blob> {
+  const answer = await fetch(`/console/samples/${encodeURIComponent(name)}`);
+  if (!answer.ok) throw new Error(`the sample of ${name} is not there`);
+  return answer.blob();
+}

@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { clock } from "../../src/console/pages/clock.js";
+import { toParagraphs } from "../../src/console/pages/paragraphs.js";
+import { readPronunciations } from "../../src/console/pages/pronunciations.js";
+import { en } from "../../src/console/pages/text/en.js";
+import { kk } from "../../src/console/pages/text/kk.js";
+import { voiceTexts } from "../../src/console/pages/text/voices.js";
+
+describe("paragraphs of a transcript", () => {
+  const word = (start: number, end: number) => ({ word: `w${start}`, start, end });
+  const startsOf = (words: ReturnType<typeof word>[], segments: number[]) => {
+    const found = toParagraphs(
+      words,
+      segments.map((start) => ({ start })),
+    );
+    assert.deepEqual(
+      found.flatMap(({ words: own }) => own),
+      words,
+      "every word is in one paragraph",
+    );
+    for (const { from, words: own } of found) assert.equal(words[from], own[0]);
+    return found.map(({ start }) => start);
+  };
+
+  test("begin after a long pause, and not after a short one", () => {
+    assert.deepEqual(startsOf([word(1, 2), word(2.6, 3), word(5, 6)], [0.9, 2.5, 4.9]), [1, 5]);
+  });
+
+  test("begin where a segment does, however long a pause within one is", () => {
+    assert.deepEqual(startsOf([word(1, 2), word(5, 6), word(7.5, 8)], [0.9, 7.4]), [1, 7.5]);
+  });
+
+  test("end with a segment once they have lasted half a minute", () => {
+    const words = Array.from({ length: 50 }, (_, second) => word(second, second + 0.9));
+    const segments = Array.from({ length: 10 }, (_, index) => index * 5);
+    assert.deepEqual(startsOf(words, segments), [0, 30]);
+  });
+
+  test("hold words that no segment covers", () => {
+    assert.deepEqual(startsOf([word(1, 2), word(3, 4)], []), [1]);
+    assert.deepEqual(startsOf([], [0]), []);
+  });
+});
+
+test("a player's time is written in minutes and seconds, and in hours where there are any", () => {
+  const written = [0, 7.9, 60, 3_599, 3_723].map(clock);
+  assert.deepEqual(written, ["0:00", "0:07", "1:00", "59:59", "1:02:03"]);
+});
+
+test("pronunciations are read line by line, and the first that says too little is named", () => {
+  const read = readPronunciations("Kaspi = каспи\n\n GPT=джи пи ти = бір \n");
+  assert.deepEqual(read, {
+    entries: [
+      { word: "Kaspi", say: "каспи" },
+      { word: "GPT", say: "джи пи ти = бір" },
+    ],
+    brokenLine: null,
+  });
+  for (const broken of ["Kaspi", "= каспи", "Kaspi =", "="]) {
+    assert.equal(readPronunciations(`a = б\n${broken}\nc`).brokenLine, 2, broken);
+  }
+});
+
+test("what the shipped models say about themselves has a text in each language", () => {
+  const notesOf = (model: string) => JSON.parse(readFileSync(`models/${model}/manifest.json`, "utf8")).notes;
+  assert.equal(en.noteSpeak, notesOf("svc-kk-v1"));
+  assert.equal(en.noteHear, notesOf("svc-kk-ru-v2"));
+});
+
+describe("voices", () => {
+  const t = (name: keyof typeof kk) => kk[name];
+
+  test("of the shipped model have every text in each language", () => {
+    const manifest = JSON.parse(readFileSync("models/svc-kk-v1/manifest.json", "utf8")) as {
+      voices: { name: string; gender: string; style: string; best_for: string }[];
+    };
+    assert.equal(manifest.voices.length, 4);
+    for (const voice of manifest.voices) {
+      const told = [
+        [`voice_${voice.name}`, voice.name.charAt(0).toUpperCase() + voice.name.slice(1)],
+        [`style_${voice.name}`, voice.style],
+        [`uses_${voice.name}`, voice.best_for],
+      ] as [keyof typeof en, string][];
+      for (const [name, text] of told) assert.equal(en[name], text, name);
+      const { display, gender, style, uses } = voiceTexts(voice, t);
+      for (const text of [display, gender, style, uses]) assert.match(text ?? "", /^[а-яёәғқңөұүһі, -]+$/i);
+    }
+  });
+
+  test("of another model are told in its own words", () => {
+    const voice = { name: "aigul", gender: null, style: "hoarse", best_for: null };
+    assert.deepEqual(voiceTexts(voice, t), { display: "Айгүл", gender: null, style: "hoarse", uses: null });
+    const other = { name: "john", gender: "other", style: null, best_for: "toasts" };
+    assert.deepEqual(voiceTexts(other, t), {
+      display: "John",
+      gender: "other",
+      style: null,
+      uses: "toasts",
+    });
+  });
+});
