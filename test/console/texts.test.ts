@@ -20,6 +20,12 @@ test("every language fills in the same values, and none leaves a text in English
   }
 });
 
+test("no text names a colour: each theme has its own", () => {
+  const colours = /\b(black|white|gr[ae]y)\b|чёрн|белы|серы[ейх]|қарасы|сұры/i;
+  for (const texts of [en, kk, ru])
+    for (const [name, text] of Object.entries(texts)) assert.doesNotMatch(text, colours, name);
+});
+
 test("there is a text for everything that the console can answer with", () => {
   for (const code of Object.keys(CONSOLE_ERRORS)) assert.ok(`e_${code}` in en, code);
 });
