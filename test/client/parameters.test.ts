@@ -66,6 +66,8 @@ test("the library can send every parameter and field of the interface, and sends
   await client.models();
   await client.health();
   await client.streamToken();
+  await client.balance();
+  await client.usage({ from: "2026-11-01", to: "2026-11-02" });
   const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
   for (const { path, query, request } of ours) {
     const asked = stub.asked.filter((one) => pathOf(one) === path);
