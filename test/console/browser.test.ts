@@ -208,6 +208,18 @@ describe("the console in a browser", () => {
     await inspect(page, "keys");
   });
 
+  test("the playground's code comes with its first page, and is asked for again when it did not come", async () => {
+    const fetched = `performance.getEntriesByType("resource").some(({ name }) => name.includes("/playground-"))`;
+    assert.equal(await page.evaluate(fetched), false);
+    await page.route(/\/playground-/, (route) => route.abort(), { times: 1 });
+    await page.getByRole("navigation").getByRole("link", { name: "Speak", exact: true }).click();
+    await page.getByText("The service cannot be reached.").waitFor();
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("heading", { level: 1, name: "Speak" }).waitFor();
+    assert.equal(await page.evaluate(fetched), true);
+    faults.splice(0);
+  });
+
   test("speak plays a text, marks each word as it is said, and gives a file that says the same", async () => {
     await open("Speak");
     await assertModelNote("trained on a synthesizer");
@@ -291,7 +303,7 @@ describe("the console in a browser", () => {
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await dropFile(speech);
     await page.getByText(/^Uploading, \d+ %$/).waitFor();
-    await page.getByText(/^\d(\.\d)? of 0\.\d MB$/).waitFor();
+    await page.getByText(/^0(\.\d+)? of 0\.\d+ MB$/).waitFor();
     await inspect(page, "transcribe-upload");
     await network.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
     await network.detach();
@@ -559,9 +571,16 @@ describe("the console in a browser", () => {
       await page.getByRole("link", { name, exact: true }).click();
       await page.locator("main h1").waitFor();
       await page.locator("main .skeleton").first().waitFor({ state: "hidden" });
-      if (name !== "Озвучить") await inspect(page, `ru-${index}`, OTHER_LANGUAGE);
+      if (name === "Озвучить") await page.getByText("низкий и ровный, неторопливый").waitFor();
+      await inspect(page, `ru-${index}`, OTHER_LANGUAGE);
     }
-    await page.getByLabel("Язык").selectOption("en");
+    await page.getByLabel("Язык").selectOption("kk");
+    for (const name of ["Дыбыстау", "Жазбаға түсіру", "Тыңдау"]) {
+      await page.getByRole("link", { name, exact: true }).click();
+      await page.getByRole("link", { name: "Модельдер туралы" }).waitFor();
+      await inspect(page, `kk-${name}`, OTHER_LANGUAGE);
+    }
+    await page.getByLabel("Тіл").selectOption("en");
   });
 
   test("whoever has no credits left is told where to get some", async () => {

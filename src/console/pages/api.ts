@@ -1,4 +1,5 @@
-import { ApiError, DauysError, LiveError } from "../../client/browser.js";
+// From their own file: what only the playground needs of the client is not loaded with every page.
+import { ApiError, DauysError, LiveError } from "../../client/errors.js";
 import type { CreditPrice } from "../../domain/usage/credit-price.js";
 
 /** What the pages could not do, in a form that every language has a text for. */

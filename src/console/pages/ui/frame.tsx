@@ -11,15 +11,13 @@ import { Account } from "../views/account.js";
 import { CreditsView } from "../views/credits.js";
 import { Keys } from "../views/keys.js";
 import { Limits } from "../views/limits.js";
-import { Listen } from "../views/listen.js";
 import { Members } from "../views/members.js";
 import { NotFound } from "../views/not-found.js";
 import { Overview } from "../views/overview.js";
-import { Speak } from "../views/speak.js";
 import { Status } from "../views/status.js";
-import { Transcribe } from "../views/transcribe.js";
 import { Usage } from "../views/usage.js";
 import { Empty, PageHead } from "./parts.js";
+import { Listen, Speak, Transcribe } from "./playground.js";
 import { Preferences } from "./preferences.js";
 
 const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildren>> = {

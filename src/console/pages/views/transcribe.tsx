@@ -91,9 +91,10 @@ export function Transcribe({ organization }: ViewProps) {
     const file = files?.[0];
     if (file !== undefined) void transcribe(file);
   };
-  const sampleOf = work.state === "done" ? work.source : url === "" ? { name: "recording.mp3" } : { url };
+  const sampleOf = work.state !== "waiting" ? work.source : url === "" ? { name: "recording.mp3" } : { url };
   const percent = upload === null ? 0 : Math.floor((upload.sentBytes / upload.totalBytes) * 100);
-  const megabytes = (bytes: number) => number(bytes / 1e6, 1);
+  const digits = (upload?.totalBytes ?? 0) < 10e6 ? 2 : 0;
+  const megabytes = (bytes: number) => number(bytes / 1e6, digits);
   return (
     <>
       <PageHead title={t("transcribe")} lead={t("transcribeLead")} />
