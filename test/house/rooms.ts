@@ -243,7 +243,7 @@ export const ROOMS: readonly Room[] = [
     "scripts scripts/no-download",
     "what npm runs",
     "src/observe src/protocol src/settings src/http/endpoints src/main.ts test",
-    "postgres vite crypto files modules processes tools",
+    "postgres vite marked crypto files modules processes tools",
   ),
 ];
 

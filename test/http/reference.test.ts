@@ -251,6 +251,39 @@ test("every page of docs is linked on the reference page, and served as it is wr
   }
 });
 
+test("browsers get the pages of docs as HTML whose links lead somewhere and which runs nothing", async () => {
+  const page = await browse("/docs/api.md");
+  assert.match(page, /<h2 id="errors">Errors<\/h2>/);
+  assert.match(page, /<a href="\/docs\/api\.md" aria-current="page">/);
+  const names = [...page.slice(page.indexOf("<nav"), page.indexOf("</nav>")).matchAll(/href="([^"]+)"/g)];
+  const pages = names.map((match) => match[1]!).filter((path) => path.endsWith(".md"));
+  assert.ok(pages.length > 8);
+  const anchors = new Map<string, string>();
+  for (const path of pages) anchors.set(path, await browse(path));
+  const places = [...anchors.values()].flatMap((html) => [...html.matchAll(/(?:href|src)="([^"]+)"/g)]);
+  for (const place of new Set(places.map((match) => match[1]!))) {
+    if (/^(?:https?:|#)/.test(place)) continue;
+    const [path = "", anchor] = place.split("#");
+    assert.equal((await fetch(running.base + path)).status, 200, place);
+    if (anchor !== undefined) assert.ok(anchors.get(path)?.includes(`id="${anchor}"`), place);
+  }
+  for (const html of anchors.values()) assert.doesNotMatch(html, /<script|style=|\[[^\]]+\]\([^)]+\)/);
+});
+
+test("examples are served as text, and nothing else of the folder or above it", async () => {
+  const text = await (await fetch(`${running.base}/docs/examples/live.mjs`)).text();
+  assert.equal(text, await readFile(new URL("../../../docs/examples/live.mjs", import.meta.url), "utf8"));
+  for (const path of ["examples/none.mjs", "examples/..%2F..%2Fpackage.json", "examples/", "../package.json"])
+    assert.equal((await fetch(`${running.base}/docs/${path}`)).status, 404, path);
+});
+
+async function browse(path: string): Promise<string> {
+  const answer = await fetch(running.base + path, { headers: { accept: "text/html,*/*;q=0.8" } });
+  assert.deepEqual([answer.status, answer.headers.get("content-type")], [200, "text/html; charset=utf-8"]);
+  assert.match(answer.headers.get("content-security-policy") ?? "", /^default-src 'none'; style-src 'self';/);
+  return answer.text();
+}
+
 test("the reference page loads from this service only", async () => {
   const page = await fetch(`${running.base}/docs`);
   assert.match(page.headers.get("content-security-policy") ?? "", /^default-src 'none'; script-src 'self';/);

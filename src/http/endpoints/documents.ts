@@ -1,11 +1,16 @@
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
+import { ServiceError } from "../../domain/errors.js";
+import type { Exchange } from "../exchange.js";
 import type { Route } from "../route.js";
 
 /** From `dist/src/http/endpoints` to the repository's pages for readers. */
 const FOLDER = new URL("../../../../docs/", import.meta.url);
+/** The same as `scripts/build-docs.mjs` has rendered them. */
+const RENDERED = new URL("../../../docs/", import.meta.url);
 
 /** Pages for readers, and what the reference page calls them. */
-const DOCUMENTS: Readonly<Record<string, string>> = {
+export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api.md": "HTTP API",
   "live-protocol.md": "Live protocol",
   "written-text.md": "Written text",
@@ -16,26 +21,71 @@ const DOCUMENTS: Readonly<Record<string, string>> = {
   "security.md": "Security",
   "benchmarks.md": "Benchmarks",
 };
+const STYLE = "page.css";
+const PICTURE = "console.png";
+const EXAMPLE = /^examples\/[a-z_-]+\.(?:md|mjs|sh|py|html)$/;
+/** A page loads its style and pictures from here, and runs nothing. */
+const POLICY =
+  "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const PLAIN = "text/plain; charset=utf-8";
 
-/** The pages of `docs/` beside the reference, as they are written: Markdown reads well as plain text. */
+/**
+ * The pages of `docs/` beside the reference: rendered for browsers, which ask for HTML by name, and as they are written for
+ * everything else. Example programs are text for all.
+ */
 export function documentRoutes(): readonly Route[] {
-  return Object.keys(DOCUMENTS).map((name) => ({
-    method: "GET",
-    path: `/docs/${name}`,
-    handle: async (exchange) => {
-      const text = await readFile(new URL(name, FOLDER));
-      exchange.start(200, {
-        // Browsers show plain text, and offer Markdown as a download.
-        "content-type": "text/plain; charset=utf-8",
-        "x-content-type-options": "nosniff",
-      });
-      await exchange.end(text);
-    },
-  }));
+  return [
+    ...Object.keys(DOCUMENTS).map((name) =>
+      get(name, async (exchange) => {
+        const isBrowser = /\btext\/html\b/i.test(exchange.request.header("accept") ?? "");
+        const page = isBrowser ? await readFile(new URL(rendered(name), RENDERED)).catch(() => null) : null;
+        if (page !== null) return send(exchange, "text/html; charset=utf-8", page);
+        return send(exchange, PLAIN, await read(name));
+      }),
+    ),
+    get(STYLE, async (exchange) => send(exchange, "text/css; charset=utf-8", await read(STYLE))),
+    get(PICTURE, async (exchange) => send(exchange, "image/png", await read(PICTURE))),
+    get("examples/:name", async (exchange, { name = "" }) => {
+      const path = `examples/${name}`;
+      if (!EXAMPLE.test(path)) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+      return send(exchange, PLAIN, await read(path));
+    }),
+  ];
 }
 
-/** Links to the pages, for the reference page. */
+/** Links to the pages, for the reference page and for each of them. */
 export function documentLinks(): string {
-  const links = Object.entries(DOCUMENTS).map(([name, title]) => `<a href="/docs/${name}">${title}</a>`);
-  return `<nav aria-label="Documents" style="font:16px sans-serif;margin:1em 20px">${links.join(" · ")}</nav>`;
+  return Object.entries(DOCUMENTS)
+    .map(([name, title]) => `<a href="/docs/${name}">${title}</a>`)
+    .join(" ");
+}
+
+/** Whether a path below `docs/` is served. */
+export function isServed(path: string): boolean {
+  return path in DOCUMENTS || path === PICTURE || (EXAMPLE.test(path) && existsSync(new URL(path, FOLDER)));
+}
+
+/** @throws {ServiceError} `NOT_FOUND` for what an installation came without */
+async function read(path: string): Promise<Buffer> {
+  return readFile(new URL(path, FOLDER)).catch(() => {
+    throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+  });
+}
+
+function rendered(name: string): string {
+  return name.replace(/\.md$/, ".html");
+}
+
+function get(path: string, handle: Route["handle"]): Route {
+  return { method: "GET", path: `/docs/${path}`, handle };
+}
+
+async function send(exchange: Exchange, contentType: string, body: Uint8Array): Promise<void> {
+  exchange.start(200, {
+    "content-type": contentType,
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    vary: "accept",
+  });
+  await exchange.end(body);
 }

@@ -31,7 +31,9 @@ const page = (models: readonly CatalogModel[]) => `<!doctype html>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 </head>
 <body>
+<nav aria-label="Documents" style="font:16px sans-serif;margin:1em 20px;display:flex;flex-wrap:wrap;gap:.25em 1em">
 ${documentLinks()}
+</nav>
 ${modelNotes(models)}
 <div id="swagger-ui"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
