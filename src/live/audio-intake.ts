@@ -28,7 +28,7 @@ const CALLED: Readonly<Record<Container, string>> = {
 export class AudioIntake {
   readonly #translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">;
   #state: "first" | "wav-head" | "samples" | "refused";
-  /** Of a WAV, up to its samples. */
+  /** What came before it is known what it is, and of a WAV up to its samples. */
   #head: Uint8Array = NO_BYTES;
 
   constructor(translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">) {
@@ -37,7 +37,8 @@ export class AudioIntake {
   }
 
   /**
-   * The samples of a message that is not empty; none of its bytes are kept.
+   * The samples that are certain with this message, which is not empty. Recorders send their first byte alone, so the first
+   * few are held back while they may become a file's.
    *
    * @throws {ServiceError} once, with the reason, for a file that is not taken; what comes after it is no audio
    */
@@ -54,11 +55,27 @@ export class AudioIntake {
     }
   }
 
+  /** Samples that were held back: nothing that came makes them a file's. */
+  rest(): Uint8Array {
+    if (this.#state !== "first") return NO_BYTES;
+    const head = this.#head;
+    if (head.length > 0) this.#state = "samples";
+    this.#head = NO_BYTES;
+    return head;
+  }
+
   #begin(bytes: Uint8Array): Uint8Array {
-    const container = detectStreamedFile(bytes);
+    const head = this.#head.length === 0 ? bytes : Buffer.concat([this.#head, bytes]);
+    const container = detectStreamedFile(head);
+    if (container === "open") {
+      // The bytes are lent.
+      this.#head = Uint8Array.from(head);
+      return NO_BYTES;
+    }
+    this.#head = NO_BYTES;
     this.#state = container === null ? "samples" : container === "wav" ? "wav-head" : "refused";
-    if (this.#state === "refused") throw notTaken(CALLED[container!]);
-    return this.samplesOf(bytes);
+    if (container !== null && container !== "wav") throw notTaken(CALLED[container]);
+    return this.samplesOf(head);
   }
 
   #readHead(bytes: Uint8Array): Uint8Array {

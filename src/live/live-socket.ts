@@ -59,25 +59,30 @@ export class LiveSocket {
       conversation.unauthorized(KEY_ENDED);
     });
     const intake = new AudioIntake(translation);
-    const hear = (bytes: Uint8Array) => {
-      const samples = intake.samplesOf(bytes);
+    const hear = (samples: Uint8Array) => {
       if (samples.length > 0) this.#send(translation.binary(conversation, samples));
     };
-    const audio = new GatheredAudio((bytes) => this.#hear(bytes, hear, translation));
+    const audio = new GatheredAudio((bytes) =>
+      this.#guarded(translation, () => hear(intake.samplesOf(bytes))),
+    );
+    const flush = () => {
+      audio.flush();
+      hear(intake.rest());
+    };
     return {
       text: (text) => {
-        audio.flush();
+        flush();
         if (text.length <= LONGEST_TEXT) translation.text(conversation, text);
         else conversation.badMessage(`a text message must be at most ${LONGEST_TEXT} characters`);
       },
       binary: (bytes) => {
         if (bytes.length > 0) return audio.push(bytes);
         // Nothing to gather, but in one of the dialects it means something.
-        audio.flush();
+        flush();
         this.#send(translation.binary(conversation, bytes));
       },
       closed: (code) => {
-        audio.flush();
+        flush();
         over();
         unwatch();
         release();
@@ -99,9 +104,9 @@ export class LiveSocket {
   }
 
   /** What was gathered is handed on in a turn of its own: there no caller catches what is thrown. */
-  #hear(bytes: Uint8Array, hear: (bytes: Uint8Array) => void, translation: LiveTranslation): void {
+  #guarded(translation: LiveTranslation, hear: () => void): void {
     try {
-      hear(bytes);
+      hear();
     } catch (error) {
       if (error instanceof ServiceError) this.#refuseAudio(error, translation);
       else {

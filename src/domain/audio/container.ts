@@ -26,8 +26,17 @@ const MPEG_RATES_HZ = [44_100, 48_000, 32_000];
 /** The first box of an ISO file; recorders and QuickTime do not always begin with `ftyp`. */
 const MP4_BOXES = ["ftyp", "moov", "mdat", "free", "skip", "wide", "pnot"];
 
-/** The first box of what a recorder sends as it goes. */
-const STREAMED_BOXES = ["ftyp", "styp", "moof", "moov"];
+/** How files begin that recorders send as they go: 32 bits and more that must be right; \uffff stands for any byte. */
+const STREAMED_SIGNATURES: readonly (readonly [Container, string])[] = [
+  ["wav", "RIFF\uffff\uffff\uffff\uffffWAVE"],
+  ["webm", "\x1a\x45\xdf\xa3"],
+  ["ogg", "OggS\0"],
+  ["flac", "fLaC"],
+  // Boxes of an ISO file, with sizes below 64 KiB.
+  ...["ftyp", "styp", "moof", "moov"].map((box) => ["mp4", `\0\0\uffff\uffff${box}`] as const),
+  ...["\x02", "\x03", "\x04"].map((version) => ["mp3", `ID3${version}\0`] as const),
+];
+const ANY_BYTE = 0xffff;
 
 /**
  * Tells the container from the first bytes of a file, tags before the audio left out.
@@ -55,20 +64,26 @@ export function detectContainer(head: Uint8Array): Container | null {
 }
 
 /**
- * Tells whether a live client's first message begins a file where samples should be. Samples are as they like, so what
- * counts as a signature is 32 bits and more that must be right: chance would need four thousand million sessions.
+ * Tells whether a live client's audio begins as a file where samples should be. Samples are as they like, so a signature is
+ * 32 bits and more that must be right: chance would need four thousand million sessions.
  *
- * @returns null for samples, and for what is too short to tell
+ * @param head the first bytes, as many as have come
+ * @returns null for samples; `open` while more bytes could still make it a file
  */
-export function detectStreamedFile(first: Uint8Array): Container | null {
-  if (has(first, 0, "RIFF") && has(first, 8, "WAVE")) return "wav";
-  if (has(first, 0, "\x1a\x45\xdf\xa3")) return "webm";
-  if (has(first, 0, "OggS\0")) return "ogg";
-  if (has(first, 0, "fLaC")) return "flac";
-  // Boxes of an ISO file: a size below 64 KiB, and a name that recordings begin with.
-  if (has(first, 0, "\0\0") && STREAMED_BOXES.some((box) => has(first, 4, box))) return "mp4";
-  if (has(first, 0, "ID3") && first.length >= 10 && first[3]! <= 4 && first[4] === 0) return "mp3";
-  return beginsWithEqualFrames(first) ? "mp3" : null;
+export function detectStreamedFile(head: Uint8Array): Container | "open" | null {
+  const possible = STREAMED_SIGNATURES.filter(([, signature]) => agrees(head, signature));
+  const found = possible.find(([, { length }]) => length <= head.length);
+  if (found !== undefined) return found[0];
+  if (possible.length > 0) return "open";
+  return beginsWithEqualFrames(head) ? "mp3" : null;
+}
+
+function agrees(head: Uint8Array, signature: string): boolean {
+  for (let i = 0; i < Math.min(head.length, signature.length); i++) {
+    const wanted = signature.charCodeAt(i);
+    if (wanted !== ANY_BYTE && wanted !== head[i]) return false;
+  }
+  return true;
 }
 
 /** Two MPEG frames with heads that say the same: 19 bits of the second are known from the first. */
