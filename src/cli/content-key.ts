@@ -2,9 +2,12 @@ import { createHash, randomBytes } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 
-/** What a recording is asked for: with other wishes it is other work. */
+/**
+ * What a recording is asked for: with other wishes it is other work. Times are always asked for, at no cost: so text,
+ * subtitles and JSON of a recording are one work, and charged once.
+ */
 export interface Wishes {
-  readonly timestamps: boolean;
+  readonly timestamps: true;
   readonly hotWords: readonly string[];
 }
 
@@ -36,7 +39,7 @@ export function freshKey(): string {
   return `dauys-cli-${randomBytes(32).toString("hex")}`;
 }
 
-function keyOf(sha256: string, { timestamps, hotWords }: Wishes): string {
-  const asked = JSON.stringify([sha256, timestamps, hotWords]);
+function keyOf(sha256: string, { hotWords }: Wishes): string {
+  const asked = JSON.stringify([sha256, hotWords]);
   return `dauys-cli-${createHash("sha256").update(asked).digest("hex")}`;
 }

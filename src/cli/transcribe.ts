@@ -1,4 +1,4 @@
-import type { DauysClient, NodeAudioSource } from "../client/node.js";
+import type { DauysClient, NodeAudioSource, Transcribed } from "../client/node.js";
 import { type Command, type CommandInput, printNote, printText, UsageError } from "./command.js";
 import { contentKey, freshKey, keyOfBytes, type Wishes } from "./content-key.js";
 import { Interruption } from "./interruption.js";
@@ -43,7 +43,7 @@ export const transcribeCommand: Command = {
     "-o, --output PLACE  a file, whose ending .srt, .vtt or .json also says what it holds, or a folder",
     "--srt  SubRip subtitles",
     "--vtt  WebVTT subtitles; of several recordings any of --srt, --vtt and --json together",
-    "--timestamps  text in lines, one for each run of speech, with its times",
+    "--timestamps  text in lines, one for each run of speech, with its times; with --json words and segments",
     HOT_WORDS_HELP,
     "--parallel N  several: so many at a time, 1 to 16; 2 when absent, which is what the free credits allow",
     "--again  transcribes, and charges, what was transcribed before as well",
@@ -69,7 +69,7 @@ async function transcribe(input: CommandInput): Promise<void> {
   const isOne = others.length === 0 && (isUrl(first) || !(await isFolder(first)));
   if (isOne && !(await isPlaceForSeveral(input.options.text("output")))) await transcribeOne(input, first);
   else if (first === "-") throw new UsageError("what comes from standard input has no name: say -o FILE");
-  else await transcribeSeveral(input, wishesOf(input, true));
+  else await transcribeSeveral(input, wishesOf(input));
 }
 
 async function transcribeOne(input: CommandInput, source: string): Promise<void> {
@@ -78,13 +78,15 @@ async function transcribeOne(input: CommandInput, source: string): Promise<void>
   if (output === "") throw new UsageError("-o is empty: say a file or a folder");
   const path = output === "-" || output === "/dev/stdout" ? null : output;
   const format = formatOf(askedFormats(options), path);
-  const wishes = wishesOf(input, options.isSet("timestamps") || format === "srt" || format === "vtt");
+  const wishes = wishesOf(input);
   const file = path === null ? null : await ResultFile.prepare(path, "transcript");
   const interruption = new Interruption();
   try {
     const client = await openService(input);
     const transcription = await ask(client, input, { source, wishes, signal: interruption.signal });
-    const text = written(format, transcription, { hasTimes: options.isSet("timestamps") });
+    const hasTimes = options.isSet("timestamps");
+    const shown = format === "json" && !hasTimes ? withoutTimes(transcription) : transcription;
+    const text = written(format, shown, { hasTimes });
     if (file === null || path === null) return printText(text);
     await file.write(Buffer.from(text));
     const { audio_seconds, credits_charged, is_replayed } = transcription;
@@ -130,8 +132,13 @@ async function audioSource(source: string): Promise<NodeAudioSource> {
   return source === "-" ? await readPipedInput() : { path: source };
 }
 
-function wishesOf({ options }: CommandInput, timestamps: boolean): Wishes {
-  return { timestamps, hotWords: options.text("hotwords")?.split(",") ?? [] };
+function wishesOf({ options }: CommandInput): Wishes {
+  return { timestamps: true, hotWords: options.text("hotwords")?.split(",") ?? [] };
+}
+
+/** The answer as it comes to those who do not ask for times. */
+function withoutTimes({ words: _words, segments: _segments, ...rest }: Transcribed): Transcribed {
+  return rest;
 }
 
 /** Whether results of several recordings have room there. */

@@ -129,12 +129,35 @@ test("one recording goes to standard output, or into a file whose ending says wh
   assert.equal(await readFile(place, "utf8"), srt.stdout);
 });
 
+test("usage without an organization is the key's own", async () => {
+  const { code, stdout, stderr } = await dauys(["usage"], { env });
+  assert.equal(code, 0, stderr);
+  assert.match(
+    stdout,
+    /^DAY +KIND +PATH +REQUESTS +USED +CREDITS\n\S+ +file +\/v1\/transcribe +4 +[\d.]+ seconds +\d+\n/,
+  );
+  const { data } = JSON.parse((await dauys(["usage", "--json"], { env })).stdout);
+  assert.equal(data[0].credits, await charged());
+  const wrong = await dauys(["usage", "--from", "yesterday"], { env });
+  assert.match(wrong.stderr, /^dauys: from must be a day as 2026-11-21, received "yesterday"/);
+  assert.equal((await dauys(["usage", "org_development", "--from", "2026-11-21"], { env })).code, 2);
+});
+
 test("status tells a person and a program how the service is", async () => {
   const { version } = JSON.parse(await readFile("package.json", "utf8"));
   const { code, stdout, stderr } = await dauys(["status"], { env });
   assert.equal(code, 0, stderr);
   assert.match(stdout, new RegExp(`^service  ${service.url}, version ${version}\n`));
-  assert.match(stdout, /\nhealth {3}ok\nready {4}yes\nmodels {3}svc-kk-ru-v2, svc-kk-v1\nbalance {2}/);
+  assert.match(
+    stdout,
+    /\nhealth {3}ok\nready {4}yes\nmodels {3}svc-kk-ru-v2, svc-kk-v1\nbalance {2}\d+ credits\n/,
+  );
+  const known = JSON.parse((await dauys(["status", "--json"], { env })).stdout);
+  const { tier, balance, held, available } = known.balance;
+  assert.deepEqual([tier, available], ["free", balance - held]);
+  const refused = await dauys(["status", "--key", `sk-svc-${"0".repeat(48)}`], { env });
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /^dauys: the service refuses the key: missing or invalid API key/);
   const json = JSON.parse((await dauys(["status", "--json", "--url", service.url])).stdout);
   assert.deepEqual([json.ready, json.health, json.version, json.balance], [true, "ok", version, null]);
   assert.match(json.balance_detail, /without an API key/);

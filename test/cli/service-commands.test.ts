@@ -98,12 +98,7 @@ test("a refusal of the service is shown in its own words", async (t) => {
 
 test("transcribe uploads a file and prints its text or its segments", async (t) => {
   const answer = { text: "сәлем әлем", segments: [{ id: 0, text: "сәлем әлем", start: 0.42, end: 61.5 }] };
-  const stub = await stubFor(t, ({ path }, response) => {
-    const { segments, ...plain } = answer;
-    response
-      .writeHead(200)
-      .end(JSON.stringify(path.includes("timestamps=true") ? { ...plain, segments } : plain));
-  });
+  const stub = await stubFor(t, (_, response) => response.writeHead(200).end(JSON.stringify(answer)));
   const file = join(await temporaryFolder(), "жазба.MP3");
   await writeFile(file, "not really sound");
   const plain = await dauys(["transcribe", file], envOf(stub));
@@ -114,8 +109,16 @@ test("transcribe uploads a file and prints its text or its segments", async (t) 
   assert.equal(timed.stdout, "[00:00.42 - 01:01.50] сәлем әлем\n");
   const json = await dauys(["transcribe", file, "--timestamps", "--json"], envOf(stub));
   assert.deepEqual(JSON.parse(json.stdout), { ...answer, request_id: null, is_replayed: false });
+  const { segments, ...plainAnswer } = answer;
+  const plainJson = await dauys(["transcribe", file, "--json"], envOf(stub));
+  assert.deepEqual(JSON.parse(plainJson.stdout), { ...plainAnswer, request_id: null, is_replayed: false });
+  const keys = stub.asked.map(({ headers }) => headers["idempotency-key"]);
+  assert.equal(new Set(keys).size, 1, "whatever is made of it, it is one work");
   await dauys(["transcribe", "https://example.org/a b.wav"], envOf(stub));
-  assert.equal(stub.asked.at(-1)!.path, "/v1/transcribe?url=https%3A%2F%2Fexample.org%2Fa+b.wav");
+  assert.equal(
+    stub.asked.at(-1)!.path,
+    "/v1/transcribe?timestamps=true&url=https%3A%2F%2Fexample.org%2Fa+b.wav",
+  );
   const missing = await dauys(["transcribe", "/nowhere.wav"], envOf(stub));
   assert.deepEqual(
     [missing.code, missing.stderr],
@@ -209,7 +212,7 @@ test("the development key of the data folder is used when no key is given", asyn
   await writeFile(join(dataDir, "dev-key"), `${STUB_KEY}\n`);
   assert.equal((await dauys(["transcribe", "-"], { env, stdin: "x" })).code, 0);
   assert.equal(stub.asked[0]!.headers.authorization, `Bearer ${STUB_KEY}`);
-  assert.equal(stub.asked[0]!.path, "/prefix/v1/transcribe");
+  assert.equal(stub.asked[0]!.path, "/prefix/v1/transcribe?timestamps=true");
 });
 
 test("a service that is not there is said with its address", async () => {

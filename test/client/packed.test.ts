@@ -174,6 +174,7 @@ test("the program of docs/client.md for files makes subtitles and another take",
   const { size } = await stat(recording);
   const { stdout } = await runNode(["files.js"]);
   assert.match(stdout, new RegExp(`^sent ${size} of ${size}$`, "m"));
+  assert.match(stdout, /^charged \d+ left \d+$/m);
   assert.match(await readFile(join(project.folder, "tan.srt"), "utf8"), /^1\n00:00:0.,\d{3} --> /);
   assert.equal((await readFile(join(project.folder, "kaspi.wav"))).toString("latin1", 0, 4), "RIFF");
 });

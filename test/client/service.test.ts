@@ -174,6 +174,15 @@ test("work under a key of its own is charged once, and subtitles are made of its
   assert.throws(() => toSrt({}), /transcribe with timestamps: true/);
 });
 
+test("the balance and the usage are those of the key's organization", async () => {
+  const { balance, held, available } = await client.balance();
+  assert.equal(available, balance - held);
+  const { from, to, data } = await client.usage({ from: "2026-01-01", to: "2026-01-02" });
+  assert.deepEqual([from, to, data], ["2026-01-01", "2026-01-02", []]);
+  assert.ok((await client.usage()).data.some(({ kind, credits }) => kind === "file" && credits > 0));
+  await assert.rejects(new DauysClient({ baseUrl: service.url }).balance(), /HTTP 401/);
+});
+
 test("readiness says whether the service takes work", async () => {
   assert.deepEqual(await client.readiness(), { isReady: true, detail: null });
 });

@@ -48,3 +48,8 @@ test("a message repeats no key and nothing long", () => {
   assert.equal(shownName("sk-svc-0123456789abcdef"), '"sk-svc-..."');
   assert.equal(shownName("ы".repeat(1_000)).length, 42);
 });
+
+test("a piece of a name is found between its separators, whichever they are", () => {
+  for (const known of ["hot-words-file", "hot_words_file"])
+    assert.equal(nearestName("words", [known]), known);
+});
