@@ -7,6 +7,9 @@ import type { Bench } from "tinybench";
 /** The repository's `bench/results`, seen from `dist/bench`. */
 const RESULTS = fileURLToPath(new URL("../../bench/results/", import.meta.url));
 
+/** Significant digits of a figure: runs differ in the second. */
+const DIGITS = 5;
+
 /** What every saved result says about where it comes from. */
 export interface ResultOrigin {
   readonly name: string;
@@ -45,8 +48,10 @@ export async function saveResult(name: string, data: Readonly<Record<string, unk
 
 /** JSON that a person can read, with a list of numbers on one line: raw samples are most of a result. */
 function onFewLines(value: unknown): string {
+  const rounded = (_key: string, item: unknown) =>
+    typeof item === "number" && !Number.isInteger(item) ? Number(item.toPrecision(DIGITS)) : item;
   const numbers = /\[\n\s+(?:(?:-?[\d.eE+-]+|null),?\s*)+\]/g;
-  return JSON.stringify(value, null, 1).replace(numbers, (list) => list.replace(/\s+/g, ""));
+  return JSON.stringify(value, rounded, 1).replace(numbers, (list) => list.replace(/\s+/g, ""));
 }
 
 /** Figures of a finished tinybench run; its tasks must have been made with `retainSamples`. */

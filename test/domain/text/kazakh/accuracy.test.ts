@@ -38,7 +38,7 @@ const PAIR_KINDS: readonly (readonly [name: string, pattern: RegExp, least: numb
 ];
 
 test("single numbers in news sentences are read as they were spoken", (context) => {
-  const pairs = tableRows("pairs-kk.tsv").map(([written, form]) => ({
+  const pairs = tableRows("pairs-kk.tsv.br").map(([written, form]) => ({
     written: written!,
     accepted: [form!],
   }));
