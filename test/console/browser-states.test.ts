@@ -298,3 +298,39 @@ describe("the microphone", () => {
     assert.deepEqual([await isOpen(), errors], [false, []]);
   });
 });
+
+test("a browser's recorder is told by name that its file is not taken live, however it is cut", async () => {
+  const own = await page.context().newPage();
+  await own.goto(gate.url + new URL(page.url()).pathname);
+  const recorded = (type: string, everyMs: number) =>
+    own.evaluate<{ code: number; description: string }>(`(async () => {
+      const address = location.origin.replace("http", "ws") + "/v1/listen?model=nova-3";
+      const socket = new WebSocket(address, ["token", "${service.key}"]);
+      await new Promise((settle) => { socket.onopen = settle; });
+      const told = new Promise((settle) => { socket.onmessage = ({ data }) => settle(JSON.parse(data)); });
+      const closed = new Promise((settle) => { socket.onclose = ({ code }) => settle(code); });
+      const stream = await navigator.mediaDevices.getUserMedia({ audio: true });
+      const recorder = new MediaRecorder(stream, { mimeType: "${type};codecs=opus" });
+      let sent = 0;
+      recorder.ondataavailable = ({ data }) => {
+        if (data.size > 0) socket.send(data);
+        // What was taken for samples ends here.
+        if (++sent === 8) socket.send('{"type":"CloseStream"}');
+      };
+      recorder.start(${everyMs});
+      const code = await closed;
+      recorder.stop();
+      return { code, description: (await told).description };
+    })()`);
+  // At the shorter interval Chromium sends the first byte of its WebM alone.
+  for (const [type, everyMs, name] of [
+    ["audio/webm", 20, "WebM"],
+    ["audio/webm", 250, "WebM"],
+    ["audio/mp4", 250, "MP4"],
+  ] as const) {
+    const { code, description } = await recorded(type, everyMs);
+    assert.equal(code, 4400);
+    assert.match(description, new RegExp(`^the audio begins as a file of ${name}, which is not taken live`));
+  }
+  await own.close();
+});
