@@ -287,6 +287,7 @@ describe("the console in a browser", () => {
     await open("Transcribe");
     await page.getByText("Drop a recording here").waitFor();
     await assertModelNote("It hardly understands people: 25 to 71 %");
+    await page.getByText("A minute costs 150 credits. $0.006").waitFor();
     await inspect(page, "transcribe-empty");
     await page.setViewportSize({ width: 390, height: 844 });
     const addressBox = await page.getByLabel("Or paste a public address").boundingBox();
@@ -383,6 +384,7 @@ describe("the console in a browser", () => {
     const sentences = await page.locator("main p:visible").allTextContents();
     assert.deepEqual(sentences, [...new Set(sentences)], "no sentence stands there twice");
     assert.ok(!sentences.join(" ").includes("black"), "no colour is named that another theme has not");
+    await page.getByText("A minute costs 360 credits. $0.0144").waitFor();
     await inspect(page, "listen-empty");
     await page.getByRole("button", { name: "Start listening" }).click();
     await page.locator(".heard .partial").waitFor({ timeout: 60_000 });

@@ -200,6 +200,7 @@ export const en = {
   uses_dauren: "news, long reading, instructions and telephone menus",
   uses_saule: "bedtime and meditation texts, quiet guidance, long listening",
   uses_timur: "advertisements, sport, navigation and short messages",
+  minuteCosts: "A minute costs {credits}.",
   unplayable: "Cannot be played",
   fast: "Fast",
   best: "Best",

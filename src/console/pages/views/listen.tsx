@@ -13,6 +13,7 @@ import { takeSound } from "../sound.js";
 import { useWords } from "../text/language.js";
 import { History } from "../ui/history.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
+import { MinuteCost } from "../ui/minute-cost.js";
 import { ModelNote } from "../ui/model-note.js";
 import { Button, PageHead, Trouble } from "../ui/parts.js";
 import { listenSamples } from "../ui/sample-code.js";
@@ -202,6 +203,7 @@ export function Listen({ organization }: ViewProps) {
                 n: done.creditsCharged,
               })}
           </p>
+          {state === "idle" && done === null && <MinuteCost kind="live" />}
         </div>
         <div class="meters">
           <label>

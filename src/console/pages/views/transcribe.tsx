@@ -9,6 +9,7 @@ import { forgetRefusedKey, playgroundClient } from "../playground-client.js";
 import { useWords } from "../text/language.js";
 import { History } from "../ui/history.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
+import { MinuteCost } from "../ui/minute-cost.js";
 import { ModelNote } from "../ui/model-note.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
 import { transcribeSamples } from "../ui/sample-code.js";
@@ -138,6 +139,7 @@ export function Transcribe({ organization }: ViewProps) {
             <Field label={t("orUrl")} name="url" type="url" value={url} onInput={setUrl} autocomplete="off" />
             <Button type="submit">{t("transcribe")}</Button>
           </form>
+          <MinuteCost kind="file" />
           <HotWordsOption value={hotWords} onInput={setHotWords} />
         </div>
       )}
