@@ -39,7 +39,8 @@ export async function isFolder(path: string): Promise<boolean> {
 
 /**
  * The recordings that arguments name. A file that is named is taken whatever its name; of a folder all that lie in it and
- * below, by their endings, hidden ones left out. Links are followed, each file and folder is taken once.
+ * below, by their endings, hidden ones left out. Links to files are followed, links to folders only where they are named
+ * themselves; each file and folder is taken once.
  *
  * @throws the signal's reason when it aborts
  */
@@ -87,7 +88,7 @@ class Search implements Found {
       this.#signal.throwIfAborted();
       const inner = next;
       await this.#try(inner, async () => {
-        // A link to a folder above would lead round and round.
+        // A folder may be named twice, or with one that it lies in.
         if (this.#isKnown(await realpath(inner))) return;
         const entries = await readdir(inner, { withFileTypes: true });
         const folders = await this.#takeEntries(folder, inner, entries);
@@ -105,7 +106,9 @@ class Search implements Found {
       if (entry.name.startsWith(".")) continue;
       const path = join(folder, entry.name);
       const isLink = entry.isSymbolicLink();
-      if (entry.isDirectory() || (isLink && (await isFolder(path)))) folders.push(path);
+      // A link may lead anywhere, to the root of all files too: of those in a folder none is gone down.
+      if (isLink && (await isFolder(path))) continue;
+      if (entry.isDirectory()) folders.push(path);
       // A pipe that lies there would be waited for.
       else if ((entry.isFile() || isLink) && SOUND_ENDINGS.includes(extname(entry.name).toLowerCase()))
         await this.takeFile(path, relative(root, path));

@@ -31,6 +31,9 @@ before(async () => {
   await writeFile(join(lectures, ".hidden.wav"), wav);
   await symlink(lectures, join(lectures, "екінші күн", "round"));
   await symlink(join(lectures, "a.wav"), join(lectures, "link.wav"));
+  await mkdir(join(folder, "elsewhere"));
+  await writeFile(join(folder, "elsewhere/other.wav"), wav);
+  await symlink(join(folder, "elsewhere"), join(lectures, "outside"));
   await symlink(join(folder, "nowhere.wav"), join(lectures, "lost.wav"));
 });
 after(async () => {
@@ -60,7 +63,7 @@ test("a folder is transcribed into files that mirror it, and what cannot be is l
   assert.deepEqual(
     names.sort(),
     [...each("a.flac"), ...each("a.wav"), ...each("екінші күн/сөз.wav")].sort(),
-    "and no link's target twice, nothing hidden, no half of a file",
+    "no link's target twice, nothing behind a link to a folder, nothing hidden, no half of a file",
   );
   const srt = await readFile(join(out, "a.wav.srt"), "utf8");
   assert.match(srt, SRT);
