@@ -9,7 +9,7 @@ const FOLDER = new URL("../../../../docs/", import.meta.url);
 /** The same as `scripts/build-docs.mjs` has rendered them. */
 const RENDERED = new URL("../../../docs/", import.meta.url);
 
-/** Pages for readers, and what the reference page calls them. */
+/** Pages for readers, and what the reference page calls them. @public The script that renders them reads it. */
 export const DOCUMENTS: Readonly<Record<string, string>> = {
   "api.md": "HTTP API",
   "live-protocol.md": "Live protocol",
@@ -60,7 +60,7 @@ export function documentLinks(): string {
     .join(" ");
 }
 
-/** Whether a path below `docs/` is served. */
+/** Whether a path below `docs/` is served. @public The script that renders the pages asks it. */
 export function isServed(path: string): boolean {
   return path in DOCUMENTS || path === PICTURE || (EXAMPLE.test(path) && existsSync(new URL(path, FOLDER)));
 }
