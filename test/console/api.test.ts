@@ -306,7 +306,7 @@ describe("deleting an account", () => {
     assert.equal((await running.visitor().ask("POST", "/invitations/look-up", { token: open })).status, 404);
   });
 
-  test("never leaves members without an owner, whoever joins or leaves at the same moment", async () => {
+  test("never leaves members without an owner when people join and leave at the same moment", async () => {
     const [one, other, third, late] = [
       running.visitor(),
       running.visitor(),

@@ -61,7 +61,7 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
 }
 
 /**
- * Lets only the person themselves go on, not whoever sits at a browser that was left open.
+ * Lets only the person themselves go on, not a stranger at a browser that was left open.
  *
  * @throws {ConsoleError} `wrong_password`, `too_many_attempts`, `busy`
  */
