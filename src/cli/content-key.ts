@@ -24,7 +24,7 @@ export async function contentKey(path: string, wishes: Wishes): Promise<string |
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
     return keyOf(hash.digest("hex"), wishes);
   } catch {
-    // Whoever sends it says why it cannot be read.
+    // The command that sends it says why it cannot be read.
     return undefined;
   }
 }

@@ -188,7 +188,7 @@ describe("accounts", () => {
     const elsewhere = [running.visitor(), running.visitor(), running.visitor()] as const;
     const agents = [
       "Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:145.0) Gecko/20100101 Firefox/145.0",
-      "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36",
+      "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142 Mobile Safari/537.36",
       "a script",
     ] as const;
     for (const [index, other] of elsewhere.entries())

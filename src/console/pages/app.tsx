@@ -33,7 +33,7 @@ export function App() {
     return () => sessionEnded.removeEventListener("ended", leave);
   }, [load]);
   useEffect(() => {
-    // Whoever signs in next must not see what was said before.
+    // The next person to sign in must not see what was said before.
     if (session?.user === null) forgetResults();
   }, [session]);
   useEffect(() => {

@@ -148,9 +148,14 @@ export function Shown<T>({
   readonly retry: () => void;
   readonly children: (value: T) => ComponentChildren;
 }) {
-  const { t } = useWords();
   if (loaded.state === "ready") return <>{children(loaded.value)}</>;
   if (loaded.state === "failed") return <Trouble problem={loaded.problem} retry={retry} />;
+  return <Skeleton />;
+}
+
+/** In the place of what is being loaded. */
+export function Skeleton() {
+  const { t } = useWords();
   return (
     <div class="skeleton" role="status">
       <span class="hidden">{t("loading")}</span>

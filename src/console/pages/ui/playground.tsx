@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { useWords } from "../text/language.js";
 import type { ViewProps } from "../view-props.js";
-import { Button } from "./parts.js";
+import { Button, Skeleton } from "./parts.js";
 
 type Views = typeof import("../views/playground.js");
 
@@ -31,16 +31,7 @@ function Playground({ name, ...props }: ViewProps & { readonly name: keyof Views
     const View = views[name];
     return <View {...props} />;
   }
-  if (!isLost) {
-    return (
-      <div class="skeleton" role="status">
-        <span class="hidden">{t("loading")}</span>
-        <i />
-        <i />
-        <i />
-      </div>
-    );
-  }
+  if (!isLost) return <Skeleton />;
   return (
     <div class="notice error" role="alert">
       <p>{t("e_connection")}</p>
