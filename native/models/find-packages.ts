@@ -8,11 +8,12 @@ import { fileNameOf, type ModelPackage, type PackageFolder, readPackageFile } fr
 import type { PackageSchema } from "./package-schema.js";
 import { brokenRule } from "./rules.js";
 
-/** Every package of a models folder, its manifest checked; folders without a manifest are not packages. */
+/** Every package of a models folder, its manifest checked; folders without a manifest, and hidden ones, are not packages. */
 export async function findPackages(modelsFolder: string): Promise<PackageFolder[]> {
   const packages: PackageFolder[] = [];
   for (const entry of await readdir(modelsFolder, { withFileTypes: true })) {
-    if (!entry.isDirectory()) continue;
+    // A name with a dot in front is a package that is still being made.
+    if (!entry.isDirectory() || entry.name.startsWith(".")) continue;
     const folder = join(modelsFolder, entry.name);
     const manifest = await readManifest(folder);
     if (manifest !== null) packages.push({ folder, manifest });

@@ -1,9 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { findPackages } from "../../native/models/find-packages.js";
 import { warmUpReading } from "../domain/text/warm-up.js";
 import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { startOperatorServer } from "../http/operator-server.js";
+import { readDefaults } from "../models/defaults.js";
+import { findInstalled, modelFolders } from "../models/folders.js";
 import type { Log } from "../observe/log.js";
 import type { Conversations } from "../ports/conversations.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
@@ -57,8 +58,9 @@ export async function startService({
   try {
     await checkPorts(config);
     const base = await openBase(config, log, owned);
-    const packages = await findPackages(config.modelsDir);
-    const engines = await startEngines({ ...base, entries, packages }, owned);
+    const folders = modelFolders(config);
+    const [packages, defaults] = await Promise.all([findInstalled(folders), readDefaults(folders.install)]);
+    const engines = await startEngines({ ...base, entries, packages, defaults, folders }, owned);
     const alphabet = await readAlphabet(engines.recognizer.folder);
     const conversations = makeConversations({ ...base, engines, packages, alphabet });
     const side = await openPublicSide({ ...base, entries, repeat, engines, conversations }, owned);

@@ -14,6 +14,8 @@ import type { EngineState, EngineStatus } from "../console/server/service-facts.
 import { ServiceError } from "../domain/errors.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import { openDecoder } from "../input/media/open-decoder.js";
+import { chooseDefault, type Defaults } from "../models/defaults.js";
+import type { ModelFolders } from "../models/folders.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import type { AudioDecoder } from "../ports/audio-decoder.js";
@@ -45,14 +47,17 @@ export interface EngineParts {
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
   readonly packages: readonly PackageFolder[];
+  /** Which of them requests without a model get. */
+  readonly defaults: Defaults;
+  readonly folders: ModelFolders;
   readonly metrics: Metrics;
 }
 
 /** Engines that are not started yet. @throws {ServiceError} `MODEL_BROKEN` when a model is missing */
 export function makeEngines(parts: EngineParts): Engines {
-  const { config, packages, log } = parts;
-  const recognizer = packageFor<RecognizerManifest>(packages, "transcription", config.modelsDir);
-  const synthesizer = packageFor<SynthesizerManifest>(packages, "synthesis", config.modelsDir);
+  const { log } = parts;
+  const recognizer = packageFor<RecognizerManifest>(parts, "transcription");
+  const synthesizer = packageFor<SynthesizerManifest>(parts, "synthesis");
   return {
     recognizer,
     synthesizer: synthesizer.manifest,
@@ -166,13 +171,11 @@ function liveObserver(metrics: Metrics): LiveObserver {
 }
 
 function packageFor<M extends ModelManifest>(
-  packages: readonly PackageFolder[],
+  { packages, defaults, folders }: EngineParts,
   task: M["task"],
-  modelsDir: string,
 ): PackageFolder<M> {
-  const found = packages.find(({ manifest }) => manifest.task === task);
-  if (found === undefined) {
-    throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${modelsDir}`);
-  }
-  return found as PackageFolder<M>;
+  const found = chooseDefault<M>(packages, task, { defaults, folder: folders.install });
+  if (found !== null) return found;
+  const places = folders.read.join(" or ");
+  throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${places}`);
 }

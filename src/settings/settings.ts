@@ -1,5 +1,4 @@
 import { availableParallelism } from "node:os";
-import { fileURLToPath } from "node:url";
 import { CONCURRENCY_LIMITS } from "../domain/usage/concurrency.js";
 import { DEFAULT_TARIFFS, type UsageKind } from "../domain/usage/tariff.js";
 import { ConfigError } from "./config-error.js";
@@ -22,8 +21,6 @@ import {
 } from "./rules.js";
 import { optional, readTree, type Setting, setting, settingsOf, type Values } from "./setting.js";
 
-/** From `dist/src/settings/settings.js` to the models beside `package.json`. */
-const SHIPPED_MODELS = fileURLToPath(new URL("../../../models", import.meta.url));
 const PORT = wholeNumber(0, 65_535);
 const THREADS = wholeNumber(1, Math.max(64, availableParallelism()));
 const PER_ORGANIZATION = wholeNumber(0, 100_000);
@@ -110,11 +107,11 @@ const TREE = {
     otherwise: "by `ulimit -n`",
     means: "connections at once, WebSockets included; more are refused",
   }),
-  /** Absolute. */
+  /** Absolute; null means the shipped packages, and those that were added in `dataDir`. */
   modelsDir: optional("MODELS_DIR", FOLDER, {
-    absent: SHIPPED_MODELS,
-    otherwise: "`models` beside `package.json`",
-    means: "model packages",
+    absent: null,
+    otherwise: "`models` beside `package.json`, and in `DATA_DIR`",
+    means: "model packages, and where `dauys models add` puts them",
   }),
   liveWorkers: setting("LIVE_WORKERS", THREADS, {
     otherwise: "1",

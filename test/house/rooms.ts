@@ -95,6 +95,13 @@ export const ROOMS: readonly Room[] = [
     "piscina",
   ),
 
+  room(
+    "src/models",
+    "which model packages are installed, which are defaults, and the catalogue of public ones",
+    "src/domain src/settings native/models",
+    "zod crypto files tools",
+  ),
+
   room("actors/residency", "when an engine's models are in memory", `${BASE} src/observe src/ports`, ""),
   room(
     "actors/live",
@@ -216,7 +223,7 @@ export const ROOMS: readonly Room[] = [
     "src/service",
     "puts the service together",
     `${BASE} src/observe src/protocol src/ports src/settings native native/beam native/models native/threads
-     actors/residency actors/live actors/transcription actors/synthesis src/money src/store/postgres src/store
+     src/models actors/residency actors/live actors/transcription actors/synthesis src/money src/store/postgres src/store
      src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
      src/console/server`,
     "crypto files tools",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { findPackages } from "../../native/models/find-packages.js";
+import { findInstalled, modelFolders } from "../../src/models/folders.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../src/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../src/ports/spool-room.js";
@@ -36,9 +36,10 @@ const meter = new FreeMeter();
 before(async () => {
   folder = await temporaryFolder();
   const config = readConfig({ DATA_DIR: folder, SENTENCE_CACHE_MB: "1" });
-  const packages = await findPackages(config.modelsDir);
+  const folders = modelFolders(config);
+  const packages = await findInstalled(folders);
   const parts = { config, packages, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
-  engines = makeEngines({ ...parts, entries: THREAD_ENTRIES });
+  engines = makeEngines({ ...parts, defaults: {}, folders, entries: THREAD_ENTRIES });
   conversations = makeConversations({ ...parts, engines, meter, alphabet: new Set() });
 });
 
