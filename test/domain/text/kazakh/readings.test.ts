@@ -11,13 +11,14 @@ interface ReadingRow {
   readonly source: string;
 }
 
+const SOURCES = new Map(tableRows("readings-sources.tsv").map(([number, source]) => [number, source]));
 const ROWS: readonly ReadingRow[] = tableRows("readings-kk.tsv").map(
   ([written = "", spoken = "", kind = "", confidence = "", source = ""]) => ({
     written,
     spoken,
     kind,
     confidence,
-    source,
+    source: SOURCES.get(source) ?? "",
   }),
 );
 
