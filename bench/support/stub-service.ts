@@ -17,7 +17,7 @@ import { createLog } from "../../src/observe/log.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { Conversations } from "../../src/ports/conversations.js";
-import type { FrontHandlers } from "../../src/ports/front.js";
+import { DEFAULT_FRONT_LIMITS, type FrontHandlers } from "../../src/ports/front.js";
 import type { UsageMeter } from "../../src/ports/usage-meter.js";
 import { listen } from "../../src/service/conversations.js";
 import { createTransport } from "../../src/service/transport.js";
@@ -115,6 +115,8 @@ const transport = createTransport({
   spoolDir: folder,
   urls: new UrlFetcher({ policy: new AddressPolicy([]) }),
   limitsOf: () => ({ synthesis: 0, files: 0, live: LIMIT }),
+  // The service's own number is what its descriptors allow.
+  limits: { ...DEFAULT_FRONT_LIMITS, maxConnections: LIMIT },
   isReady: () => true,
 });
 console.log(await transport.listen("127.0.0.1", 0));
