@@ -1,7 +1,8 @@
 import "./no-telemetry.js";
 import { InferenceSession } from "onnxruntime-node";
 import { ServiceError } from "../../src/domain/errors.js";
-import { fileNameOf, type PackageFolder, readPackageFile } from "./package.js";
+import { checkGraphFiles } from "./graph-files.js";
+import { fileNameOf, type PackageFolder } from "./package.js";
 
 /** What an adapter expects of a graph; checked when it is loaded, so that a wrong file fails with its name. */
 export interface GraphContract {
@@ -16,7 +17,8 @@ export interface GraphOptions {
 }
 
 /**
- * Loads one graph of a package on the CPU provider.
+ * Loads one graph of a package on the CPU provider, by its path: its bytes never lie in this process's heap, and weights
+ * in side files are found. A file that is changed between its hash and the end of the load is refused.
  * @throws {ServiceError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
  */
 export async function loadGraph(
@@ -24,11 +26,11 @@ export async function loadGraph(
   contract: GraphContract,
   options: GraphOptions,
 ): Promise<InferenceSession> {
-  const bytes = await readPackageFile(model, contract.file);
+  const files = await checkGraphFiles(model, contract.file);
   const name = fileNameOf(model, contract.file);
   let graph: InferenceSession;
   try {
-    graph = await InferenceSession.create(bytes, {
+    graph = await InferenceSession.create(files.path, {
       executionProviders: ["cpu"],
       intraOpNumThreads: options.intraOpThreads,
       interOpNumThreads: 1,
@@ -41,8 +43,14 @@ export async function loadGraph(
       cause: error,
     });
   }
-  requireTensors(name, "inputs", contract.inputs, graph.inputNames);
-  requireTensors(name, "outputs", contract.outputs, graph.outputNames);
+  try {
+    await files.requireUnchanged();
+    requireTensors(name, "inputs", contract.inputs, graph.inputNames);
+    requireTensors(name, "outputs", contract.outputs, graph.outputNames);
+  } catch (error) {
+    await graph.release();
+    throw error;
+  }
   return graph;
 }
 

@@ -6,6 +6,8 @@ import { choice, number, refuse, text, whole } from "./rules.js";
 interface PackageFile {
   readonly path: string;
   readonly sha256: string;
+  /** Of a graph whose weights lie in other files: their names among the package's files. */
+  readonly external?: readonly string[] | undefined;
 }
 
 export interface ManifestVoice {
@@ -83,8 +85,35 @@ const FILE = z.preprocess(
     sha256: z.custom<string>((hash) => typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash), {
       error: "must be 64 hexadecimal digits",
     }),
+    external: z.array(text(), { error: "must be a list of names of files" }).optional(),
   }),
 );
+const FILES = z
+  .record(z.string(), FILE, { error: "must name files" })
+  .prefault({})
+  .superRefine((files, context) => {
+    for (const [name, { path, external = [] }] of Object.entries(files)) {
+      for (const side of external)
+        requireSideFile(context, { name, path }, { side, path: files[side]?.path });
+    }
+  });
+
+/** The runtime looks for a graph's side files in the folder of the graph, and nowhere else. */
+function requireSideFile(
+  context: z.core.$RefinementCtx,
+  graph: { readonly name: string; readonly path: string },
+  { side, path }: { readonly side: string; readonly path: string | undefined },
+): void {
+  const at = [graph.name, "external"];
+  if (path === undefined) refuse(context, at, `must be names of files, found ${side}`);
+  else if (!path.startsWith(folderOf(graph.path))) {
+    refuse(context, at, `must lie in the folder of ${graph.path} or below it, found ${path}`);
+  }
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/") + 1);
+}
 
 /** What every manifest must say, in the order in which it is checked. */
 const BASE = {
@@ -97,7 +126,7 @@ const BASE = {
   languages: z.array(text(), { error: "must be a list of language codes" }),
   notes: text().optional(),
   created: z.iso.date({ error: "must be a day as 2026-11-21" }).optional(),
-  files: z.record(z.string(), FILE, { error: "must name files" }).prefault({}),
+  files: FILES,
 };
 
 /** Fields of every manifest, before its family is known. */

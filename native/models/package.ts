@@ -17,34 +17,46 @@ export interface ModelPackage<M extends ModelManifest = ModelManifest, C = unkno
 }
 
 /**
- * The bytes of one file of a package, after its hash was checked.
+ * The bytes of one file of a package, after its hash was checked. Graphs are not read but loaded by path, see `loadGraph`.
  * @throws {ServiceError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
  */
 export async function readPackageFile(model: PackageFolder, name: string): Promise<Uint8Array> {
-  const file = model.manifest.files[name];
-  if (file === undefined) {
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${model.manifest.id}: its manifest names no file "${name}"`,
-    );
-  }
-  const path = join(model.folder, file.path);
+  const path = pathOf(model, name);
   let bytes: Uint8Array;
   try {
     bytes = await readFile(path);
   } catch (error) {
-    throw new ServiceError("MODEL_BROKEN", `Cannot load ${model.manifest.id}: ${path} cannot be read`, {
-      cause: error,
-    });
+    throw unreadable(model, path, error);
   }
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  if (sha256 !== file.sha256) {
-    throw new ServiceError(
-      "MODEL_BROKEN",
-      `Cannot load ${model.manifest.id}: sha256 of ${path} must be ${file.sha256}, found ${sha256}`,
-    );
-  }
+  requireHash(model, name, createHash("sha256").update(bytes).digest("hex"));
   return bytes;
+}
+
+/** Where a file of a package lies. @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
+export function pathOf(model: PackageFolder, name: string): string {
+  const file = model.manifest.files[name];
+  if (file !== undefined) return join(model.folder, file.path);
+  throw new ServiceError(
+    "MODEL_BROKEN",
+    `Cannot load ${model.manifest.id}: its manifest names no file "${name}"`,
+  );
+}
+
+/** @throws {ServiceError} `MODEL_BROKEN` when `found` is not the hash that the manifest says */
+export function requireHash(model: PackageFolder, name: string, found: string): void {
+  const sha256 = model.manifest.files[name]?.sha256;
+  if (found === sha256) return;
+  throw new ServiceError(
+    "MODEL_BROKEN",
+    `Cannot load ${model.manifest.id}: sha256 of ${pathOf(model, name)} must be ${sha256}, found ${found}`,
+  );
+}
+
+/** What is thrown for a file of a package that cannot be read. */
+export function unreadable(model: PackageFolder, path: string, cause: unknown): ServiceError {
+  return new ServiceError("MODEL_BROKEN", `Cannot load ${model.manifest.id}: ${path} cannot be read`, {
+    cause,
+  });
 }
 
 /** A package's file as errors name it. */

@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
+import { link, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Tensor } from "onnxruntime-node";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
 import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
 import { readManifest, readPackage } from "../../../native/models/find-packages.js";
 import { loadGraph } from "../../../native/models/graph.js";
+import { checkGraphFiles, LocationFinder } from "../../../native/models/graph-files.js";
 import type { RecognizerManifest } from "../../../native/models/manifest.js";
 import type { PackageFolder } from "../../../native/models/package.js";
 import { ServiceError } from "../../../src/domain/errors.js";
@@ -79,6 +81,107 @@ test("a graph that lacks an output is refused with its name", async () => {
     loadGraph(model, contract, OPTIONS),
     brokenModel(/graph\.bin: outputs must contain loudness, found pcm$/),
   );
+});
+
+/** A field of a protobuf message that holds bytes, below 128 of them. */
+function field(number: number, content: Uint8Array | string): Buffer {
+  const bytes = Buffer.from(content);
+  return Buffer.concat([Buffer.of((number << 3) | 2, bytes.length), bytes]);
+}
+
+function whole(number: number, value: number): Buffer {
+  return Buffer.of(number << 3, value);
+}
+
+/** A graph that adds four weights, which lie in the file `location` beside it, to its input. */
+function graphWithWeightsIn(location: string): Buffer {
+  const entry = (key: string, value: string) => field(13, Buffer.concat([field(1, key), field(2, value)]));
+  const weights = [whole(1, 4), whole(2, 1), field(8, "w"), entry("location", location), whole(14, 1)];
+  const shape = field(2, field(1, whole(1, 4)));
+  const value = (name: string) =>
+    Buffer.concat([field(1, name), field(2, field(1, Buffer.concat([whole(1, 1), shape])))]);
+  const node = Buffer.concat([field(1, "x"), field(1, "w"), field(2, "y"), field(4, "Add")]);
+  const graph = [
+    field(1, node),
+    field(2, "g"),
+    field(5, Buffer.concat(weights)),
+    field(11, value("x")),
+    field(12, value("y")),
+  ];
+  return Buffer.concat([whole(1, 8), longField(7, Buffer.concat(graph)), field(8, whole(2, 16))]);
+}
+
+/** As `field`, for up to 16,383 bytes. */
+function longField(number: number, bytes: Buffer): Buffer {
+  const length = Buffer.of((bytes.length & 0x7f) | 0x80, bytes.length >> 7);
+  return Buffer.concat([Buffer.of((number << 3) | 2), length, bytes]);
+}
+
+const ADDING = { file: "graph", inputs: ["x"], outputs: ["y"] } as const;
+const WEIGHTS = Buffer.from(Float32Array.of(1, 20, 300, 4_000).buffer);
+
+/** A package of a graph whose weights lie in `data.bin`, and what its manifest says of them. */
+async function packageWithSideFile(
+  location: string,
+  external: readonly string[],
+): Promise<PackageFolder<RecognizerManifest>> {
+  const model = await packageOf({ graph: graphWithWeightsIn(location), data: WEIGHTS });
+  const files = { ...model.manifest.files };
+  files["graph"] = { ...files["graph"]!, external };
+  return { ...model, manifest: { ...model.manifest, files } };
+}
+
+test("weights that lie beside a graph are loaded with it", async () => {
+  const graph = await loadGraph(await packageWithSideFile("data.bin", ["data"]), ADDING, OPTIONS);
+  const { y } = await graph.run({ x: new Tensor("float32", Float32Array.of(1, 2, 3, 4), [4]) });
+  assert.deepEqual(y!.data, Float32Array.of(2, 22, 303, 4_004));
+  await graph.release();
+});
+
+test("weights beside a graph must be those that the manifest was made for", async () => {
+  const model = await packageWithSideFile("data.bin", ["data"]);
+  await writeFile(join(model.folder, "data.bin"), Buffer.alloc(WEIGHTS.length));
+  await assert.rejects(loadGraph(model, ADDING, OPTIONS), brokenModel(/sha256 of .*data\.bin must be/));
+  await rm(join(model.folder, "data.bin"));
+  await assert.rejects(loadGraph(model, ADDING, OPTIONS), brokenModel(/data\.bin cannot be read/));
+});
+
+test("a graph whose weights lie in a file that the manifest does not name is refused with it", async () => {
+  for (const [location, external] of [
+    ["data.bin", []],
+    ["other.bin", ["data"]],
+  ] as const) {
+    await assert.rejects(
+      loadGraph(await packageWithSideFile(location, external), ADDING, OPTIONS),
+      brokenModel(
+        new RegExp(`made-up/graph\\.bin: its weights lie in ${location}, which files\\.graph\\.external`),
+      ),
+    );
+  }
+});
+
+test("names of side files are found however a graph's bytes are cut", () => {
+  const graph = Buffer.concat([graphWithWeightsIn("one.data"), graphWithWeightsIn("folder/two.data")]);
+  for (let size = 1; size < 40; size++) {
+    const finder = new LocationFinder();
+    for (let at = 0; at < graph.length; at += size) finder.push(graph.subarray(at, at + size));
+    assert.deepEqual(finder.locations, ["one.data", "folder/two.data"], `${size} bytes at a time`);
+  }
+});
+
+test("a file that is written to after it was hashed, or replaced, is noticed; another name for it is not", async () => {
+  const model = await packageWithSideFile("data.bin", ["data"]);
+  const data = join(model.folder, "data.bin");
+  const files = await checkGraphFiles(model, "graph");
+  assert.equal(files.byteCount, WEIGHTS.length + graphWithWeightsIn("data.bin").length);
+  await link(data, join(model.folder, "shared.bin"));
+  await files.requireUnchanged();
+  await writeFile(`${data}.new`, WEIGHTS);
+  await rename(`${data}.new`, data);
+  await assert.rejects(files.requireUnchanged(), brokenModel(/data\.bin was changed while it was loaded/));
+  const again = await checkGraphFiles(model, "graph");
+  await utimes(data, new Date(), new Date(Date.now() + 60_000));
+  await assert.rejects(again.requireUnchanged(), brokenModel(/data\.bin was changed while it was loaded/));
 });
 
 test("a recogniser whose vocabulary has another size than its output is refused", async () => {

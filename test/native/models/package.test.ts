@@ -120,6 +120,27 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
   ["names a file without a hash", withFile({ path: "a.onnx" }), /files\.stream\.sha256 must be 64/],
   ["names a file with half a hash", withFile({ path: "a.onnx", sha256: "ab" }), /files\.stream\.sha256/],
   ["names nothing as a file", withFile(null), /files\.stream\.path/],
+  [
+    "has a graph with weights in no file of it",
+    withFile({ path: "a.onnx", sha256: SHA256, external: ["data"] }),
+    /files\.stream\.external must be names of files, found data/,
+  ],
+  [
+    "has a graph with weights in one file",
+    withFile({ path: "a.onnx", sha256: SHA256, external: "data" }),
+    /files\.stream\.external must be a list of names of files/,
+  ],
+  [
+    "has a graph with weights in another folder",
+    {
+      ...RECOGNIZER,
+      files: {
+        stream: { path: "graphs/a.onnx", sha256: SHA256, external: ["data"] },
+        data: { path: "a.onnx.data", sha256: SHA256 },
+      },
+    },
+    /files\.stream\.external must lie in the folder of graphs\/a\.onnx or below it, found a\.onnx\.data/,
+  ],
 ];
 for (const [name, manifest, message] of RULES) {
   test(`a manifest that ${name} is refused with its path and the rule`, async () => {

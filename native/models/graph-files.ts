@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { stat } from "node:fs/promises";
+import { dirname, normalize, relative } from "node:path";
+import { ServiceError } from "../../src/domain/errors.js";
+import { fileNameOf, type PackageFolder, pathOf, requireHash, unreadable } from "./package.js";
+
+const READ_BYTES = 1 << 20;
+/**
+ * How a graph writes where the data of a tensor lies: an entry of `external_data` whose key, its first field, is `location`;
+ * its value follows. Every exporter writes it so, and a graph that hides it otherwise is still pinned by its hash.
+ */
+const LOCATION_KEY = Buffer.from("\n\x08location\x12", "latin1");
+/** Longest name of a side file that is understood, with the bytes that say how long it is. */
+const LONGEST_LOCATION = 1_024;
+
+/** A graph on the disk and the files its weights lie in, hashed and not changed since. */
+export interface GraphFiles {
+  readonly path: string;
+  /** Of all its files. */
+  readonly byteCount: number;
+  /** @throws {ServiceError} `MODEL_BROKEN` when one of them is not the file that was hashed */
+  requireUnchanged(): Promise<void>;
+}
+
+/**
+ * Checks the hashes of a graph and of the side files that its manifest names, in constant memory.
+ *
+ * @throws {ServiceError} `MODEL_BROKEN` when a file is missing, is another one, or when the graph's weights lie in a file that
+ * the manifest does not name
+ */
+export async function checkGraphFiles(model: PackageFolder, name: string): Promise<GraphFiles> {
+  const path = pathOf(model, name);
+  const sideNames = model.manifest.files[name]?.external ?? [];
+  const graph = await hashFile(model, name, new LocationFinder());
+  const sides = [];
+  for (const side of sideNames) sides.push(await hashFile(model, side, null));
+  const named = sides.map((side) => relative(dirname(path), side.path));
+  const unnamed = graph.locations.find((location) => !named.includes(normalize(location)));
+  if (unnamed !== undefined) {
+    throw new ServiceError(
+      "MODEL_BROKEN",
+      `Cannot load ${fileNameOf(model, name)}: its weights lie in ${unnamed}, ` +
+        `which files.${name}.external does not name`,
+    );
+  }
+  const all = [graph, ...sides];
+  return {
+    path,
+    byteCount: all.reduce((total, file) => total + Number(file.identity.size), 0),
+    requireUnchanged: async () => {
+      for (const file of all) await file.requireUnchanged();
+    },
+  };
+}
+
+/**
+ * What of a file changes when it is written to or another one is put in its place. Not its ctime: packages share files by
+ * hard links, and one that is made meanwhile would change it.
+ */
+interface FileIdentity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+}
+
+async function hashFile(model: PackageFolder, name: string, finder: LocationFinder | null) {
+  const path = pathOf(model, name);
+  const hash = createHash("sha256");
+  let identity: FileIdentity;
+  try {
+    identity = await stat(path, { bigint: true });
+    for await (const bytes of createReadStream(path, { highWaterMark: READ_BYTES })) {
+      hash.update(bytes as Buffer);
+      finder?.push(bytes as Buffer);
+    }
+  } catch (error) {
+    throw unreadable(model, path, error);
+  }
+  requireHash(model, name, hash.digest("hex"));
+  const requireUnchanged = async (): Promise<void> => {
+    const now = await stat(path, { bigint: true }).catch((error: unknown) => {
+      throw unreadable(model, path, error);
+    });
+    const { dev, ino, size, mtimeNs } = identity;
+    if (now.dev === dev && now.ino === ino && now.size === size && now.mtimeNs === mtimeNs) return;
+    throw new ServiceError(
+      "MODEL_BROKEN",
+      `Cannot load ${model.manifest.id}: ${path} was changed while it was loaded`,
+    );
+  };
+  return { path, identity, locations: finder?.locations ?? [], requireUnchanged };
+}
+
+/** Finds the names of side files in the bytes of a graph, in any cut. */
+export class LocationFinder {
+  readonly #locations = new Set<string>();
+  /** The end of what came, where an entry may begin. */
+  #held = Buffer.alloc(0);
+
+  get locations(): readonly string[] {
+    return [...this.#locations];
+  }
+
+  push(bytes: Buffer): void {
+    const joined = this.#held.length === 0 ? bytes : Buffer.concat([this.#held, bytes]);
+    let at = joined.indexOf(LOCATION_KEY);
+    while (at >= 0) {
+      const location = locationAt(joined, at + LOCATION_KEY.length);
+      if (location === null) break;
+      if (location !== "") this.#locations.add(location);
+      at = joined.indexOf(LOCATION_KEY, at + LOCATION_KEY.length);
+    }
+    const keepFrom = at >= 0 ? at : Math.max(0, joined.length - LOCATION_KEY.length + 1);
+    this.#held = Buffer.from(joined.subarray(keepFrom));
+  }
+}
+
+/** Null when the bytes end within the name; empty when what follows is no name. */
+function locationAt(bytes: Buffer, offset: number): string | null {
+  const first = bytes[offset];
+  if (first === undefined) return null;
+  let length = first & 0x7f;
+  let start = offset + 1;
+  if (first >= 0x80) {
+    const second = bytes[start++];
+    if (second === undefined) return null;
+    length |= second << 7;
+  }
+  if (length > LONGEST_LOCATION) return "";
+  return bytes.length < start + length ? null : bytes.toString("utf8", start, start + length);
+}
