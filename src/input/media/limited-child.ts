@@ -1,14 +1,9 @@
-import { spawn, spawnSync } from "node:child_process";
+import { LimitedSpawn, type ProcessLimits } from "../../children/limited-spawn.js";
 import { ServiceError } from "../../domain/errors.js";
 
 /** What a decoder process may use. */
-export interface ChildLimits {
-  readonly cpuSeconds: number;
+export interface ChildLimits extends ProcessLimits {
   readonly wallMs: number;
-  /** Address space; null for programs that reserve far more than they use. */
-  readonly memoryBytes: number | null;
-  /** The longest file it may write. */
-  readonly fileBytes: number;
 }
 
 /** How a decoder process ended by itself or at its limits. */
@@ -20,31 +15,12 @@ export interface ChildEnd {
   readonly stderr: string;
 }
 
-/** Sets limits one by one (a system may lack some), then becomes the program, with less claim to the processor than speech. */
-const LIMIT_SCRIPT = [
-  'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 64',
-  'shift 3; exec nice -n 10 "$@"',
-].join("\n");
-/** POSIX counts the longest file in blocks of 512 bytes. */
-const FILE_BLOCK_BYTES = 512;
 const STDERR_CHARACTERS = 4_096;
 
-/**
- * Runs decoders of untrusted media: in a process of their own, without a network where the system can take it away, within
- * limits, and never longer than this process.
- */
+/** Runs decoders of untrusted media, each in a process of its own (`LimitedSpawn`). */
 export class LimitedChildren {
-  readonly #prefix: readonly string[];
+  readonly #programs = new LimitedSpawn();
   #running = 0;
-
-  constructor() {
-    this.#prefix = [
-      // A network name space with nothing in it, not even a loopback interface that is up.
-      ...workingPrefix(["unshare", "--user", "--map-current-user", "--net", "--"]),
-      // After the name space: a change of credentials would clear the signal again.
-      ...workingPrefix(["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"]),
-    ];
-  }
 
   /** Processes that have not ended yet. */
   get running(): number {
@@ -57,17 +33,11 @@ export class LimitedChildren {
    */
   async run(command: readonly string[], limits: ChildLimits, signal: AbortSignal): Promise<ChildEnd> {
     if (signal.aborted) throw cancelled();
-    const [file, ...args] = [...this.#prefix, "sh", "-c", LIMIT_SCRIPT, "sh", ...limitArguments(limits)];
-    const child = spawn(file!, [...args, ...command], {
-      cwd: "/",
-      // Nothing of the service's settings, keys among them, reaches a decoder.
-      env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C" },
-      stdio: ["ignore", "ignore", "pipe"],
-    });
+    const child = this.#programs.start(command, limits, ["ignore", "ignore", "pipe"]);
     this.#running++;
     let stderr = "";
     let isTimedOut = false;
-    child.stderr.on("data", (bytes: Buffer) => {
+    child.stderr?.on("data", (bytes: Buffer) => {
       stderr = (stderr + bytes.toString("latin1")).slice(-STDERR_CHARACTERS);
     });
     const kill = () => void child.kill("SIGKILL");
@@ -89,18 +59,6 @@ export class LimitedChildren {
       this.#running--;
     }
   }
-}
-
-/** The prefix when programs run behind it here, else nothing. */
-function workingPrefix(prefix: readonly string[]): readonly string[] {
-  if (process.platform !== "linux") return [];
-  const [file, ...args] = prefix;
-  return spawnSync(file!, [...args, "true"], { stdio: "ignore" }).status === 0 ? prefix : [];
-}
-
-function limitArguments({ cpuSeconds, memoryBytes, fileBytes }: ChildLimits): string[] {
-  const memory = memoryBytes === null ? "unlimited" : String(Math.floor(memoryBytes / 1_024));
-  return [String(cpuSeconds), memory, String(Math.floor(fileBytes / FILE_BLOCK_BYTES))];
 }
 
 function cancelled(): ServiceError {

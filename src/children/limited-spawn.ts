@@ -1,0 +1,58 @@
+import { type ChildProcess, type StdioOptions, spawn, spawnSync } from "node:child_process";
+
+/** What a process may use. */
+export interface ProcessLimits {
+  readonly cpuSeconds: number;
+  /** Address space; null for programs that reserve far more than they use. */
+  readonly memoryBytes: number | null;
+  /** The longest file it may write. */
+  readonly fileBytes: number;
+}
+
+/** Sets limits one by one (a system may lack some), then becomes the program, with less claim to the processor than speech. */
+const LIMIT_SCRIPT = [
+  'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 64',
+  'shift 3; exec nice -n 10 "$@"',
+].join("\n");
+/** POSIX counts the longest file in blocks of 512 bytes. */
+const FILE_BLOCK_BYTES = 512;
+
+/**
+ * Starts programs that read what strangers sent: without a network where the system can take it away, within limits, and
+ * never longer than the thread that started them.
+ */
+export class LimitedSpawn {
+  readonly #prefix: readonly string[];
+
+  constructor() {
+    this.#prefix = [
+      // A network name space with nothing in it, not even a loopback interface that is up.
+      ...workingPrefix(["unshare", "--user", "--map-current-user", "--net", "--"]),
+      // After the name space: a change of credentials would clear the signal again.
+      ...workingPrefix(["setpriv", "--no-new-privs", "--pdeathsig", "KILL", "--"]),
+    ];
+  }
+
+  /** @param command the program and its arguments, none of them from outside */
+  start(command: readonly string[], limits: ProcessLimits, stdio: StdioOptions): ChildProcess {
+    const [file, ...args] = [...this.#prefix, "sh", "-c", LIMIT_SCRIPT, "sh", ...limitArguments(limits)];
+    return spawn(file!, [...args, ...command], {
+      cwd: "/",
+      // Nothing of the service's settings, keys among them, reaches the program.
+      env: { PATH: process.env["PATH"] ?? "", LC_ALL: "C" },
+      stdio,
+    });
+  }
+}
+
+/** The prefix when programs run behind it here, else nothing. */
+function workingPrefix(prefix: readonly string[]): readonly string[] {
+  if (process.platform !== "linux") return [];
+  const [file, ...args] = prefix;
+  return spawnSync(file!, [...args, "true"], { stdio: "ignore" }).status === 0 ? prefix : [];
+}
+
+function limitArguments({ cpuSeconds, memoryBytes, fileBytes }: ProcessLimits): string[] {
+  const memory = memoryBytes === null ? "unlimited" : String(Math.floor(memoryBytes / 1_024));
+  return [String(cpuSeconds), memory, String(Math.floor(fileBytes / FILE_BLOCK_BYTES))];
+}
