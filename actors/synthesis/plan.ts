@@ -4,9 +4,9 @@ import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
 import { countCodePoints } from "../../src/domain/text/code-points.js";
 import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
-import type { NormalizeOptions } from "../../src/domain/text/kazakh/normalize.js";
 import {
   eachSpokenSentence,
+  type ReadingOptions,
   type SpokenPiece,
   type SpokenSentence,
 } from "../../src/domain/text/spoken-sentences.js";
@@ -44,10 +44,13 @@ export async function planSynthesis(
     throw new ServiceError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
   const dictionary = dictionaryOf(request.pronunciations);
-  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary });
+  // Our reading is Kazakh; a voice that does not know the language reads numbers itself.
+  const isAsWritten = !model.lang.split("-").includes("kk");
+  const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, isAsWritten });
   const sentences = planSentences(request.text, spoken, model.sample_rate);
   if (sentences.length === 0) {
-    throw new ServiceError("NOTHING_TO_SAY", "text must hold something that can be spoken in Kazakh");
+    const where = isAsWritten ? "" : " in Kazakh";
+    throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
   requireSpeakable(quantityOf(sentences, model.sample_rate), request.speed);
   return {
@@ -65,7 +68,7 @@ export async function planSynthesis(
   };
 }
 
-async function readInTurns(text: string, options: NormalizeOptions): Promise<SpokenSentence[]> {
+async function readInTurns(text: string, options: ReadingOptions): Promise<SpokenSentence[]> {
   const sentences: SpokenSentence[] = [];
   let turnStart = 0;
   if (text.length > CHARACTERS_PER_TURN) await turns.next();

@@ -3,7 +3,7 @@ import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { SolverPiece } from "../../native/models/flow-matching/solver-piece.js";
-import type { SynthesizerManifest } from "../../native/models/manifest.js";
+import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
@@ -52,7 +52,7 @@ export async function evaluateLoudness(options: {
   readonly calibrate: boolean;
 }): Promise<LoudnessRow[]> {
   const folder = MODELS + options.modelId;
-  const synthesizer = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  const synthesizer = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
   const { manifest } = synthesizer;
   const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
   const texts = await heldOut();
@@ -117,7 +117,7 @@ async function heldOut(): Promise<string[]> {
 }
 
 function jobsOf(
-  { id, voices }: SynthesizerManifest,
+  { id, voices }: MelSynthesizerManifest,
   texts: readonly string[],
   half: 0 | 1,
   limit = Number.POSITIVE_INFINITY,

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
-import type { SynthesizerManifest } from "../../native/models/manifest.js";
+import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
@@ -46,7 +46,7 @@ export async function evaluateSchedules(options: {
   readonly limit: number;
 }): Promise<ScheduleReport> {
   const folder = MODELS + options.modelId;
-  const synthesizer = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  const synthesizer = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
   const { manifest } = synthesizer;
   const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
   const recognizer = await loadRecognizerParts(MODELS + options.recognizerId);

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
-import type { SynthesizerManifest } from "../../native/models/manifest.js";
+import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
 import { decoderOf, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
@@ -81,7 +81,7 @@ export async function evaluateSynthesis(options: {
   readonly speeds: readonly number[];
 }): Promise<SynthesisReport> {
   const folder = MODELS + options.modelId;
-  const synthesizer = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  const synthesizer = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
   const { manifest } = synthesizer;
   const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
   const speaker = new KeptSpeaker(model);
@@ -140,7 +140,10 @@ export function synthesisTable(report: SynthesisReport): string {
   return `${title}\n\n${table(head, rows)}`;
 }
 
-async function readReference(manifest: SynthesizerManifest, speeds: readonly number[]): Promise<Sentence[]> {
+async function readReference(
+  manifest: MelSynthesizerManifest,
+  speeds: readonly number[],
+): Promise<Sentence[]> {
   const folder = prepareSet("reference");
   const lines = (await readFile(`${folder}index.jsonl`, "utf8")).split("\n").filter((line) => line !== "");
   const sentences: Sentence[] = [];
@@ -208,7 +211,7 @@ function analyse(pcm: Float32Array, sampleRateHz: number, range: PitchRange) {
 async function listenToReference(
   sentence: Sentence,
   listen: Listener,
-  { sampleRateHz }: SynthesizerManifest,
+  { sampleRateHz }: MelSynthesizerManifest,
 ): Promise<Spoken> {
   const { text, pcm, againPcm, range } = sentence;
   const compared = compare(sentence, againPcm, sampleRateHz);

@@ -1,4 +1,4 @@
-import type { SynthesizerManifest } from "../../native/models/manifest.js";
+import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { Fft } from "../../src/domain/audio/fft.js";
 import { MelFilterbank } from "../../src/domain/audio/mel-filterbank.js";
 import { type LoudnessModel, melLevelDb } from "../../src/domain/synthesis/loudness.js";
@@ -32,7 +32,10 @@ const EDGE_FRAMES = 3;
  * were made from; the scatter around the line adds to the mean power, which the intercept takes in. What is left is one
  * number for each voice.
  */
-export function fitLoudness(samples: readonly LevelSample[], manifest: SynthesizerManifest): LoudnessModel {
+export function fitLoudness(
+  samples: readonly LevelSample[],
+  manifest: MelSynthesizerManifest,
+): LoudnessModel {
   const { melBins, hopSamples, sampleRateHz } = manifest;
   const lines = Array.from({ length: melBins }, () => new Line());
   for (const sample of samples) addFrames(lines, sample, manifest);
@@ -65,7 +68,7 @@ export function fitLoudness(samples: readonly LevelSample[], manifest: Synthesiz
 function addFrames(
   lines: readonly Line[],
   { mel, trim, pcm }: LevelSample,
-  { melBins, hopSamples, sampleRateHz }: SynthesizerManifest,
+  { melBins, hopSamples, sampleRateHz }: MelSynthesizerManifest,
 ): void {
   const fft = new Fft(WINDOW_SAMPLES);
   const bank = new MelFilterbank({

@@ -3,7 +3,7 @@ import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
-import type { SynthesizerManifest } from "../../native/models/manifest.js";
+import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { startSynthesisWorker } from "../../native/start-workers.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { systemClock } from "../../src/ports/clock.js";
@@ -29,7 +29,10 @@ export async function measureEngine(options: {
   readonly cancels: number;
 }): Promise<EngineFigures> {
   const { modelFolder, rows, nfe } = options;
-  const modelPackage = await readPackage<SynthesizerManifest, FlowMatchingContents>(modelFolder, "synthesis");
+  const modelPackage = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(
+    modelFolder,
+    "synthesis",
+  );
   const jobs = options.texts.map(
     (spokenText, seed): SynthesisJob => ({
       modelId: modelPackage.manifest.id,
@@ -89,7 +92,10 @@ export async function bareSpeaker(modelFolder: string): Promise<{
   speakMs(spokenText: string, nfe: number): Promise<number>;
   release(): Promise<void>;
 }> {
-  const modelPackage = await readPackage<SynthesizerManifest, FlowMatchingContents>(modelFolder, "synthesis");
+  const modelPackage = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(
+    modelFolder,
+    "synthesis",
+  );
   const model = await FlowMatching.load(modelPackage, { intraOpThreads: 1 });
   const { id: modelId, defaultVoice: voice } = modelPackage.manifest;
   return {

@@ -8,6 +8,7 @@ import type { RecognizerManifest, SynthesizerManifest } from "./manifest.js";
 import { MATCHA } from "./matcha/family.js";
 import { NEMO_CTC } from "./nemo-ctc/family.js";
 import { NEMO_STREAMING_CTC } from "./nemo-streaming-ctc/family.js";
+import { VITS } from "./vits/family.js";
 import { ZIPFORMER2_CTC } from "./zipformer2-ctc/family.js";
 
 /** Every family of models. A new one is a folder beside these and a line here. */
@@ -20,6 +21,7 @@ export const FAMILIES: readonly Family[] = [
   FLOW_MATCHING,
   MATCHA,
   F5_TTS,
+  VITS,
 ];
 
 export function recognizerFamilyOf({ family: name }: RecognizerManifest): RecognizerFamily {

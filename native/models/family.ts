@@ -35,7 +35,7 @@ export interface SynthesizerFamily<M extends SynthesizerManifest = SynthesizerMa
   readonly task: "synthesis";
   readonly can: {
     /** Tells when it says each word. */
-    readonly wordTimes: boolean;
+    wordTimes(manifest: M): boolean;
   };
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<LoadedSynthesizer>;

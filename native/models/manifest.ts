@@ -66,10 +66,14 @@ export interface DecodingParameters {
 /** A synthesizer. */
 export interface SynthesizerManifest extends ManifestBase {
   readonly task: "synthesis";
-  readonly hopSamples: number;
-  readonly melBins: number;
   readonly voices: readonly ManifestVoice[];
   readonly defaultVoice: string;
+}
+
+/** A synthesizer with a mel spectrogram between its graphs. */
+export interface MelSynthesizerManifest extends SynthesizerManifest {
+  readonly hopSamples: number;
+  readonly melBins: number;
 }
 
 export type ModelManifest = RecognizerManifest | SynthesizerManifest;
@@ -159,11 +163,13 @@ export const VOICE_FIELDS = {
 export const SYNTHESIZER_FIELDS = {
   ...BASE,
   task: choice(["synthesis"]),
-  hopSamples: number(),
-  melBins: number(),
+  sampleRateHz: whole(8_000),
   voices: voicesOf(VOICE_FIELDS),
   defaultVoice: text(),
 };
+
+/** Fields of every `MelSynthesizerManifest`. */
+export const MEL_SYNTHESIZER_FIELDS = { ...SYNTHESIZER_FIELDS, hopSamples: number(), melBins: number() };
 
 /** The voices of a family whose voices say more than `VOICE_FIELDS`. */
 export function voicesOf<T extends z.core.$ZodLooseShape>(fields: T) {
@@ -171,11 +177,14 @@ export function voicesOf<T extends z.core.$ZodLooseShape>(fields: T) {
   return z.array(z.object(fields), { error }).min(1, { error });
 }
 
-/** Refuses a default voice that is none of the voices. */
-export function requireDefaultVoice(
+/** Refuses two voices of one name, and a default voice that is none of them. */
+export function requireVoices(
   { voices, defaultVoice }: Pick<SynthesizerManifest, "voices" | "defaultVoice">,
   context: z.core.$RefinementCtx,
 ): void {
-  if (voices.some(({ name }) => name === defaultVoice)) return;
+  const names = voices.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) refuse(context, ["voices"], `must have names of their own, found ${twice} twice`);
+  if (names.includes(defaultVoice)) return;
   refuse(context, ["defaultVoice"], `must be one of the voices, found ${defaultVoice}`);
 }

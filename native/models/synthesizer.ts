@@ -1,8 +1,18 @@
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import type { SynthesizerManifest } from "./manifest.js";
 
-/** Lets the thread hear its messages between two runs; rejects with `CANCELLED` when nobody wants the piece any more. */
-export type Checkpoint = () => Promise<void>;
+/** What a piece may ask of the worker while it is made. */
+export interface PieceTurn {
+  /** Aborted when the piece is not wanted any more. */
+  readonly signal: AbortSignal;
+  /** Awaited before each run but the first: the thread hears its messages. Rejects with `CANCELLED` after `signal`. */
+  checkpoint(): Promise<void>;
+  /**
+   * Hands on the next samples, mono, -1 to 1, at the manifest's rate; settles when there is room for more. Rejects with
+   * `CANCELLED` after `signal`.
+   */
+  give(samples: Float32Array): Promise<void>;
+}
 
 /**
  * What a synthesis worker needs of a family whose pieces are made one at a time, with nothing to share between them.
@@ -11,10 +21,10 @@ export type Checkpoint = () => Promise<void>;
 export interface PieceModel {
   readonly manifest: SynthesizerManifest;
   /**
-   * @param checkpoint awaited before each run but the first
-   * @returns mono, -1 to 1, at the manifest's rate
+   * Gives a piece in one part or several.
+   * @returns `characterBounds` as in `SynthesizedPiece`, in samples of the manifest's rate
    */
-  speak(job: SynthesisJob, checkpoint: Checkpoint): Promise<Float32Array>;
+  speak(job: SynthesisJob, turn: PieceTurn): Promise<Int32Array | null>;
   /** Frees the graphs' memory; nothing may be run afterwards. */
   release(): Promise<void>;
 }

@@ -31,12 +31,15 @@ export async function loadSpeaker(
   const warmUp = warmUpOf(modelPackage.manifest);
   const loaded = await synthesizerFamilyOf(modelPackage.manifest).load(modelPackage, { intraOpThreads });
   if (loaded.shares === "nothing") {
-    await loaded.model.speak(warmUp, () => Promise.resolve());
+    await loaded.model.speak(warmUp, { signal: NEVER, checkpoint: nothing, give: nothing });
     return new PieceQueue(loaded.model, { cells, sink });
   }
   await loaded.model.speakAlone(warmUp);
   return new SharedSolver({ model: loaded.model, limits: { rows }, cells, sink });
 }
+
+const NEVER = new AbortController().signal;
+const nothing = () => Promise.resolve();
 
 function warmUpOf({ id, defaultVoice }: SynthesizerManifest): SynthesisJob {
   return { modelId: id, voice: defaultVoice, spokenText: "сәлем.", speed: 1, nfe: 2, seed: 0 };

@@ -1,12 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { asServiceError, ServiceError } from "../../src/domain/errors.js";
 import type { PieceModel } from "../models/synthesizer.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";
 import type { SolverRequest, SolverSink } from "./shared-solver.js";
-
-/** Samples that go into the PCM queue at once: a piece may be longer than the queue. */
-const PART_SAMPLES = 1 << 14;
+import { SpeechOut } from "./speech-out.js";
 
 /** Speaks pieces of a model that shares nothing, one after another; what is due first comes first. */
 export class PieceQueue {
@@ -14,8 +11,7 @@ export class PieceQueue {
   readonly #cells: Int32Array;
   readonly #sink: SolverSink;
   readonly #waiting = new Map<number, SolverRequest>();
-  #speaking: number | null = null;
-  #isCancelled = false;
+  #speaking: { readonly jobId: number; readonly abort: AbortController } | null = null;
   #working: Promise<void> | null = null;
 
   /** @param parts `cells` as `SYNTHESIS_CELL` says: a piece counts as one run */
@@ -32,7 +28,7 @@ export class PieceQueue {
 
   /** A piece that is being made ends with its run. */
   cancel(jobId: number): void {
-    if (this.#speaking === jobId) this.#isCancelled = true;
+    if (this.#speaking?.jobId === jobId) this.#speaking.abort.abort();
     else if (this.#waiting.delete(jobId)) this.#sink.gaveUp(jobId, cancelled());
   }
 
@@ -62,33 +58,59 @@ export class PieceQueue {
 
   async #perform({ jobId, job }: SolverRequest): Promise<void> {
     this.#waiting.delete(jobId);
-    this.#speaking = jobId;
-    this.#isCancelled = false;
-    const startedAtMs = performance.now();
+    const abort = new AbortController();
+    this.#speaking = { jobId, abort };
     Atomics.add(this.#cells, SYNTHESIS_CELL.runs, 1);
     Atomics.add(this.#cells, SYNTHESIS_CELL.rows, 1);
+    const { signal } = abort;
+    const checkpoint = () => hearMessages(signal);
+    // Waiting for room in the queue is no work.
+    const busy = new BusyTime(this.#cells);
     try {
-      const checkpoint = () => this.#checkpoint();
-      const samples = toInt16(await this.#model.speak(job, checkpoint));
-      const busyMicros = Math.round((performance.now() - startedAtMs) * 1_000);
-      Atomics.add(this.#cells, SYNTHESIS_CELL.busyMicros, busyMicros);
-      for (let start = 0; start < samples.length; start += PART_SAMPLES) {
+      const out = new SpeechOut(this.#model.manifest.sampleRateHz, async (samples) => {
         await checkpoint();
-        await this.#sink.pcm(jobId, samples.subarray(start, start + PART_SAMPLES));
-      }
-      this.#sink.spoken(jobId, null);
+        await this.#sink.pcm(jobId, samples);
+      });
+      const give = (samples: Float32Array) => busy.without(() => out.write(samples));
+      const bounds = await this.#model.speak(job, { signal, checkpoint, give });
+      this.#sink.spoken(jobId, await busy.without(() => out.end(bounds)));
     } catch (error) {
       this.#sink.gaveUp(jobId, asServiceError(error));
     } finally {
+      busy.end();
       this.#speaking = null;
     }
   }
+}
 
-  /** Messages that came during a run are heard in this turn. */
-  async #checkpoint(): Promise<void> {
-    await nextTurn();
-    if (this.#isCancelled) throw cancelled();
+/** Adds up the time that a piece takes, in `SYNTHESIS_CELL.busyMicros`. */
+class BusyTime {
+  readonly #cells: Int32Array;
+  #sinceMs = performance.now();
+
+  constructor(cells: Int32Array) {
+    this.#cells = cells;
   }
+
+  async without<T>(wait: () => Promise<T>): Promise<T> {
+    this.end();
+    try {
+      return await wait();
+    } finally {
+      this.#sinceMs = performance.now();
+    }
+  }
+
+  end(): void {
+    const micros = Math.round((performance.now() - this.#sinceMs) * 1_000);
+    Atomics.add(this.#cells, SYNTHESIS_CELL.busyMicros, micros);
+  }
+}
+
+/** Messages that came during a run are heard in this turn. */
+async function hearMessages(signal: AbortSignal): Promise<void> {
+  await nextTurn();
+  if (signal.aborted) throw cancelled();
 }
 
 function cancelled(): ServiceError {

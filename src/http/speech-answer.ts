@@ -77,6 +77,8 @@ export function noteText(
   models: readonly CatalogModel[],
 ): void {
   const languages = models.find(({ name }) => name === model)?.lang.split("-") ?? [];
+  // The notes are about Kazakh speech.
+  if (languages.length > 0 && !languages.includes("kk")) return;
   const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
   if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }

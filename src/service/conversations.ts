@@ -11,6 +11,7 @@ import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../
 import type { PackageFolder } from "../../native/models/package.js";
 import type { FileLength } from "../domain/decoding/transcript.js";
 import type { ServiceError } from "../domain/errors.js";
+import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
 import { withDecodedFile } from "../input/media/decoded-file.js";
 import { BilledSynthesis } from "../money/billed-synthesis.js";
 import { BilledTranscription } from "../money/billed-transcription.js";
@@ -202,13 +203,13 @@ function toCatalogModel(manifest: ModelManifest): CatalogModel {
     name: manifest.id,
     task: manifest.task,
     lang: manifest.languages.join("-"),
-    sample_rate: manifest.sampleRateHz,
+    sample_rate: isSynthesis ? SPEECH_RATE_HZ : manifest.sampleRateHz,
     voices: isSynthesis
       ? manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }))
       : [],
     default_voice: isSynthesis ? manifest.defaultVoice : "",
     notes: manifest.notes ?? null,
     created: manifest.created ?? null,
-    word_times: manifest.task === "synthesis" && synthesizerFamilyOf(manifest).can.wordTimes,
+    word_times: manifest.task === "synthesis" && synthesizerFamilyOf(manifest).can.wordTimes(manifest),
   };
 }

@@ -12,6 +12,7 @@ import {
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
 import { ServiceError } from "../domain/errors.js";
+import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import { openDecoder } from "../input/media/open-decoder.js";
 import { chooseDefault, type Defaults } from "../models/defaults.js";
@@ -141,14 +142,14 @@ function transcriptionEngine(
 
 function synthesisEngine(
   parts: EngineParts,
-  { folder, manifest }: PackageFolder<SynthesizerManifest>,
+  { folder }: PackageFolder<SynthesizerManifest>,
 ): SynthesisEngine {
   const { config, metrics, log } = parts;
   const settings = { ...workerSettings(parts, folder), rows: config.synthesisRows };
   return new SynthesisEngine({
     workerCount: config.synthesisWorkers,
     startWorker: (shared, onMessage) => startSynthesisWorker(settings, shared, onMessage),
-    sampleRateHz: manifest.sampleRateHz,
+    sampleRateHz: SPEECH_RATE_HZ,
     observer: metrics.observeSynthesis,
     clock: systemClock,
     log,

@@ -42,6 +42,12 @@ export const ROOMS: readonly Room[] = [
   room("src/protocol", "messages and their parsers", "src/domain", "zod @msgpack/msgpack files"),
   room("src/ports", "interfaces between rooms", "src/domain src/protocol", ""),
   room("src/settings", "settings, and the address of a running service", "src/domain", "zod tools files net"),
+  room(
+    "src/children",
+    "programs of others: where they are, and how they start within limits",
+    "",
+    "files processes",
+  ),
   room("src/player", "`dauys/player`: sentences through Web Audio without a gap", "src/domain", ""),
   room(
     "src/client",
@@ -53,9 +59,15 @@ export const ROOMS: readonly Room[] = [
   room("native/ring", "rings over shared memory", "actors/kernel", "ringbuf.js"),
   room("native/beam", "the beam search in C++, and its loader", "src/domain", "modules tools"),
   room(
+    "native/phonemes",
+    "phonemes of a text, as Piper's voices know them, by espeak-ng",
+    "src/domain src/children",
+    "processes tools",
+  ),
+  room(
     "native/models/**",
     "model packages and graphs, one folder per family",
-    `${BASE} src/ports`,
+    `${BASE} src/ports native/phonemes`,
     "onnxruntime-node zod crypto files",
   ),
   room(
@@ -152,8 +164,8 @@ export const ROOMS: readonly Room[] = [
   room(
     "src/input/media",
     "decoders of untrusted audio, in limited processes",
-    `${BASE} src/observe src/ports`,
-    "mpg123-decoder opus-decoder crypto files processes tools",
+    `${BASE} src/observe src/ports src/children`,
+    "mpg123-decoder opus-decoder crypto files tools",
   ),
   room("src/input/url", "audio behind addresses", `${BASE} src/observe src/ports`, "net tools"),
 

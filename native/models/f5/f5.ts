@@ -7,7 +7,7 @@ import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
 import { fileNameOf, type ModelPackage, readPackageFile } from "../package.js";
-import type { Checkpoint, PieceModel } from "../synthesizer.js";
+import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import type { F5Manifest, F5Voice } from "./manifest.js";
 
 const PREPROCESS = {
@@ -81,7 +81,7 @@ export class F5 implements PieceModel {
     return new F5({ manifest: model.manifest, graphs, tokenOf, references });
   }
 
-  async speak(job: SynthesisJob, checkpoint: Checkpoint): Promise<Float32Array> {
+  async speak(job: SynthesisJob, turn: PieceTurn): Promise<null> {
     const reference = this.#references.get(job.voice);
     if (reference === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
     const tokens = Int32Array.from(
@@ -94,23 +94,26 @@ export class F5 implements PieceModel {
       max_duration: new Tensor("int64", BigInt64Array.of(BigInt(this.#frames(reference, job))), []),
     });
     const { noise, ref_signal_len, ...condition } = prepared;
-    const denoised = await this.#solve(noise!, condition, checkpoint);
+    const denoised = await this.#solve(noise!, condition, turn);
     const { output_audio } = await this.#graphs.decode.run({ denoised, ref_signal_len: ref_signal_len! });
     const { data } = output_audio!;
-    return data instanceof Float32Array ? data : Float32Array.from(data as Int16Array, (n) => n / FULL_SCALE);
+    await turn.give(
+      data instanceof Float32Array ? data : Float32Array.from(data as Int16Array, (n) => n / FULL_SCALE),
+    );
+    return null;
   }
 
   async release(): Promise<void> {
     for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
   }
 
-  async #solve(noise: Tensor, condition: Record<string, Tensor>, checkpoint: Checkpoint): Promise<Tensor> {
+  async #solve(noise: Tensor, condition: Record<string, Tensor>, turn: PieceTurn): Promise<Tensor> {
     const { transformer } = this.#graphs;
     const [xName, timeName] = transformer.outputNames as [string, string];
     let x = noise;
     let time: Tensor = new Tensor("int32", Int32Array.of(0), [1]);
     for (let run = 0; run < this.manifest.transformerRuns; run++) {
-      await checkpoint();
+      await turn.checkpoint();
       const answer = await transformer.run({ ...condition, noise: x, time_step: time });
       x = answer[xName]!;
       time = answer[timeName]!;

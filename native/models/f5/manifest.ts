@@ -1,9 +1,9 @@
 import { z } from "zod";
 import {
   type ManifestVoice,
-  requireDefaultVoice,
-  SYNTHESIZER_FIELDS,
-  type SynthesizerManifest,
+  MEL_SYNTHESIZER_FIELDS,
+  type MelSynthesizerManifest,
+  requireVoices,
   VOICE_FIELDS,
   voicesOf,
 } from "../manifest.js";
@@ -17,7 +17,7 @@ export interface F5Voice extends ManifestVoice {
   readonly referenceText: string;
 }
 
-export interface F5Manifest extends SynthesizerManifest {
+export interface F5Manifest extends MelSynthesizerManifest {
   readonly voices: readonly F5Voice[];
   /** How often the transformer runs: the export's solver steps, divided by those it fuses. */
   readonly transformerRuns: number;
@@ -25,11 +25,11 @@ export interface F5Manifest extends SynthesizerManifest {
 
 const MANIFEST = z
   .object({
-    ...SYNTHESIZER_FIELDS,
+    ...MEL_SYNTHESIZER_FIELDS,
     voices: voicesOf({ ...VOICE_FIELDS, reference: text(), referenceText: text() }),
     transformerRuns: whole(1),
   })
-  .superRefine(requireDefaultVoice)
+  .superRefine(requireVoices)
   .superRefine(({ voices, files }, context) => {
     const lost = voices.find(({ reference }) => !(reference in files));
     if (lost !== undefined)

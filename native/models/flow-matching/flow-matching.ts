@@ -12,7 +12,7 @@ import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js"
 import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
-import type { SynthesizerManifest } from "../manifest.js";
+import type { MelSynthesizerManifest } from "../manifest.js";
 import type { ModelPackage } from "../package.js";
 import type { FlowMatchingContents } from "./manifest.js";
 import { PATCH_FRAMES, padRows, type SolverPiece, stepFeeds } from "./solver-piece.js";
@@ -74,14 +74,14 @@ export interface WindowOfPiece {
  * @see Lipman et al., "Flow Matching for Generative Modeling", 2023
  */
 export class FlowMatching {
-  readonly manifest: SynthesizerManifest;
+  readonly manifest: MelSynthesizerManifest;
   readonly #graphs: Graphs;
   readonly #tokenOf: ReadonlyMap<string, number>;
   readonly #parameters: SynthesisParameters;
   #busyMs = 0;
 
   private constructor(parts: {
-    manifest: SynthesizerManifest;
+    manifest: MelSynthesizerManifest;
     graphs: Graphs;
     symbols: readonly string[];
     parameters: SynthesisParameters;
@@ -94,7 +94,7 @@ export class FlowMatching {
 
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   static async load(
-    model: ModelPackage<SynthesizerManifest, FlowMatchingContents>,
+    model: ModelPackage<MelSynthesizerManifest, FlowMatchingContents>,
     options: GraphOptions,
   ): Promise<FlowMatching> {
     const { symbols, synthesis, loudness = null } = model.contents;

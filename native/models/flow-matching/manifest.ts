@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { LoudnessModel } from "../../../src/domain/synthesis/loudness.js";
-import { requireDefaultVoice, SYNTHESIZER_FIELDS, type SynthesizerManifest } from "../manifest.js";
+import { SPEECH_RATE_HZ } from "../../../src/domain/synthesis/speech-rate.js";
+import { MEL_SYNTHESIZER_FIELDS, type MelSynthesizerManifest, requireVoices } from "../manifest.js";
 import type { PackageSchema } from "../package-schema.js";
 import { number, numbers, whole } from "../rules.js";
 
@@ -19,7 +20,7 @@ export interface FlowMatchingContents {
   readonly loudness?: LoudnessModel | undefined;
 }
 
-function contents({ melBins }: SynthesizerManifest): z.ZodType<FlowMatchingContents> {
+function contents({ melBins }: MelSynthesizerManifest): z.ZodType<FlowMatchingContents> {
   return z.object({
     symbols: z.object({ symbols: z.array(z.string(), { error: "must be a list of characters" }) }),
     synthesis: z.object({
@@ -40,8 +41,16 @@ function contents({ melBins }: SynthesizerManifest): z.ZodType<FlowMatchingConte
   });
 }
 
-export const FLOW_MATCHING_PACKAGE: PackageSchema<SynthesizerManifest, FlowMatchingContents> = {
-  manifest: z.object(SYNTHESIZER_FIELDS).superRefine(requireDefaultVoice),
+export const FLOW_MATCHING_PACKAGE: PackageSchema<MelSynthesizerManifest, FlowMatchingContents> = {
+  manifest: z
+    .object({
+      ...MEL_SYNTHESIZER_FIELDS,
+      // Pieces that share runs leave their worker as they are made.
+      sampleRateHz: number().refine((rateHz) => rateHz === SPEECH_RATE_HZ, {
+        error: ({ input }) => `must be ${SPEECH_RATE_HZ}, found ${String(input)}`,
+      }),
+    })
+    .superRefine(requireVoices),
   jsonFiles: ["symbols", "synthesis", "loudness"],
   contents,
 };

@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
-import { requireDefaultVoice, SYNTHESIZER_FIELDS, type SynthesizerManifest } from "../manifest.js";
+import { MEL_SYNTHESIZER_FIELDS, type MelSynthesizerManifest, requireVoices } from "../manifest.js";
 import type { PackageSchema } from "../package-schema.js";
 import { number } from "../rules.js";
 
-export interface MatchaManifest extends SynthesizerManifest {
+export interface MatchaManifest extends MelSynthesizerManifest {
   /** Of the noise the flow starts from; at 0 equal jobs give equal samples. */
   readonly temperature: number;
   /** Length of the speech at speed 1, in units of what the durations say. */
@@ -20,12 +20,12 @@ export interface MatchaContents {
 
 const MANIFEST = z
   .object({
-    ...SYNTHESIZER_FIELDS,
+    ...MEL_SYNTHESIZER_FIELDS,
     temperature: number().min(0, { error: "must be at least 0" }).default(0.667),
     lengthScale: number().gt(0, { error: "must be more than 0" }).default(1),
     addsBlanks: z.boolean({ error: "must be true or false" }).default(true),
   })
-  .superRefine(requireDefaultVoice);
+  .superRefine(requireVoices);
 
 const SYMBOLS = z
   .array(z.string(), { error: "must be a list of characters" })

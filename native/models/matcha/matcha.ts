@@ -3,7 +3,7 @@ import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import { fileNameOf, type ModelPackage } from "../package.js";
-import type { Checkpoint, PieceModel } from "../synthesizer.js";
+import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import type { MatchaContents, MatchaManifest } from "./manifest.js";
 
 const ACOUSTIC = {
@@ -76,7 +76,7 @@ export class Matcha implements PieceModel {
     return new Matcha({ manifest, acoustic, vocoder, tokenOf });
   }
 
-  async speak(job: SynthesisJob, checkpoint: Checkpoint): Promise<Float32Array> {
+  async speak(job: SynthesisJob, turn: PieceTurn): Promise<null> {
     const tokens = this.#tokenize(job.spokenText);
     const { temperature, lengthScale } = this.manifest;
     const answer = await this.#acoustic.run({
@@ -85,9 +85,8 @@ export class Matcha implements PieceModel {
       scales: new Tensor("float32", Float32Array.of(temperature, lengthScale / job.speed), [2]),
       ...this.#voiceFeeds(job.voice),
     });
-    if (this.#vocoder === null) return faded(cut(answer["wav"]!, answer["wav_lengths"]!, 1));
-    await checkpoint();
-    return faded(await this.#vocode(this.#vocoder, answer));
+    await turn.give(faded(await this.#wavesOf(answer, turn)));
+    return null;
   }
 
   async release(): Promise<void> {
@@ -95,7 +94,10 @@ export class Matcha implements PieceModel {
     await this.#vocoder?.release();
   }
 
-  async #vocode(vocoder: InferenceSession, answer: InferenceSession.ReturnType): Promise<Float32Array> {
+  async #wavesOf(answer: InferenceSession.ReturnType, turn: PieceTurn): Promise<Float32Array> {
+    const vocoder = this.#vocoder;
+    if (vocoder === null) return cut(answer["wav"]!, answer["wav_lengths"]!, 1);
+    await turn.checkpoint();
     const waves = await vocoder.run({ [vocoder.inputNames[0]!]: answer["mel"]! });
     const { hopSamples } = this.manifest;
     return cut(waves[vocoder.outputNames[0]!]!, answer["mel_lengths"]!, hopSamples);

@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 import type { SpeechRequest } from "../../client/browser.js";
 import { concatenatePcm } from "../../domain/audio/pcm.js";
 import { writeWav } from "../../domain/audio/wav.js";
+import { SPEECH_RATE_HZ } from "../../domain/synthesis/speech-rate.js";
 import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type PlayerState, SentencePlayer } from "../../player/sentence-player.js";
 import { asProblem, creditsChanged, type Problem } from "./api.js";
@@ -9,7 +10,6 @@ import { keepResult } from "./history.js";
 import { forgetRefusedKey, playgroundClient } from "./playground-client.js";
 import { takeSound } from "./sound.js";
 
-export const SPEECH_RATE_HZ = 24_000;
 const WAV_HEADER_BYTES = 44;
 
 /** What has arrived of a speech. */

@@ -1,3 +1,4 @@
+import { readAsWritten } from "./as-written.js";
 import { latinAlphabetOf } from "./kazakh/latin-kazakh.js";
 import { type NormalizeOptions, normalizeKazakh, type SpokenWord } from "./kazakh/normalize.js";
 import { pauseMarks } from "./pause-marks.js";
@@ -24,15 +25,21 @@ export interface SpokenSentence {
   readonly pauseMs: number | null;
 }
 
+/** How a text is read. */
+export interface ReadingOptions extends NormalizeOptions {
+  /** The voice reads numbers and signs by itself, in a language that is not Kazakh: nothing of `expand` applies. */
+  readonly isAsWritten?: boolean;
+}
+
 /** A written text as sentences of spoken pieces, with the place in the text of every word. */
-export function spokenSentences(text: string, options: NormalizeOptions): SpokenSentence[] {
+export function spokenSentences(text: string, options: ReadingOptions): SpokenSentence[] {
   return [...eachSpokenSentence(text, options)];
 }
 
 /** The same sentence by sentence, each read when it is asked for: a long text takes milliseconds. */
 export function* eachSpokenSentence(
   text: string,
-  given: NormalizeOptions,
+  given: ReadingOptions,
 ): Generator<SpokenSentence, void, undefined> {
   const options = { ...given, latin: latinAlphabetOf(text) };
   let start = 0;
@@ -52,13 +59,14 @@ export function* eachSpokenSentence(
 function* sentencesBetween(
   text: string,
   range: { readonly start: number; readonly end: number },
-  options: NormalizeOptions,
+  options: ReadingOptions,
 ): Generator<SpokenSentence, void, undefined> {
   let { start } = range;
   for (const written of splitIntoSentences(text.slice(start, range.end))) {
     const offset = start;
     start += written.length;
-    const { spoken, words, dropped } = normalizeKazakh(written, options);
+    const read = options.isAsWritten ? readAsWritten : normalizeKazakh;
+    const { spoken, words, dropped } = read(written, options);
     yield {
       start: offset,
       end: start,

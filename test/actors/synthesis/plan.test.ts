@@ -166,3 +166,23 @@ test("the longest text is read over many turns of the event loop", async () => {
   isOver = true;
   assert.ok(turns >= 8, `${turns} turns`);
 });
+
+test("a voice that does not speak Kazakh gets the text as it is written, and it costs what every text costs", async () => {
+  const text = "Цена 15%. Итого 2 500 ₽\u0000!";
+  const russian = { ...MODEL, lang: "ru" };
+  const { sentences, billedCharacters, droppedCharacters } = await planSynthesis(
+    parseSynthesisRequest({ text }),
+    [russian],
+  );
+  assert.deepEqual(
+    sentences.map(({ pieces }) => pieces.map((piece) => piece.text)),
+    [["Цена 15%."], ["Итого 2 500 ₽!"]],
+  );
+  assert.deepEqual([billedCharacters, droppedCharacters], [countCodePoints(text), 1]);
+  await assert.rejects(
+    planSynthesis(parseSynthesisRequest({ text: "…!" }), [russian]),
+    /that can be spoken$/,
+  );
+  const both = await planSynthesis(parseSynthesisRequest({ text }), [{ ...MODEL, lang: "kk-ru" }]);
+  assert.notEqual(both.sentences[0]!.pieces[0]!.text, "Цена 15%.");
+});

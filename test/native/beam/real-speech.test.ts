@@ -9,7 +9,7 @@ import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/man
 import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
-import type { RecognizerManifest, SynthesizerManifest } from "../../../native/models/manifest.js";
+import type { MelSynthesizerManifest, RecognizerManifest } from "../../../native/models/manifest.js";
 import { readPackageFile } from "../../../native/models/package.js";
 import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { resample } from "../../../src/domain/audio/resample.js";
@@ -65,7 +65,7 @@ before(async () => {
         ];
   const { outputBias } = model;
   decoders = searches.map((search) => new BeamDecoder(vocabulary, search, { outputBias }));
-  const voices = await readPackage<SynthesizerManifest, FlowMatchingContents>(
+  const voices = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(
     SYNTHESIZER_FOLDER,
     "synthesis",
   );

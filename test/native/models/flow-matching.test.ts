@@ -8,7 +8,7 @@ import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
 import type { SolverPiece } from "../../../native/models/flow-matching/solver-piece.js";
-import type { SynthesizerManifest } from "../../../native/models/manifest.js";
+import type { MelSynthesizerManifest } from "../../../native/models/manifest.js";
 import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json, SYNTHESIZER_FOLDER } from "../../support/folders.js";
@@ -33,7 +33,7 @@ const ROUNDING = 1e-4;
 let model: FlowMatching;
 
 before(async () => {
-  const modelPackage = await readPackage<SynthesizerManifest, FlowMatchingContents>(
+  const modelPackage = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(
     SYNTHESIZER_FOLDER,
     "synthesis",
   );
@@ -162,7 +162,7 @@ test("loudness: the meter reads a tone as the standard says", () => {
 test("a package says how loud its mel will be in full, or not at all", async () => {
   const folder = await copyOfPackage(SYNTHESIZER_FOLDER);
   const load = async () => {
-    const modelPackage = await readPackage<SynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+    const modelPackage = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
     return FlowMatching.load(modelPackage, { intraOpThreads: 1 });
   };
   const numbers = Array(model.manifest.melBins).fill(1);

@@ -9,6 +9,7 @@ import { Matcha } from "../../../native/models/matcha/matcha.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
+import { speakPiece } from "../../support/speak-piece.js";
 
 const FOLDER = "test/fixtures/adapters/tiny-matcha";
 const JOB: SynthesisJob = {
@@ -27,7 +28,7 @@ async function load(folder = FOLDER): Promise<Matcha> {
 }
 
 async function spoken(model: Matcha, change: Partial<SynthesisJob> = {}): Promise<Float32Array> {
-  return model.speak({ ...JOB, ...change }, () => Promise.resolve());
+  return (await speakPiece(model, { ...JOB, ...change })).samples;
 }
 
 function brokenModel(pattern: RegExp): (error: unknown) => boolean {

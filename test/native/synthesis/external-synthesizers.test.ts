@@ -5,17 +5,19 @@ import { startSynthesisWorker } from "../../../native/start-workers.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
+import { NEEDS_ESPEAK } from "../../support/espeak.js";
 import { FAULTY_ENTRIES } from "../../support/faulty/entries.js";
 import { FaultOrders } from "../../support/faulty/orders.js";
 
 const orders = new FaultOrders();
 const NEVER = new AbortController().signal;
 const PACKAGES = [
-  { id: "tiny-matcha", voice: "first", sampleRateHz: 22_050 },
-  { id: "tiny-f5", voice: "tone", sampleRateHz: 24_000 },
+  { id: "tiny-matcha", voice: "first", skip: false },
+  { id: "tiny-f5", voice: "tone", skip: false },
+  { id: "tiny-vits", voice: "second", ...NEEDS_ESPEAK },
 ];
 
-for (const { id, voice, sampleRateHz } of PACKAGES) {
+for (const { id, voice, skip } of PACKAGES) {
   const job: SynthesisJob = { modelId: id, voice, spokenText: "сәлем, әлем!", speed: 1, nfe: 4, seed: 7 };
   const settings = {
     modelFolder: `test/fixtures/adapters/${id}`,
@@ -26,14 +28,13 @@ for (const { id, voice, sampleRateHz } of PACKAGES) {
 
   async function started(): Promise<SynthesisEngine> {
     const engine = await synthesisEngine({
-      sampleRateHz,
       startWorker: (shared, onMessage) => startSynthesisWorker(settings, shared, onMessage),
     });
     await engine.start();
     return engine;
   }
 
-  test(`${id} speaks sentences of several requests, each whole and in its own parts`, async () => {
+  test(`${id} speaks sentences of several requests, each whole and in its own parts`, { skip }, async () => {
     const engine = await started();
     try {
       const parts: Int16Array[] = [];
@@ -50,13 +51,13 @@ for (const { id, voice, sampleRateHz } of PACKAGES) {
         lengths[0],
       );
       assert.ok(pieces[0]!.pcm.some((sample) => sample !== 0));
-      assert.equal(pieces[0]!.sampleRateHz, sampleRateHz);
+      assert.equal(pieces[0]!.sampleRateHz, 24_000);
     } finally {
       await engine.stop();
     }
   });
 
-  test(`${id} gives up a piece that is cancelled, and speaks the next one`, async () => {
+  test(`${id} gives up a piece that is cancelled, and speaks the next one`, { skip }, async () => {
     const engine = await started();
     try {
       const leaving = new AbortController();
@@ -74,7 +75,7 @@ for (const { id, voice, sampleRateHz } of PACKAGES) {
     }
   });
 
-  test(`${id} goes on after its worker was lost`, async () => {
+  test(`${id} goes on after its worker was lost`, { skip }, async () => {
     const engine = await started();
     try {
       orders.failAll("synthesis");

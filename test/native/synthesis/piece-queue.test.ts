@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Checkpoint, PieceModel } from "../../../native/models/synthesizer.js";
+import type { PieceModel, PieceTurn } from "../../../native/models/synthesizer.js";
 import { PieceQueue } from "../../../native/synthesis/piece-queue.js";
 import { SYNTHESIS_CELL } from "../../../native/threads/protocol.js";
 import { ServiceError } from "../../../src/domain/errors.js";
@@ -14,14 +14,15 @@ function gatedModel(samples = 20_000): { model: PieceModel; texts: string[]; run
   const texts: string[] = [];
   let gate = deferred<void>();
   const model = {
-    manifest: {} as PieceModel["manifest"],
-    async speak({ spokenText }: SynthesisJob, checkpoint: Checkpoint) {
+    manifest: { sampleRateHz: 24_000 } as PieceModel["manifest"],
+    async speak({ spokenText }: SynthesisJob, turn: PieceTurn) {
       texts.push(spokenText);
       if (spokenText === "broken") throw new ServiceError("MODEL_BROKEN", "Cannot run it");
       await gate.promise;
       gate = deferred();
-      await checkpoint();
-      return new Float32Array(samples).fill(0.5);
+      await turn.checkpoint();
+      await turn.give(new Float32Array(samples).fill(0.5));
+      return null;
     },
     release: () => Promise.resolve(),
   };

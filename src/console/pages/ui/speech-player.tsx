@@ -1,8 +1,9 @@
 import { writeWav } from "../../../domain/audio/wav.js";
+import { SPEECH_RATE_HZ } from "../../../domain/synthesis/speech-rate.js";
 import { clock } from "../clock.js";
 import { save } from "../save.js";
 import { useWords } from "../text/language.js";
-import { type Heard, SPEECH_RATE_HZ, type Speech } from "../use-speech.js";
+import type { Heard, Speech } from "../use-speech.js";
 import { Button } from "./parts.js";
 import { SpokenText } from "./spoken-text.js";
 import { Waveform } from "./waveform.js";

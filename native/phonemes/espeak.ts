@@ -1,0 +1,172 @@
+import type { ChildProcess } from "node:child_process";
+import { findProgram } from "../../src/children/find-program.js";
+import { LimitedSpawn, type ProcessLimits } from "../../src/children/limited-spawn.js";
+import { ServiceError } from "../../src/domain/errors.js";
+import { type Clause, clausesOf } from "./clauses.js";
+import type { ReadClause } from "./piper-phonemes.js";
+
+export interface EspeakOptions {
+  /** A language of espeak-ng: `kk`, `ru`, `en-us`. */
+  readonly voice: string;
+  /** Absolute path of espeak-ng. */
+  readonly program: string;
+  /** How long one answer may take; 10 s when absent. */
+  readonly answerWithinMs?: number;
+}
+
+/** How a child has ended. */
+interface ChildEnd {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A sentence takes it 10 ms. */
+const ANSWER_WITHIN_MS = 10_000;
+/** It writes no file; its audio library, which is not used, sets up 64 MB of shared memory that counts as one. */
+const LIMITS = {
+  cpuSeconds: 5,
+  memoryBytes: 512 << 20,
+  fileBytes: 128 << 20,
+} as const satisfies ProcessLimits;
+/** A piece has 180 characters, and its phonemes some 400 bytes. */
+const LONGEST_ANSWER_BYTES = 1 << 18;
+const STDERR_CHARACTERS = 1_000;
+/** A piece whose child died twice is taken to be the cause. */
+const ATTEMPTS = 2;
+
+/** Path of espeak-ng, or null where it is not installed. */
+export function findEspeak(searchPath: string): string | null {
+  return findProgram({ name: "espeak-ng", versionArgument: "--version" }, searchPath);
+}
+
+/**
+ * Debian's espeak-ng, asked for the phonemes of one piece of text after another.
+ *
+ * Each child answers one piece and ends, which is how its answer is known to be complete; the next one is started
+ * before it is needed and waits for its text. So nothing that a piece holds can change, delay or enter the answer to another.
+ */
+export class Espeak {
+  readonly #programs = new LimitedSpawn();
+  readonly #command: readonly string[];
+  readonly #answerWithinMs: number;
+  #waiting: EspeakChild | null = null;
+  #isClosed = false;
+
+  constructor({ voice, program, answerWithinMs = ANSWER_WITHIN_MS }: EspeakOptions) {
+    // The text goes in by standard input, line by line: an argument would be seen by everybody on the machine.
+    this.#command = [program, "-v", voice, "-q", "--ipa"];
+    this.#answerWithinMs = answerWithinMs;
+  }
+
+  /**
+   * The clauses of a text with their phonemes; none where nothing in it can be said.
+   * @throws {ServiceError} `CANCELLED` when `signal` is aborted, `WORKER_LOST` when two children have died over the text
+   */
+  async read(text: string, signal: AbortSignal): Promise<ReadClause[]> {
+    const clauses = clausesOf(text);
+    if (clauses.length === 0) return [];
+    const input = clauses.map((clause) => `${clause.text}${clause.sign}\n`).join("");
+    return zip(clauses, linesOf(await this.#answerTo(input, signal)));
+  }
+
+  /** Ends the child that waits. */
+  close(): void {
+    this.#isClosed = true;
+    this.#waiting?.kill();
+    this.#waiting = null;
+  }
+
+  async #answerTo(input: string, signal: AbortSignal): Promise<string> {
+    for (let attempt = 1; ; attempt++) {
+      if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
+      const child = this.#waiting ?? this.#start();
+      this.#waiting = null;
+      const { code, stdout, stderr } = await child.answer(input, signal, this.#answerWithinMs);
+      // Not sooner: it would compete with the answer for the processor.
+      if (!this.#isClosed) this.#waiting = this.#start();
+      if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
+      if (code === 0) return stdout;
+      if (attempt === ATTEMPTS) {
+        const cause = new Error(`espeak-ng ended with ${code ?? "a signal"}: ${stderr.trim()}`);
+        throw new ServiceError("WORKER_LOST", "the text could not be turned into phonemes, try again", {
+          cause,
+        });
+      }
+    }
+  }
+
+  #start(): EspeakChild {
+    return new EspeakChild(this.#programs.start(this.#command, LIMITS, ["pipe", "pipe", "pipe"]));
+  }
+}
+
+/** One process for one answer. While it waits it keeps no thread alive. */
+class EspeakChild {
+  readonly #child: ChildProcess;
+  readonly #ended: Promise<ChildEnd>;
+
+  constructor(child: ChildProcess) {
+    this.#child = child;
+    let stdout = "";
+    let stderr = "";
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+      if (stdout.length > LONGEST_ANSWER_BYTES) this.kill();
+    });
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      stderr = (stderr + text).slice(-STDERR_CHARACTERS);
+    });
+    // A child that has died takes no text: its end says so.
+    child.stdin?.on("error", () => {});
+    this.#ended = new Promise((resolve) => {
+      child.once("error", (error) => resolve({ code: null, stdout, stderr: error.message }));
+      child.once("close", (code) => resolve({ code, stdout, stderr }));
+    });
+    this.#keepAlive(false);
+  }
+
+  /** Gives it all it is asked for, and waits for its end. */
+  async answer(input: string, signal: AbortSignal, withinMs: number): Promise<ChildEnd> {
+    this.#keepAlive(true);
+    const kill = () => this.kill();
+    const timer = setTimeout(kill, withinMs);
+    signal.addEventListener("abort", kill, { once: true });
+    try {
+      this.#child.stdin?.end(input);
+      return await this.#ended;
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", kill);
+    }
+  }
+
+  kill(): void {
+    this.#child.kill("SIGKILL");
+  }
+
+  #keepAlive(isWanted: boolean): void {
+    const { stdin, stdout, stderr } = this.#child;
+    for (const handle of [this.#child, stdin, stdout, stderr]) {
+      // Pipes of a child are sockets, which their types do not say.
+      const { ref, unref } = handle as unknown as Partial<Record<"ref" | "unref", () => void>>;
+      (isWanted ? ref : unref)?.call(handle);
+    }
+  }
+}
+
+function linesOf(answer: string): string[] {
+  return answer.split("\n").filter((line) => line.trim() !== "");
+}
+
+/**
+ * espeak-ng answers a clause with a line. Where it has seen other clauses than we have, all phonemes come in order, with
+ * the last sign alone.
+ */
+function zip(clauses: readonly Clause[], lines: readonly string[]): ReadClause[] {
+  if (lines.length === clauses.length) {
+    return clauses.map((clause, index) => ({ ...clause, ipa: lines[index]! }));
+  }
+  const text = clauses.map((clause) => clause.text).join(" ");
+  return [{ text, sign: clauses.at(-1)!.sign, ipa: lines.join(" ") }];
+}

@@ -1,0 +1,39 @@
+import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { Resampler } from "../../src/domain/audio/resample.js";
+import { SPEECH_RATE_HZ } from "../../src/domain/synthesis/speech-rate.js";
+
+/** Samples that go into the PCM queue at once: a piece may be longer than the queue. */
+const PART_SAMPLES = 1 << 14;
+
+/** The samples of one piece on their way out: at the rate of all speech, without a seam between two parts. */
+export class SpeechOut {
+  readonly #resampler: Resampler;
+  readonly #ratio: number;
+  readonly #send: (samples: Int16Array) => Promise<void>;
+  #sampleCount = 0;
+
+  /** @param send takes at most {@link PART_SAMPLES}; settles when there is room for more */
+  constructor(rateHz: number, send: (samples: Int16Array) => Promise<void>) {
+    this.#resampler = new Resampler({ fromHz: rateHz, toHz: SPEECH_RATE_HZ });
+    this.#ratio = SPEECH_RATE_HZ / rateHz;
+    this.#send = send;
+  }
+
+  async write(samples: Float32Array): Promise<void> {
+    await this.#sendAll(this.#resampler.push(samples));
+  }
+
+  /** Sends what the resampler holds back. @returns `bounds` in samples that were sent */
+  async end(bounds: Int32Array | null): Promise<Int32Array | null> {
+    await this.#sendAll(this.#resampler.flush());
+    return bounds?.map((sample) => Math.min(Math.round(sample * this.#ratio), this.#sampleCount)) ?? null;
+  }
+
+  async #sendAll(samples: Float32Array): Promise<void> {
+    const pcm = toInt16(samples);
+    this.#sampleCount += pcm.length;
+    for (let start = 0; start < pcm.length; start += PART_SAMPLES) {
+      await this.#send(pcm.subarray(start, start + PART_SAMPLES));
+    }
+  }
+}

@@ -1,0 +1,73 @@
+import type { NormalizeOptions, SpokenText, SpokenWord } from "./kazakh/normalize.js";
+
+const TOKEN = /\S+/gu;
+const SAYABLE = /[\p{L}\p{N}]/u;
+/** Control characters, halves of characters, and such as have no meaning to anybody. */
+const UNSAYABLE = /\p{C}/gu;
+/** What joins or directs letters is neither heard nor missed. */
+const FORMAT = /\p{Cf}/u;
+
+/**
+ * A text for a voice of another language than Kazakh, whose own phonemizer reads numbers and signs: only what cannot be
+ * said at all is left out, and white space becomes single spaces. The dictionary's words are said as it wants them.
+ */
+export function readAsWritten(
+  text: string,
+  { dictionary }: Pick<NormalizeOptions, "dictionary">,
+): SpokenText {
+  const out = new Spoken();
+  let at = 0;
+  for (const name of dictionary?.find(text) ?? []) {
+    out.copy(text.slice(at, name.at), at);
+    out.say(name.spoken, { start: name.at, end: name.next });
+    at = name.next;
+  }
+  out.copy(text.slice(at), at);
+  return out.done();
+}
+
+/** The spoken text as it grows, and the words in it. */
+class Spoken {
+  #spoken = "";
+  /** White space stood behind the last word. */
+  #hasGap = false;
+  readonly #words: SpokenWord[] = [];
+  readonly #dropped: number[] = [];
+
+  /** Words as they stand in the text from `offset` on. */
+  copy(written: string, offset: number): void {
+    let end = 0;
+    for (const { 0: token, index } of written.matchAll(TOKEN)) {
+      this.#hasGap ||= index > end;
+      end = index + token.length;
+      const plain = token.replace(UNSAYABLE, (character, place: number) => {
+        if (!FORMAT.test(character)) this.#dropped.push(offset + index + place);
+        return "";
+      });
+      if (plain !== "") this.#append(plain, { start: offset + index, end: offset + end });
+    }
+    this.#hasGap ||= end < written.length;
+  }
+
+  /** Words that stand for one part of the text. */
+  say(spoken: string, source: { readonly start: number; readonly end: number }): void {
+    for (const word of spoken.split(" ")) {
+      this.#append(word, source);
+      this.#hasGap = true;
+    }
+    this.#hasGap = false;
+  }
+
+  done(): SpokenText {
+    const isHeard = this.#words.length > 0;
+    return { spoken: isHeard ? this.#spoken : "", words: this.#words, dropped: this.#dropped };
+  }
+
+  #append(word: string, source: { readonly start: number; readonly end: number }): void {
+    if (this.#hasGap && this.#spoken !== "") this.#spoken += " ";
+    this.#hasGap = false;
+    const spokenStart = this.#spoken.length;
+    this.#spoken += word;
+    if (SAYABLE.test(word)) this.#words.push({ spokenStart, spokenEnd: this.#spoken.length, ...source });
+  }
+}

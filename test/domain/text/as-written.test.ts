@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { readAsWritten } from "../../../src/domain/text/as-written.js";
+import { dictionaryOf } from "../../../src/domain/text/kazakh/dictionary.js";
+import { spokenSentences } from "../../../src/domain/text/spoken-sentences.js";
+
+test("figures, capitals and signs stay for the voice's own reading", () => {
+  const text = "Цена  выросла\nна 15% — до 2 500 ₽ (т.е. вдвое)!";
+  assert.equal(readAsWritten(text, {}).spoken, "Цена выросла на 15% — до 2 500 ₽ (т.е. вдвое)!");
+});
+
+test("what nobody can say is left out and counted, invisible marks are not counted", () => {
+  const { spoken, dropped } = readAsWritten("да\u0000 не\u00adт \ue000", {});
+  assert.equal(spoken, "да нет");
+  assert.deepEqual(dropped, [2, 9]);
+  assert.deepEqual(readAsWritten("— …!", {}), { spoken: "", words: [], dropped: [] });
+});
+
+test("every word knows the part of the text that it is said for, a dictionary's word too", () => {
+  const dictionary = dictionaryOf([{ word: "DNS", spoken: "дэ эн эс" }]);
+  const text = "Наш DNS,  друг.";
+  const { spoken, words } = readAsWritten(text, { dictionary });
+  assert.equal(spoken, "Наш дэ эн эс, друг.");
+  assert.deepEqual(
+    words.map(({ spokenStart, spokenEnd, start, end }) => [
+      spoken.slice(spokenStart, spokenEnd),
+      text.slice(start, end),
+    ]),
+    [
+      ["Наш", "Наш"],
+      ["дэ", "DNS"],
+      ["эн", "DNS"],
+      ["эс", "DNS"],
+      ["друг.", "друг."],
+    ],
+  );
+});
+
+test("sentences, pauses and pieces are those of every text", () => {
+  const text = "Привет. Как дела? [pause 500ms] Вот 3 слова.";
+  const sentences = spokenSentences(text, { expand: true, isAsWritten: true });
+  assert.deepEqual(
+    sentences.map(({ pieces, pauseMs }) => [pieces.map((piece) => piece.text).join("|"), pauseMs]),
+    [
+      ["Привет.", null],
+      ["Как дела?", 500],
+      ["Вот 3 слова.", null],
+    ],
+  );
+});

@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { clausesOf } from "../../../native/phonemes/clauses.js";
+
+const shown = (text: string) => clausesOf(text).map(({ text: clause, sign }) => `${clause}|${sign}`);
+
+test("a clause ends at a sign with a space or the end behind it, and keeps the sign", () => {
+  assert.deepEqual(shown("сәлем, әлем! қалайсың? жақсы: иә; мақұл."), [
+    ...["сәлем|,", "әлем|!", "қалайсың|?", "жақсы|:", "иә|;", "мақұл|."],
+  ]);
+  assert.deepEqual(shown("сағат 12:30 мен 3,5 пайыз"), ["сағат 12:30 мен 3,5 пайыз|"]);
+});
+
+test("a dash parts like a semicolon, a hyphen not at all, and a dash at the beginning is none", () => {
+  assert.deepEqual(shown("— алматы — көк-жасыл қала."), ["алматы|;", "көк-жасыл қала|."]);
+});
+
+test("of several signs the loud one counts, and dots hold on", () => {
+  assert.deepEqual(shown("не?! жоқ... иә,, солай…"), ["не|?", "жоқ|,", "иә|,", "солай|."]);
+});
+
+test("a dot before a small letter is an abbreviation's where the text has capitals", () => {
+  assert.deepEqual(shown("Это т.е. так. Да."), ["Это т.е. так|.", "Да|."]);
+  assert.deepEqual(shown("бір. екі."), ["бір|.", "екі|."]);
+});
+
+test("commands to espeak-ng, tags, quotes and control characters are not handed on", () => {
+  assert.deepEqual(shown("[[kk]] <break time='9s'/> «бір»\u0001V \n\u0000\ue000 е\u00adкі."), [
+    "kk break time='9s'/ бір V екі|.",
+  ]);
+  assert.deepEqual(shown("  ... — ?! \u0007 "), []);
+});
+
+test("long clauses are cut between words, endless words anywhere, and nothing of them is lost", () => {
+  for (const text of ["сөйлем ".repeat(400).trim(), "ә".repeat(5_000), `${"漢".repeat(900)} екі`]) {
+    const clauses = clausesOf(`${text}.`);
+    assert.ok(clauses.length > 1);
+    for (const { text: clause } of clauses) assert.ok(Buffer.byteLength(clause) <= 610, clause);
+    assert.equal(
+      clauses
+        .map((clause) => clause.text)
+        .join("")
+        .replaceAll(" ", ""),
+      text.replaceAll(" ", ""),
+    );
+    assert.equal(clauses.map((clause) => clause.sign).join(""), ".");
+  }
+});

@@ -1,0 +1,28 @@
+import type { PieceModel } from "../../native/models/synthesizer.js";
+import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+
+/** A piece as a model gives it, part by part, and where its characters are said. */
+export interface GivenPiece {
+  readonly samples: Float32Array;
+  readonly parts: readonly number[];
+  readonly bounds: Int32Array | null;
+}
+
+/** Has a model speak one piece. */
+export async function speakPiece(
+  model: PieceModel,
+  job: SynthesisJob,
+  checkpoint = () => Promise.resolve(),
+): Promise<GivenPiece> {
+  const given: Float32Array[] = [];
+  const bounds = await model.speak(job, {
+    signal: new AbortController().signal,
+    checkpoint,
+    give: (samples) => {
+      given.push(samples.slice());
+      return Promise.resolve();
+    },
+  });
+  const samples = Float32Array.from(given.flatMap((part) => [...part]));
+  return { samples, parts: given.map((part) => part.length), bounds };
+}
