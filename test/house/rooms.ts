@@ -107,10 +107,11 @@ export const ROOMS: readonly Room[] = [
     "piscina",
   ),
 
+  room("src/models/onnx", "int8 variants of ONNX graphs", "src/domain", "pbf"),
   room(
     "src/models",
     "which model packages are installed, which are defaults, and the catalogue of public ones",
-    "src/domain src/settings native/models",
+    "src/domain src/settings native/models src/models/onnx",
     "zod crypto files tools",
   ),
 
@@ -252,8 +253,8 @@ export const ROOMS: readonly Room[] = [
   room(
     "bench bench/e2e bench/evaluate bench/micro bench/support",
     "measurements of everything",
-    `${BASE} src/observe src/protocol src/ports src/client native/ring native/beam native/models native/threads
-     native/recognition native/live native/synthesis native/transcription native actors/live
+    `${BASE} src/observe src/protocol src/ports src/settings src/client native/ring native/beam native/models native/threads
+     native/recognition native/live native/synthesis native/transcription native src/models actors/live
      actors/transcription actors/synthesis src/store/postgres src/store/ledger src/input/media src/input/url
      src/front/uws src/front/threads src/front src/http src/service src/main.ts bin`,
     `${EVERY_PACKAGE_OF_A_BENCH} crypto files modules net processes threads tools`,

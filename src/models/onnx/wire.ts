@@ -1,0 +1,90 @@
+import { PbfReader, PbfWriter } from "pbf";
+
+/** A message in parts that lie where they were read: graphs hold hundreds of megabytes, and none is copied. */
+export type Chunks = readonly Uint8Array[];
+
+/** One field of a message. */
+export interface Field {
+  readonly number: number;
+  /** With its tag, to be written as it was. */
+  readonly raw: Uint8Array;
+  /** What a length-delimited field holds; empty for other kinds. */
+  readonly bytes: Uint8Array;
+  /** What a varint says; 0 for other kinds. */
+  readonly value: number;
+}
+
+const VARINT = 0;
+const LENGTH_DELIMITED = 2;
+const TEXT = new TextDecoder();
+
+/**
+ * The fields of a message in their order, those of unknown numbers too.
+ * @throws {RangeError} when the bytes are no protobuf message
+ */
+export function fieldsOf(message: Uint8Array): Field[] {
+  const reader = new PbfReader(message);
+  const fields: Field[] = [];
+  while (reader.pos < message.length) {
+    const start = reader.pos;
+    const tag = reader.readVarint();
+    const kind = tag & 7;
+    let bytes = message.subarray(0, 0);
+    let value = 0;
+    if (kind === VARINT) value = reader.readVarint(true);
+    else if (kind === LENGTH_DELIMITED) bytes = reader.readBytes();
+    else reader.skip(tag);
+    if (reader.pos > message.length) throw new RangeError("a field ends behind its message");
+    fields.push({ number: tag >> 3, raw: message.subarray(start, reader.pos), bytes, value });
+  }
+  return fields;
+}
+
+export function textOf(fields: readonly Field[], number: number): string {
+  const found = fields.findLast((field) => field.number === number);
+  return found === undefined ? "" : TEXT.decode(found.bytes);
+}
+
+export function textsOf(fields: readonly Field[], number: number): string[] {
+  return fields.filter((field) => field.number === number).map(({ bytes }) => TEXT.decode(bytes));
+}
+
+/** Whole numbers of a repeated field, packed or not. */
+export function numbersOf(fields: readonly Field[], number: number): number[] {
+  return fields
+    .filter((field) => field.number === number)
+    .flatMap(({ raw, bytes, value }) =>
+      (raw[0]! & 7) === LENGTH_DELIMITED ? packedNumbers(bytes) : [value],
+    );
+}
+
+export function numberOf(fields: readonly Field[], number: number, otherwise = 0): number {
+  return numbersOf(fields, number).at(-1) ?? otherwise;
+}
+
+/** A field that holds a message, a text or bytes. */
+export function delimited(number: number, content: Chunks | string): Uint8Array[] {
+  const chunks = typeof content === "string" ? [new TextEncoder().encode(content)] : content;
+  return [varints((number << 3) | LENGTH_DELIMITED, lengthOf(chunks)), ...chunks];
+}
+
+export function whole(number: number, value: number): Uint8Array {
+  return varints((number << 3) | VARINT, value);
+}
+
+function lengthOf(chunks: Chunks): number {
+  return chunks.reduce((sum, { length }) => sum + length, 0);
+}
+
+function varints(...values: readonly number[]): Uint8Array {
+  const writer = new PbfWriter();
+  for (const value of values) writer.writeVarint(value);
+  return writer.finish();
+}
+
+function packedNumbers(bytes: Uint8Array): number[] {
+  const reader = new PbfReader(bytes);
+  const values: number[] = [];
+  while (reader.pos < bytes.length) values.push(reader.readVarint(true));
+  return values;
+}
