@@ -1,11 +1,5 @@
-import { mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LiveEngine } from "../../actors/live/engine.js";
-import type { Recognizer } from "../../native/recognition/load-recognizer.js";
-import { decodePieces } from "../../native/transcription/decode.js";
-import { segmentFile } from "../../native/transcription/segment.js";
 import { type ErrorRates, errorRates } from "../evaluate/error-rate.js";
 import { groupBy } from "../evaluate/group-by.js";
 import { wordErrorDifference } from "../evaluate/paired-difference.js";
@@ -13,6 +7,7 @@ import { prepareSet } from "../evaluate/prepare.js";
 import { percent, table } from "../evaluate/report.js";
 import { readIndex, readRecordings, type SpokenItem, selectItems } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";
+import { FileListener, joined } from "../support/file-listener.js";
 import { recognizerIn } from "../support/recognizer.js";
 import { recognizerEngine } from "../support/recognizer-engine.js";
 
@@ -20,7 +15,6 @@ const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.
 const EOU_MS = [100, 200, 300, 500, 800];
 /** The default, whose difference from the file path is shown with its interval. */
 const DEFAULT_EOU_MS = 200;
-const MAX_SECONDS = 7_200;
 
 interface Heard {
   readonly item: SpokenItem;
@@ -55,14 +49,15 @@ export async function run(options: {
 }
 
 async function hearAll(items: readonly SpokenItem[], thresholds: readonly number[]): Promise<Heard[]> {
-  const folder = await mkdtemp(join(tmpdir(), "dauys-live-accuracy-"));
   const recognizer = await recognizerIn(MODEL);
+  const listener = await FileListener.open(recognizer);
   const engine = await recognizerEngine({ modelFolder: MODEL });
   await engine.start();
   try {
     const heard: Heard[] = [];
     for (const item of items) {
-      const { text: file, samples } = await transcribe(recognizer, item.path, join(folder, "spooled.pcm"));
+      const { text: file } = await listener.hear(item.path);
+      const samples = await listener.samples();
       const live = await Promise.all(thresholds.map((eouMs) => listen(engine, samples, eouMs)));
       heard.push({ item, file, live });
     }
@@ -70,24 +65,8 @@ async function hearAll(items: readonly SpokenItem[], thresholds: readonly number
   } finally {
     await engine.stop();
     await recognizer.model.release();
-    await rm(folder, { recursive: true });
+    await listener.close();
   }
-}
-
-/** The file workers' own two tasks, and the samples that they worked on. */
-async function transcribe(recognizer: Recognizer, wavPath: string, pcmPath: string) {
-  const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-  const { pieces } = await segmentFile(
-    { type: "segment", wavPath, pcmPath, maxSeconds: MAX_SECONDS, cell },
-    recognizer.model,
-  );
-  const decoded = await decodePieces({ type: "decode", pcmPath, pieces, hotWords: [], cell }, recognizer);
-  const spooled = await open(pcmPath);
-  const { buffer, byteOffset, byteLength } = await spooled.readFile().finally(() => spooled.close());
-  return {
-    text: joined(decoded.map(({ text }) => text)),
-    samples: new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength)),
-  };
 }
 
 async function listen(engine: LiveEngine, samples: Int16Array, endOfUtteranceMs: number) {
@@ -108,10 +87,6 @@ async function listen(engine: LiveEngine, samples: Int16Array, endOfUtteranceMs:
     live.finish();
   });
   return { text: joined(texts), finals: texts.length };
-}
-
-function joined(texts: readonly string[]): string {
-  return texts.filter((text) => text !== "").join(" ");
 }
 
 function rowOf(set: string, group: readonly Heard[], thresholds: readonly number[]) {

@@ -20,15 +20,15 @@ export interface ErrorRates {
 }
 
 /**
- * The form in which texts are compared: lower case, ё as е (most people write е), letters and digits of any script,
+ * The form in which texts are compared: lower case, ё as е unless it is kept (most people write е), letters and digits of any script,
  * hyphens inside words; all other signs are dropped and white space becomes one space. A dash between spaces is
  * punctuation, a hyphen between letters is spelling.
  */
-export function normalizeForScoring(text: string): string {
+export function normalizeForScoring(text: string, { keepsYo = false } = {}): string {
   return text
     .normalize("NFC")
     .toLowerCase()
-    .replaceAll("ё", "е")
+    .replaceAll("ё", keepsYo ? "ё" : "е")
     .replace(/['’ʼ]/gu, "")
     .replace(/[^\p{L}\p{N}-]+/gu, " ")
     .replace(/(?<![\p{L}\p{N}])-+|-+(?![\p{L}\p{N}])/gu, " ")

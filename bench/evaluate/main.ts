@@ -2,9 +2,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { readManifest } from "../../native/models/find-packages.js";
 import { originOf } from "../save-result.js";
+import { installedRecognizer } from "./installed.js";
 import { evaluateLoudness, loudnessTable } from "./loudness.js";
 import { evaluateNonSpeech, nonSpeechTable } from "./nonspeech.js";
-import { MODELS } from "./paths.js";
+import { MODELS, ROOT } from "./paths.js";
+import { evaluatePeople, type PeopleOptions, peopleTable, savePeople } from "./people.js";
 import { evaluateRecognition, type RecognitionReport, recognitionTable } from "./recognition.js";
 import { evaluateSchedules, scheduleTable } from "./schedules.js";
 import { evaluateSynthesis, type SynthesisReport, synthesisTable } from "./synthesis.js";
@@ -12,9 +14,23 @@ import { evaluateVad, vadTable } from "./vad.js";
 import { addVersion, type EvaluatedPackage, versionsTable, weightsOf } from "./versions.js";
 import { evaluateWordTimes, wordTimesTable } from "./word-times.js";
 
-const HELP = `npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [vad] [--sets kk-unseen,human] [--limit 20]
+const HELP = `npm run evaluate -- people DIR [--model ID] [--compare ID]
+npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [vad] [--sets kk-unseen,human] [--limit 20]
 
-Scores the models and prints Markdown tables; all parts but schedules, word-times and loudness when none is named. schedules compares
+people scores an installed recogniser (--model, the default of transcription without it) on a folder of recordings with transcripts:
+a table with the columns path and sentence (and locale), tabs between them, or the layout of Common Voice. It prints a table by set and
+writes JSON beside it; what was heard is kept, so that a run that was ended goes on.
+  --compare        another recogniser, and the paired difference of both
+  --split          table to take, dev for dev.tsv; else test, validated, or the only one
+  --language       of recordings whose table names none, kk or ru
+  --keep-yo        tells ё from е
+  --digit-free     leaves out transcripts with digits, which nobody reads out
+  --fresh          hears everything again
+  --threads        threads of a graph, 1
+  --out            JSON file, people-ID.json
+  --cache          folder for what was heard, .cache/people
+
+The rest scores the shipped models and prints Markdown tables; all parts but schedules, word-times and loudness when none is named. schedules compares
 ways of taking few solver steps and is only printed. word-times compares the word times of 40 spoken sentences with what the
 recogniser hears, through the whole service, and goes into bench/results/word-times.json. loudness measures how equally loud pieces are,
 into bench/results/loudness.json; with --calibrate it fits the package's loudness.json instead, which is to be sealed then. Sound is generated on the first run (needs
@@ -35,6 +51,16 @@ const cardPlace = (name: string) => new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*(<
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
+    model: { type: "string" },
+    compare: { type: "string" },
+    split: { type: "string" },
+    language: { type: "string", default: "" },
+    "keep-yo": { type: "boolean", default: false },
+    "digit-free": { type: "boolean", default: false },
+    fresh: { type: "boolean", default: false },
+    threads: { type: "string", default: "1" },
+    out: { type: "string" },
+    cache: { type: "string" },
     recognizer: { type: "string", default: "svc-kk-ru-v2" },
     synthesizer: { type: "string", default: "svc-kk-v1" },
     sets: { type: "string", default: "" },
@@ -46,18 +72,45 @@ const { values, positionals } = parseArgs({
     help: { type: "boolean", default: false },
   },
 });
-const isUnknown = positionals.some((part) => !PARTS.includes(part));
+const isPeople = positionals[0] === "people";
+const isUnknown = isPeople ? positionals.length !== 2 : positionals.some((part) => !PARTS.includes(part));
 if (values.help || isUnknown) {
   console.log(HELP);
   process.exitCode = isUnknown ? 2 : 0;
+} else if (isPeople) {
+  await evaluateOnPeople(positionals[1]!);
 } else {
   await evaluate();
 }
 
-async function evaluate(): Promise<void> {
+async function evaluateOnPeople(folder: string): Promise<void> {
+  const ids = [values.model ?? null, ...(values.compare === undefined ? [] : [values.compare])];
+  const models = await Promise.all(ids.map(installedRecognizer));
+  const options: PeopleOptions = {
+    folder,
+    split: values.split ?? null,
+    ...chosenItems(),
+    language: values.language,
+    keepsYo: values["keep-yo"],
+    isDigitFree: values["digit-free"],
+    isFresh: values.fresh,
+    intraOpThreads: Number(values.threads),
+    cacheFolder: values.cache ?? `${ROOT}.cache/people`,
+  };
+  const result = await evaluatePeople(models, options);
+  console.log(peopleTable(result));
+  console.log(await savePeople(values.out ?? `people-${models[0]!.manifest.id}.json`, options, result));
+}
+
+function chosenItems(): { readonly sets: string[]; readonly limit: number } {
   const sets = values.sets.split(",").filter((word) => word !== "");
   const limit = values.limit === undefined ? Number.POSITIVE_INFINITY : Number(values.limit);
   if (!(limit >= 1)) throw new Error(`Cannot evaluate: --limit must be 1 or more, received ${values.limit}`);
+  return { sets, limit };
+}
+
+async function evaluate(): Promise<void> {
+  const { sets, limit } = chosenItems();
   const isWhole = sets.length === 0 && limit === Number.POSITIVE_INFINITY;
   const isWanted = (part: string) => positionals.length === 0 || positionals.includes(part);
   if (isWanted("recognition")) {
