@@ -1,0 +1,216 @@
+import { existsSync } from "node:fs";
+import { mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { findPackages } from "../../native/models/find-packages.js";
+import type { PackageFolder } from "../../native/models/package.js";
+import { writeWav } from "../../src/domain/audio/wav.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { saveResult } from "../save-result.js";
+import { type LiveRound, runLiveRound } from "../support/live-round.js";
+import { measureLoad } from "../support/load-figures.js";
+import { percentiles, showPercentiles } from "../support/percentiles.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SpeechRun, streamSentences } from "../support/speech-client.js";
+import { SAMPLE_RATE_HZ, SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
+import { median } from "../support/synthesis-floor.js";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+/** Where the recipe puts packages of true shapes. */
+const TRUE_SHAPES = join(ROOT, ".cache/true-shapes");
+const RECIPE = "python3 models/recipes/adapters/true_shapes";
+const TINY = join(ROOT, "test/fixtures/adapters");
+const SMOKE_PACKAGES = ["tiny-gigaam-ctc", "tiny-vits"];
+/** The service wants one of each task: these are beside the package that is measured. */
+const BESIDE = {
+  transcription: join(ROOT, "models/svc-kk-ru-v2"),
+  synthesis: join(ROOT, "models/svc-kk-v1"),
+};
+/** From the true end of speech; a fifth of it is the threshold of silence. */
+const REACH_P95_MS = 1_000;
+const COUNTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96];
+const FILE_SECONDS = 60;
+/** An utterance that memory is measured with, as long as GigaAM takes. */
+const UTTERANCE_SECONDS = 25;
+const TEXTS = {
+  word: "Сәлем",
+  sentence: "Бүгін ауа райы жақсы болады.",
+  "nine seconds":
+    "Бүгін ауа райы жақсы болады, таулы жерлерде жаңбыр жауады, ал кешке қарай жел күшейіп, күн салқындайды деп күтіледі.",
+} as const;
+const SPOKEN_TIMES = 5;
+
+/**
+ * `npm run bench -- families [FOLDER]`: what packages of real weights cost, each alone in a fresh service with one worker of a
+ * kind and one thread a graph: load, memory, files, live sessions until p95 of finals is beyond a second, first audio.
+ * FOLDER holds packages, those of the recipe `models/recipes/adapters/true_shapes` unless said otherwise.
+ */
+export async function run(options: {
+  readonly smoke: boolean;
+  readonly args: readonly string[];
+}): Promise<void> {
+  const { smoke } = options;
+  const folder = smoke ? TINY : resolve(options.args[0] ?? TRUE_SHAPES);
+  if (!existsSync(folder))
+    throw new Error(`${folder} is not there: make it by \`${RECIPE} --out ${folder}\``);
+  const packages = (await findPackages(folder)).filter(
+    ({ manifest }) => !smoke || SMOKE_PACKAGES.includes(manifest.id),
+  );
+  if (packages.length === 0)
+    throw new Error(`${folder} holds no packages: make some by \`${RECIPE} --out ${folder}\``);
+  const families = [];
+  for (const found of packages) {
+    const figures = await measurePackage(found, smoke);
+    families.push(figures);
+    console.log(JSON.stringify(figures, null, 1));
+  }
+  if (smoke) return;
+  const parameters = {
+    reachP95Ms: REACH_P95_MS,
+    fileSeconds: FILE_SECONDS,
+    utteranceSeconds: UTTERANCE_SECONDS,
+    sentences: SENTENCES,
+    texts: TEXTS,
+  };
+  console.log(await saveResult("families", { parameters, families }));
+}
+
+async function measurePackage(found: PackageFolder, smoke: boolean) {
+  const { folder, manifest } = found;
+  const weightsBytes = await graphBytes(found);
+  const load = await measureLoad(folder, smoke ? 1 : UTTERANCE_SECONDS);
+  const of = (bytes: number | null) => (bytes === null ? null : (bytes - load.beforeBytes) / weightsBytes);
+  const models = await mkdtemp(join(tmpdir(), "dauys-families-"));
+  const operatorPort = await freeLoopbackPort();
+  try {
+    await symlink(folder, join(models, manifest.id));
+    const beside = manifest.task === "transcription" ? BESIDE.synthesis : BESIDE.transcription;
+    await symlink(beside, join(models, "beside"));
+    const service = await startServiceProcess({
+      MODELS_DIR: models,
+      OPERATOR_PORT: String(operatorPort),
+      ...{ LIVE_WORKERS: "1", FILE_WORKERS: "1", SYNTHESIS_WORKERS: "1", ORT_THREADS: "1" },
+      ...{ LIVE_PER_ORG: "1000", SYNTHESIS_PER_ORG: "1000" },
+    });
+    try {
+      await creditDevelopment(service, 1_000_000_000);
+      const readyBytes = service.residentBytes();
+      const work =
+        manifest.task === "transcription"
+          ? await measureListening(service, operatorPort, smoke)
+          : { speech: await measureSpeaking(service, smoke) };
+      return {
+        id: manifest.id,
+        family: manifest.family,
+        weightsBytes,
+        load: { ...load, peakOfWeights: of(load.peakBytes), loadedOfWeights: of(load.loadedBytes) },
+        /** With the other task's shipped package, and all workers. */
+        service: { readyMs: service.readyMs, readyBytes, workedBytes: service.residentBytes() },
+        ...work,
+      };
+    } finally {
+      await service.stop();
+    }
+  } finally {
+    await rm(models, { recursive: true });
+  }
+}
+
+/** Of all graphs and their side files; what the ratio of memory is over. */
+async function graphBytes({ folder, manifest }: PackageFolder): Promise<number> {
+  const sizes = await Promise.all(
+    Object.values(manifest.files).map(async ({ path }) => (await stat(join(folder, path))).size),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+async function measureListening(service: ServiceProcess, operatorPort: number, smoke: boolean) {
+  const stream = await speakStream(service, smoke ? SENTENCES.slice(0, 1) : SENTENCES);
+  const file = await measureFile(service, stream, smoke ? 1 : FILE_SECONDS);
+  const rounds: LiveRound[] = [];
+  for (const sessions of smoke ? [1] : COUNTS) {
+    const round = await runLiveRound({ service, operatorPort, stream, sessions });
+    rounds.push(round);
+    print(round);
+    if (!keepsUp(round)) break;
+  }
+  const reached = rounds.filter(keepsUp).at(-1)?.sessions ?? 0;
+  return { file, live: { reachP95Ms: REACH_P95_MS, sessions: reached, rounds: rounds.map(summary) } };
+}
+
+/** The stream again and again, as one file. */
+async function measureFile(service: ServiceProcess, { pcm }: SpokenStream, seconds: number) {
+  const times = Math.ceil((seconds * SAMPLE_RATE_HZ) / pcm.length);
+  const whole = new Int16Array(times * pcm.length);
+  for (let time = 0; time < times; time++) whole.set(pcm, time * pcm.length);
+  const cpuBefore = service.cpuSeconds();
+  const startedAtMs = performance.now();
+  const answer = await fetch(`${service.url}/v1/transcribe`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${service.key}` },
+    body: writeWav(whole, SAMPLE_RATE_HZ),
+  });
+  if (!answer.ok) throw new Error(`/v1/transcribe answered ${answer.status}: ${await answer.text()}`);
+  const { text } = (await answer.json()) as { readonly text: string };
+  const audioSeconds = whole.length / SAMPLE_RATE_HZ;
+  const wallSeconds = (performance.now() - startedAtMs) / 1_000;
+  return {
+    audioSeconds,
+    realTimeFactor: wallSeconds / audioSeconds,
+    cpuPerAudioSecond: (service.cpuSeconds() - cpuBefore) / audioSeconds,
+    charactersPerSecond: text.length / audioSeconds,
+  };
+}
+
+function keepsUp(round: LiveRound): boolean {
+  const latency = percentiles(round.finalLatenciesMs);
+  return round.missedFinals === 0 && latency !== null && latency.p95 <= REACH_P95_MS;
+}
+
+function summary(round: LiveRound) {
+  return {
+    sessions: round.sessions,
+    finalLatencyMs: percentiles(round.finalLatenciesMs),
+    firstPartialMs: percentiles(round.firstPartialsMs),
+    partialLagMs: percentiles(round.partialLagsMs),
+    partials: round.partialLagsMs.length,
+    missedFinals: round.missedFinals,
+    cpuPerAudioSecond: round.cpuSeconds / round.audioSeconds,
+    coresUsed: round.cpuSeconds / round.wallSeconds,
+    workerBusyShare: round.workerBusySeconds / round.wallSeconds,
+    residentBytes: round.residentBytes,
+    rawFinalLatenciesMs: round.finalLatenciesMs.map(Math.round),
+  };
+}
+
+async function measureSpeaking(service: ServiceProcess, smoke: boolean) {
+  const figures = [];
+  for (const [length, text] of Object.entries(TEXTS).slice(0, smoke ? 1 : undefined)) {
+    const runs: SpeechRun[] = [];
+    const cpuBefore = service.cpuSeconds();
+    for (let time = 0; time < (smoke ? 1 : SPOKEN_TIMES); time++) {
+      runs.push(await streamSentences(service, { text, nfe: 16 }));
+    }
+    const audioSeconds = runs.reduce((sum, run) => sum + run.audioSeconds, 0);
+    const figure = {
+      length,
+      audioSeconds: median(runs.map((run) => run.audioSeconds)),
+      firstAudioMs: median(runs.map((run) => run.firstAudioMs)),
+      realTimeFactor: median(runs.map((run) => run.totalMs / 1_000 / run.audioSeconds)),
+      cpuPerAudioSecond: (service.cpuSeconds() - cpuBefore) / audioSeconds,
+      rawFirstAudioMs: runs.map((run) => Math.round(run.firstAudioMs)),
+    };
+    figures.push(figure);
+  }
+  return figures;
+}
+
+function print(round: LiveRound): void {
+  const { sessions, finalLatencyMs, firstPartialMs, cpuPerAudioSecond, missedFinals } = summary(round);
+  console.log(
+    `${String(sessions).padStart(4)} sessions (p50/p95/p99): ${showPercentiles("end of speech to final", finalLatencyMs)}, ` +
+      `${showPercentiles("onset to first partial", firstPartialMs)}, CPU per audio second ` +
+      `${cpuPerAudioSecond.toFixed(3)}, missed finals ${missedFinals}`,
+  );
+}

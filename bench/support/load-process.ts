@@ -1,0 +1,61 @@
+// Loads one package in a process of its own, which holds nothing else, and prints what that took: `LoadFigures` as JSON.
+import { readFileSync } from "node:fs";
+import { synthesizerFamilyOf } from "../../native/models/families.js";
+import { readManifest, readPackage } from "../../native/models/find-packages.js";
+import type { SynthesizerManifest } from "../../native/models/manifest.js";
+import { recognizerIn } from "./recognizer.js";
+
+/** What loading a package takes in a process that holds nothing else. Bytes are resident ones. */
+export interface LoadFigures {
+  /** With the check of hashes. */
+  readonly loadMs: number;
+  readonly beforeBytes: number;
+  readonly loadedBytes: number;
+  /** The most so far. */
+  readonly peakBytes: number;
+  /** After a recogniser has read an utterance; null for voices. */
+  readonly workedBytes: number | null;
+  readonly workedPeakBytes: number | null;
+}
+
+const SECOND_SAMPLES = 16_000;
+
+const [folder = "", seconds = "0"] = process.argv.slice(2);
+const manifest = await readManifest(folder);
+const beforeBytes = bytesOf("VmRSS");
+const startedAtMs = performance.now();
+if (manifest?.task === "transcription") {
+  const { model } = await recognizerIn(folder);
+  const loaded = figures();
+  // Quiet noise: what is heard does not count, its length does.
+  const pcm = Float32Array.from(
+    { length: Number(seconds) * SECOND_SAMPLES },
+    (_, i) => Math.sin(i * i) / 100,
+  );
+  await model.decodeUtterance(pcm);
+  print({ ...loaded, workedBytes: bytesOf("VmRSS"), workedPeakBytes: bytesOf("VmHWM") });
+  await model.release();
+} else {
+  const model = await readPackage<SynthesizerManifest>(folder, "synthesis");
+  await synthesizerFamilyOf(model.manifest).load(model, { intraOpThreads: 1 });
+  print({ ...figures(), workedBytes: null, workedPeakBytes: null });
+  process.exit();
+}
+
+function figures(): Omit<LoadFigures, "workedBytes" | "workedPeakBytes"> {
+  return {
+    loadMs: performance.now() - startedAtMs,
+    beforeBytes,
+    loadedBytes: bytesOf("VmRSS"),
+    peakBytes: bytesOf("VmHWM"),
+  };
+}
+
+function bytesOf(field: "VmRSS" | "VmHWM"): number {
+  const match = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync("/proc/self/status", "utf8"));
+  return Number(match?.[1] ?? 0) * 1_024;
+}
+
+function print(value: LoadFigures): void {
+  console.log(JSON.stringify(value));
+}
