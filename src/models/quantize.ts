@@ -1,4 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
+import { createReadStream } from "node:fs";
 import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { readManifest } from "../../native/models/find-packages.js";
@@ -32,6 +33,8 @@ export interface QuantizedPackage {
 interface NamedFile {
   readonly path: string;
   readonly sha256: string;
+  /** Names of the files beside a graph that hold weights of it. */
+  readonly external?: readonly string[];
 }
 
 interface RawManifest {
@@ -80,19 +83,17 @@ async function writePackage(
   options: QuantizeOptions,
 ): Promise<QuantizedPackage> {
   const files = new Map<string, NamedFile>();
-  /** Side files whose tensors are in the graphs now. */
-  const inlined = new Set<string>();
   let products = 0;
   for (const [name, file] of Object.entries(manifest.files)) {
     if (!file.path.endsWith(".onnx") || LEFT_ALONE.has(name)) continue;
-    const made = await writeGraph(file, from, to, options);
+    const sides = (file.external ?? []).map((side) => manifest.files[side]!);
+    const made = await writeGraph({ file, sides, from, to }, options);
     if (made === null) continue;
     products += made.products;
-    for (const path of made.inlined) inlined.add(path);
-    files.set(name, { ...file, sha256: made.sha256 });
+    files.set(name, { path: file.path, sha256: made.sha256 });
   }
   if (products === 0) throw broken(`${manifest.id} has no matrix products of fp32 by constants`);
-  const kept = Object.entries(manifest.files).filter(([, { path }]) => !inlined.has(path));
+  const kept = withoutSides(manifest.files, files);
   for (const [name, file] of kept) {
     if (files.has(name)) continue;
     await mkdir(dirname(join(to, file.path)), { recursive: true });
@@ -114,19 +115,40 @@ async function writePackage(
   };
 }
 
+/** The files that are needed still: weights beside a graph are in it once it is quantized. */
+function withoutSides(
+  all: Readonly<Record<string, NamedFile>>,
+  quantized: ReadonlyMap<string, NamedFile>,
+): [string, NamedFile][] {
+  const entries = Object.entries(all);
+  const sidesOf = (isQuantized: boolean) =>
+    entries.flatMap(([name, { external = [] }]) => (quantized.has(name) === isQuantized ? external : []));
+  const needed = new Set(sidesOf(false));
+  const inlined = new Set(sidesOf(true).filter((name) => !needed.has(name)));
+  return entries.filter(([name]) => !inlined.has(name));
+}
+
+interface GraphFile {
+  readonly file: NamedFile;
+  /** Weights beside it. */
+  readonly sides: readonly NamedFile[];
+  readonly from: string;
+  readonly to: string;
+}
+
 /** Null when the graph has nothing to quantize. */
-async function writeGraph(file: NamedFile, from: string, to: string, options: QuantizeOptions) {
+async function writeGraph({ file, sides, from, to }: GraphFile, options: QuantizeOptions) {
   const path = join(from, file.path);
   if ((await stat(path)).size > LARGEST_BYTES) throw broken(`${path} must be at most ${LARGEST_BYTES} bytes`);
   const bytes = await readFile(path);
-  const found = createHash("sha256").update(bytes).digest("hex");
-  if (found !== file.sha256) throw broken(`sha256 of ${path} must be ${file.sha256}, found ${found}`);
-  const inlined = new Set<string>();
+  requireHash(path, file, createHash("sha256").update(bytes));
+  for (const side of sides) requireHash(join(from, side.path), side, await hashOf(join(from, side.path)));
   const { chunks, products } = await quantizeGraph(bytes, {
     weightBits: options.weightBits ?? 7,
     readExternal: (place) => {
-      inlined.add(join(dirname(file.path), place.location));
-      return readPlace(join(from, dirname(file.path)), place);
+      const sidePath = join(dirname(file.path), place.location);
+      if (sides.some((side) => side.path === sidePath)) return readPlace(join(from, sidePath), place);
+      throw broken(`${path} has weights in ${place.location}, which its "external" does not name`);
     },
     onProgress: (done, total) => options.onProgress?.({ file: file.path, done, total }),
   });
@@ -138,12 +160,21 @@ async function writeGraph(file: NamedFile, from: string, to: string, options: Qu
     );
   }
   const sha256 = await writeChunks(join(to, file.path), chunks);
-  return { sha256, products, inlined };
+  return { sha256, products };
 }
 
-async function readPlace(folder: string, { location, offset, length }: ExternalPlace): Promise<Uint8Array> {
-  const path = join(folder, location);
-  if (location.includes("..")) throw broken(`side file ${location} must be inside the package`);
+async function hashOf(path: string): Promise<Hash> {
+  const hash = createHash("sha256");
+  for await (const bytes of createReadStream(path)) hash.update(bytes as Uint8Array);
+  return hash;
+}
+
+function requireHash(path: string, { sha256 }: NamedFile, hash: Hash): void {
+  const found = hash.digest("hex");
+  if (found !== sha256) throw broken(`sha256 of ${path} must be ${sha256}, found ${found}`);
+}
+
+async function readPlace(path: string, { offset, length }: ExternalPlace): Promise<Uint8Array> {
   const file = await open(path, "r");
   try {
     const wanted = length ?? (await file.stat()).size - offset;
