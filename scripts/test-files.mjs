@@ -6,9 +6,6 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const compiled = join(root, "dist/test");
 
-/** Tests that must not meet: `npm start` compiles the service, which others run and `npm run pack` copies. */
-const ALONE = ["client/packed", "e2e/start"];
-
 /**
  * The longest files, by far the most of the run: they begin, so that at its end no core waits for the other. Everything
  * else takes seconds.
@@ -36,10 +33,6 @@ export function testFiles() {
     .filter((name) => existsSync(join(root, "test", name.replace(/\.js$/, ".ts"))))
     .sort((one, other) => placeOf(one) - placeOf(other) || (one < other ? -1 : 1))
     .map((name) => relative(root, join(compiled, name)));
-}
-
-export function isAlone(file) {
-  return ALONE.some((start) => file.startsWith(join("dist/test", start)));
 }
 
 /** Whether a test, with all that it imports, starts no process, no thread, no model, no database and no browser. */

@@ -1,5 +1,4 @@
-// Several runs of node:test told as one: tests are numbered on, and the figures at the end are of all of them. What failed
-// is said again before the figures, where one who has only the end of a long output finds it.
+// What failed is said again before the closing figures, where one who has only the end of a long output finds it.
 
 import { relative } from "node:path";
 
@@ -9,31 +8,19 @@ const FIGURE = /^(tests|suites|pass|fail|cancelled|skipped|todo|duration_ms) ([\
 const REPORT_LINES = 12;
 
 /**
- * @param {(() => AsyncIterable<{ type: string, data: any }>)[]} starts each begins a run and gives its events
+ * @param {AsyncIterable<{ type: string, data: any }>} events of a run of node:test
  * @returns {AsyncGenerator<{ type: string, data: any }>} events for a reporter
  */
-export async function* oneAfterAnother(starts) {
-  const figures = new Map();
+export async function* withFailuresAtEnd(events) {
+  const figures = [];
   const failures = [];
-  let before = 0;
-  for (const start of starts) {
-    let count = 0;
-    for await (const { type, data } of start()) {
-      if (type === "test:fail") noteFailure(failures, data);
-      if (data.nesting !== 0) yield { type, data };
-      else if (type === "test:plan") count = data.count;
-      else if (type === "test:diagnostic" && FIGURE.test(data.message)) {
-        const [, name, value] = FIGURE.exec(data.message);
-        figures.set(name, (figures.get(name) ?? 0) + Number(value));
-      } else if (type === "test:pass" || type === "test:fail") {
-        yield { type, data: { ...data, testNumber: before + data.testNumber } };
-      } else yield { type, data };
-    }
-    before += count;
+  for await (const { type, data } of events) {
+    if (type === "test:fail") noteFailure(failures, data);
+    const isFigure = type === "test:diagnostic" && data.nesting === 0 && FIGURE.test(data.message);
+    if (isFigure) figures.push(data.message);
+    else yield { type, data };
   }
-  yield { type: "test:plan", data: { nesting: 0, count: before } };
-  const figureLines = [...figures].map(([name, value]) => `${name} ${value}`);
-  for (const message of [...failures.flatMap(failureLines), ...figureLines])
+  for (const message of [...failures.flatMap(failureLines), ...figures])
     yield { type: "test:diagnostic", data: { nesting: 0, message } };
 }
 

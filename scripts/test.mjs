@@ -8,8 +8,8 @@ import { run } from "node:test";
 import { spec, tap } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { isAlone, isQuick, testFiles } from "./test-files.mjs";
-import { oneAfterAnother } from "./test-runs.mjs";
+import { isQuick, testFiles } from "./test-files.mjs";
+import { withFailuresAtEnd } from "./test-runs.mjs";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
 const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium"];
@@ -53,29 +53,18 @@ async function runTests(args) {
   // Traces name lines of TypeScript, in what tests start as well.
   process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --enable-source-maps`.trim();
   const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);
-  const optionsOf = (chosen, concurrency) => ({
-    files: chosen.map((file) => join(root, file)),
-    concurrency,
+  let hasFailed = false;
+  const events = run({
+    files: files.map((file) => join(root, file)),
+    concurrency: AT_A_TIME,
     ...(isLonger ? {} : { timeout: FILE_TIMEOUT_MS }),
     ...(values["test-name-pattern"] === undefined ? {} : { testNamePatterns: values["test-name-pattern"] }),
-  });
-  const runs = [
-    optionsOf(
-      files.filter((file) => !isAlone(file)),
-      AT_A_TIME,
-    ),
-    optionsOf(files.filter(isAlone), 1),
-  ].filter((options) => options.files.length > 0);
-  let hasFailed = false;
-  const onFail = () => {
+  }).on("test:fail", () => {
     hasFailed = true;
-  };
-  await pipeline(
-    oneAfterAnother(runs.map((options) => () => run(options).on("test:fail", onFail))),
-    process.stdout.isTTY ? new spec() : tap,
-    process.stdout,
-    { end: false },
-  );
+  });
+  await pipeline(withFailuresAtEnd(events), process.stdout.isTTY ? new spec() : tap, process.stdout, {
+    end: false,
+  });
   return hasFailed ? 1 : 0;
 }
 

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
@@ -15,6 +15,22 @@ import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** A quiet 2-core machine takes a fifth of it; a gate that shares its machine must not fail for that. */
 const DEADLINE_MS = 120_000;
+
+/** What `npm start` compiles, reads and writes. */
+const COPIED = ["bin", "src", "actors", "native", "scripts", "docs", "dist", "README.md", "package.json"];
+const SETTINGS = ["package-lock.json", "tsconfig.json", "tsconfig.service.json"];
+const LINKED = ["node_modules", "models"];
+
+/** A copy of the checkout: other tests run what `npm start` compiles. */
+let checkout: string;
+
+before(async () => {
+  checkout = await mkdtemp(join(tmpdir(), "dauys-checkout-"));
+  const options = { recursive: true, preserveTimestamps: true, verbatimSymlinks: true };
+  for (const name of [...COPIED, ...SETTINGS]) await cp(join(ROOT, name), join(checkout, name), options);
+  for (const name of LINKED) await symlink(join(ROOT, name), join(checkout, name));
+});
+after(() => rm(checkout, { recursive: true, force: true }));
 
 interface Started {
   readonly child: ChildProcess;
@@ -96,7 +112,7 @@ test("a silent service writes nothing", async () => {
 
 function npmStart(environment: Record<string, string>): Started {
   const child = spawn("npm", ["start", "--silent"], {
-    cwd: ROOT,
+    cwd: checkout,
     env: { ...process.env, HOST: "127.0.0.1", npm_config_loglevel: "silent", ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
