@@ -63,7 +63,7 @@ export class ChunkedCtc implements CtcHead {
     this.#stepsPerRow = graph.subsampling / STEP_FRAMES;
     const width = this.vocabulary.length;
     this.#window = new Float32Array(graph.windowFrames * logMel.bins);
-    this.#rows = new Float32Array(graph.rowsPerChunk * width);
+    this.#rows = new Float32Array(graph.rowsPerChunk * tokens.width);
     this.#ordered = new Float32Array(graph.rowsPerChunk * width);
     this.#at = layoutOf(graph, logMel.bins, width);
     this.stateSize = this.#at.size;
@@ -125,7 +125,7 @@ export class ChunkedCtc implements CtcHead {
     while (state[featureCount]! >= windowFrames) {
       this.#window.set(state.subarray(features, features + windowFrames * bins));
       await this.#graph.run(this.#window, state.subarray(caches), this.#rows);
-      copyRows(this.#rows, this.#tokens.columns, this.#ordered);
+      copyRows(this.#rows, this.#tokens, this.#ordered);
       onChunk();
       state.copyWithin(features, features + shiftFrames * bins, queueCount);
       state[featureCount] = state[featureCount]! - shiftFrames;

@@ -1,10 +1,20 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { binsFirst, type LogMel, normalizeBins } from "../../src/domain/audio/log-mel.js";
+import { bestToken } from "../../src/domain/decoding/greedy.js";
+import { passesOver, stitchPasses } from "../../src/domain/decoding/stitched-passes.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { requireDimension } from "./graph.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
+
+/** Audio that two passes over a long utterance have in common: a word and its context fit into a quarter of it. */
+const OVERLAP_SECONDS = 4;
+const SAMPLE_RATE_HZ = 16_000;
+/** What is read twice to see whether rows of a batch depend on each other, the second of them padded. */
+const PROBE_SAMPLES = [16_000, 9_600] as const;
+/** The last rows of a padded utterance may be another's: convolutions look at the padding. */
+const EDGE_ROWS = 2;
 
 /** Features of an utterance, `[bins, frames]`. */
 export interface Features {
@@ -22,17 +32,21 @@ export interface OfflineCtcParts {
   readonly subsampling: number;
   readonly hopSamples: number;
   readonly features: (pcm: Float32Array) => Promise<Features>;
+  /** The longest audio that one pass takes; absent when any goes. */
+  readonly longestSeconds?: number | undefined;
   /** Other graphs that the features need; released with this one. */
   readonly helpers?: readonly InferenceSession[];
 }
 
-/** A full-context CTC graph over features, `[1, bins, frames]` and a length in, `[1, frames / subsampling, outputs]` out. */
+/** A full-context CTC graph over features, `[B, bins, frames]` and lengths in, `[B, frames / subsampling, outputs]` out. */
 export class OfflineCtc implements CtcHead {
   readonly vocabulary: readonly string[];
   readonly outputFrameSamples: number;
   readonly stateSize = 0;
   readonly lagFrames = 0;
   readonly #parts: OfflineCtcParts;
+  /** Null until it was tried. */
+  #takesBatches: boolean | null = null;
 
   /** @throws {ServiceError} `MODEL_BROKEN` when the graph's outputs are not as many as the vocabulary's */
   constructor(parts: OfflineCtcParts) {
@@ -41,7 +55,7 @@ export class OfflineCtc implements CtcHead {
     this.outputFrameSamples = parts.subsampling * parts.hopSamples;
     requireDimension(parts.graph, parts.name, parts.tensors.logProbs, {
       axis: -1,
-      expected: this.vocabulary.length,
+      expected: parts.tokens.width,
     });
   }
 
@@ -50,35 +64,126 @@ export class OfflineCtc implements CtcHead {
     return Promise.resolve();
   }
 
+  /** Audio longer than a pass is read in passes that overlap. */
   async decode(pcm: Float32Array): Promise<LogProbs> {
-    const { graph, tensors, tokens, bins, subsampling, name } = this.#parts;
-    const { values, frames } = await this.#parts.features(pcm);
-    if (frames === 0) return { logProbs: new Float32Array(0), frames: 0 };
-    const answer = await graph.run(
-      {
-        [tensors.features]: new Tensor("float32", values, [1, bins, frames]),
-        [tensors.length]: new Tensor("int64", BigInt64Array.of(BigInt(frames)), [1]),
-      },
-      [tensors.logProbs],
-    );
-    const rows = answer[tensors.logProbs]!;
-    if (rows.dims[2] !== this.vocabulary.length || rows.type !== "float32") {
-      throw new ServiceError(
-        "MODEL_BROKEN",
-        `Cannot run ${name}: ${tensors.logProbs} must be float32 of ${this.vocabulary.length} outputs, ` +
-          `found ${rows.type} [${rows.dims.join(", ")}]`,
-      );
+    const { longestSeconds } = this.#parts;
+    if (longestSeconds === undefined || pcm.length <= longestSeconds * SAMPLE_RATE_HZ) {
+      return this.#read(pcm);
     }
-    // Exports may round a length up; rows beyond the audio are padding.
-    const outputs = Math.min(rows.dims[1]!, Math.ceil(frames / subsampling));
-    const logProbs = new Float32Array(outputs * this.vocabulary.length);
-    copyRows((rows.data as Float32Array).subarray(0, logProbs.length), tokens.columns, logProbs);
-    return { logProbs, frames: outputs };
+    const passes = passesOver(pcm.length, {
+      longestSamples: longestSeconds * SAMPLE_RATE_HZ,
+      overlapSamples: OVERLAP_SECONDS * SAMPLE_RATE_HZ,
+      rowSamples: this.outputFrameSamples,
+    });
+    const parts = [];
+    for (const { startSample, endSample } of passes) {
+      const { logProbs, frames } = await this.#read(pcm.subarray(startSample, endSample));
+      parts.push({ startRow: startSample / this.outputFrameSamples, logProbs, rows: frames });
+    }
+    const { logProbs, rows } = stitchPasses(parts, this.vocabulary.length);
+    return { logProbs, frames: rows };
+  }
+
+  async decodeTogether(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]> {
+    this.#takesBatches ??= await this.#areRowsIndependent();
+    if (this.#takesBatches) return this.#readTogether(pcms);
+    const read: LogProbs[] = [];
+    for (const pcm of pcms) read.push(await this.#read(pcm));
+    return read;
   }
 
   async release(): Promise<void> {
     for (const graph of [this.#parts.graph, ...(this.#parts.helpers ?? [])]) await graph.release();
   }
+
+  async #read(pcm: Float32Array): Promise<LogProbs> {
+    const [read] = await this.#readTogether([pcm]);
+    return read!;
+  }
+
+  /** One run over several utterances, the shorter ones padded with zeros, which lengths tell from features. */
+  async #readTogether(pcms: readonly Float32Array[]): Promise<LogProbs[]> {
+    const { graph, tensors, bins } = this.#parts;
+    const all: Features[] = [];
+    for (const pcm of pcms) all.push(await this.#parts.features(pcm));
+    const longest = Math.max(...all.map(({ frames }) => frames));
+    if (longest === 0) return pcms.map(() => ({ logProbs: new Float32Array(0), frames: 0 }));
+    const values = padded(all, bins, longest);
+    const lengths = BigInt64Array.from(all, ({ frames }) => BigInt(frames));
+    const answer = await graph.run(
+      {
+        [tensors.features]: new Tensor("float32", values, [pcms.length, bins, longest]),
+        [tensors.length]: new Tensor("int64", lengths, [pcms.length]),
+      },
+      [tensors.logProbs],
+    );
+    return all.map(({ frames }, row) => this.#rowsOf(answer[tensors.logProbs]!, row, frames));
+  }
+
+  #rowsOf(found: Tensor, row: number, frames: number): LogProbs {
+    const { tensors, tokens, subsampling, name } = this.#parts;
+    if (found.dims[2] !== tokens.width || found.type !== "float32") {
+      throw new ServiceError(
+        "MODEL_BROKEN",
+        `Cannot run ${name}: ${tensors.logProbs} must be float32 of ${tokens.width} outputs, ` +
+          `found ${found.type} [${found.dims.join(", ")}]`,
+      );
+    }
+    // Exports may round a length up; rows beyond the audio are padding.
+    const rows = found.dims[1]!;
+    const count = Math.min(rows, Math.ceil(frames / subsampling));
+    const start = row * rows * tokens.width;
+    const logProbs = new Float32Array(count * this.vocabulary.length);
+    copyRows((found.data as Float32Array).subarray(start, start + count * tokens.width), tokens, logProbs);
+    return { logProbs, frames: count };
+  }
+
+  /** Whether utterances that share a run are read as they are alone. Exports differ: some mask padding, some do not. */
+  async #areRowsIndependent(): Promise<boolean> {
+    const pcms = PROBE_SAMPLES.map((samples) => probeOf(samples));
+    let together: LogProbs[];
+    try {
+      together = await this.#readTogether(pcms);
+    } catch {
+      // A batch of a fixed size is refused by the runtime; rows one by one are fine.
+      return false;
+    }
+    for (const [index, pcm] of pcms.entries()) {
+      const alone = await this.#read(pcm);
+      if (!this.#readAlike(alone, together[index]!)) return false;
+    }
+    return true;
+  }
+
+  #readAlike(alone: LogProbs, together: LogProbs): boolean {
+    const width = this.vocabulary.length;
+    if (alone.frames !== together.frames) return false;
+    for (let row = 0; row < alone.frames - EDGE_ROWS; row++) {
+      const best = bestToken(alone.logProbs, row * width, width);
+      if (bestToken(together.logProbs, row * width, width) !== best) return false;
+    }
+    return true;
+  }
+}
+
+/** A tone that rises, with a second one on top. */
+function probeOf(samples: number): Float32Array {
+  return Float32Array.from(
+    { length: samples },
+    (_, i) => 0.2 * Math.sin(i * i * 4e-6) + 0.1 * Math.sin(i / 3),
+  );
+}
+
+/** `[rows, bins, longest]`; a single row is not copied. */
+function padded(all: readonly Features[], bins: number, longest: number): Float32Array {
+  if (all.length === 1) return all[0]!.values;
+  const values = new Float32Array(all.length * bins * longest);
+  for (const [row, { values: own, frames }] of all.entries()) {
+    for (let bin = 0; bin < bins; bin++) {
+      values.set(own.subarray(bin * frames, (bin + 1) * frames), (row * bins + bin) * longest);
+    }
+  }
+  return values;
 }
 
 /** Features computed here, with or without normalization over the utterance. */

@@ -8,7 +8,7 @@ import {
   type RecognizerManifest,
 } from "./manifest.js";
 import type { PackageSchema } from "./package-schema.js";
-import { number, refuse, whole } from "./rules.js";
+import { number, refuse, text, whole } from "./rules.js";
 
 /** Chunks of a graph that streams, in feature frames of 10 ms. */
 export interface StreamShape {
@@ -23,6 +23,14 @@ export interface PublicRecognizerManifest extends RecognizerManifest {
   readonly melBins: number;
   /** Feature frames per row of log-probs. */
   readonly subsampling: number;
+  /** Symbols of its vocabulary that are never given out. */
+  readonly maskedOutputs?: readonly string[] | undefined;
+}
+
+/** A recogniser that reads whole utterances. */
+export interface OfflineRecognizerManifest extends PublicRecognizerManifest {
+  /** The longest audio that one pass takes; absent for a graph that takes what an utterance may last. */
+  readonly longestSeconds?: number | undefined;
 }
 
 const FRONT_END_FRAMES = 4;
@@ -51,7 +59,18 @@ export function publicRecognizerFields(family: string) {
       z.object(DECODING_FIELDS),
     ),
     melBins: whole(1),
+    maskedOutputs: z.array(text(), { error: "must be a list of symbols" }).optional(),
   };
+}
+
+/** The longest audio of a pass: with less than this, passes would overlap more than they bring. */
+const LEAST_PASS_SECONDS = 10;
+
+/** Of a graph that reads whole utterances. */
+export function longestSecondsField() {
+  return number().refine((seconds) => seconds >= LEAST_PASS_SECONDS, {
+    error: (issue) => `must be at least ${LEAST_PASS_SECONDS}, found ${String(issue.input)}`,
+  });
 }
 
 /** Feature frames per row of log-probs. */

@@ -67,6 +67,11 @@ export interface RecognizerModel {
   refine(encoded: Float32Array, frames: number): Promise<LogProbs>;
   /** The second pass over the audio itself: mono, -1 to 1, at the manifest's rate. */
   decodeUtterance(pcm: Float32Array): Promise<LogProbs>;
+  /**
+   * For models whose steps tell no text: log-probs of utterances that are still spoken, several in a run where the graph takes
+   * them. Each is mono, -1 to 1. What comes may differ from `decodeUtterance` at the end of the audio. Null for models that stream.
+   */
+  readonly decodeSoFar: ((pcms: readonly Float32Array[]) => Promise<readonly LogProbs[]>) | null;
   /** Frees the graphs' memory; nothing may be run afterwards. */
   release(): Promise<void>;
 }

@@ -1,26 +1,29 @@
 import { ServiceError } from "../../src/domain/errors.js";
 import { fileNameOf, type PackageFolder, readPackageFile } from "./package.js";
+import type { PublicRecognizerManifest } from "./public-recognizer-manifest.js";
 
 const BLANKS: ReadonlySet<string> = new Set(["<blk>", "<blank>", "<eps>"]);
 
-/** Outputs of a graph in our order, the blank first. */
+/** Outputs of a graph in our order, the blank first; those that the package masks are none of ours. */
 export interface Tokens {
   readonly vocabulary: readonly string[];
   /** The graph's column of each of our outputs. */
   readonly columns: Int32Array;
+  /** Columns of the graph. */
+  readonly width: number;
 }
 
 /**
  * Reads `tokens.txt`: a symbol, a space and the symbol's column on each line, as k2 and the exports of NeMo and GigaAM write it.
  * The blank is `<blk>`, wherever it stands; `▁` begins a word; other symbols in angle brackets are not text. A symbol may be
- * the space itself.
+ * the space itself. The manifest's `maskedOutputs` are left out.
  *
- * @throws {ServiceError} `MODEL_BROKEN` naming the file and the line
+ * @throws {ServiceError} `MODEL_BROKEN` naming the file and the line, or the symbol that cannot be masked
  */
-export async function readTokens(model: PackageFolder): Promise<Tokens> {
+export async function readTokens(model: PackageFolder<PublicRecognizerManifest>): Promise<Tokens> {
   const text = new TextDecoder().decode(await readPackageFile(model, "vocabulary"));
   try {
-    return parseTokens(text);
+    return parseTokens(text, model.manifest.maskedOutputs);
   } catch (error) {
     throw new ServiceError(
       "MODEL_BROKEN",
@@ -42,8 +45,11 @@ export function alphabetOf(vocabulary: readonly string[]): ReadonlySet<string> {
   return new Set(isPerCharacter ? characters : []);
 }
 
-/** @throws {RangeError} saying which line is wrong */
-export function parseTokens(text: string): Tokens {
+/**
+ * @param masked symbols whose outputs are left out, as they stand in the text
+ * @throws {RangeError} saying which line is wrong, or which symbol cannot be masked
+ */
+export function parseTokens(text: string, masked: readonly string[] = []): Tokens {
   const lines = text.replaceAll("\r", "").split("\n");
   const symbols: string[] = [];
   for (const [index, line] of lines.entries()) {
@@ -60,26 +66,41 @@ export function parseTokens(text: string): Tokens {
   }
   const blank = symbols.findIndex((symbol) => BLANKS.has(symbol));
   if (blank < 0) throw new RangeError(`one symbol must be the blank, ${[...BLANKS].join(" or ")}`);
-  const columns = [blank, ...Array.from(symbols.keys()).filter((column) => column !== blank)];
+  const unknown = masked.find((symbol) => !symbols.includes(symbol) || symbol === symbols[blank]);
+  if (unknown !== undefined) {
+    throw new RangeError(`maskedOutputs must be symbols of it, the blank excepted, found "${unknown}"`);
+  }
+  const kept = (column: number) => column !== blank && !masked.includes(symbols[column]!);
+  const columns = [blank, ...Array.from(symbols.keys()).filter(kept)];
   return {
     vocabulary: columns.map((column) => (column === blank ? "" : textOfSymbol(symbols[column]!))),
     columns: Int32Array.from(columns),
+    width: symbols.length,
   };
 }
 
 /**
- * Copies rows of a graph's output in our order of outputs.
+ * Copies rows of a graph's output in our order of outputs. Where outputs are masked, the probabilities of the others are
+ * raised until they add up to 1 again.
  *
- * @param rows `[count, columns]` of the graph
- * @param target receives `[count, columns]` from `offset` on
+ * @param rows `[count, width]` of the graph, natural log
+ * @param target receives `[count, columns]`
  */
-export function copyRows(rows: Float32Array, columns: Int32Array, target: Float32Array, offset = 0): void {
-  const width = columns.length;
-  for (let row = 0; row < rows.length; row += width) {
-    for (let token = 0; token < width; token++) {
-      target[offset + row + token] = rows[row + columns[token]!]!;
-    }
+export function copyRows(rows: Float32Array, { columns, width }: Tokens, target: Float32Array): void {
+  const count = columns.length;
+  for (let from = 0, to = 0; from < rows.length; from += width, to += count) {
+    for (let token = 0; token < count; token++) target[to + token] = rows[from + columns[token]!]!;
+    if (count < width) normalizeRow(target, to, count);
   }
+}
+
+function normalizeRow(rows: Float32Array, offset: number, count: number): void {
+  let highest = Number.NEGATIVE_INFINITY;
+  for (let i = offset; i < offset + count; i++) highest = Math.max(highest, rows[i]!);
+  let sum = 0;
+  for (let i = offset; i < offset + count; i++) sum += Math.exp(rows[i]! - highest);
+  const total = highest + Math.log(sum);
+  for (let i = offset; i < offset + count; i++) rows[i] = rows[i]! - total;
 }
 
 function textOfSymbol(symbol: string): string {

@@ -19,13 +19,15 @@ export interface CtcHead {
   step(state: Float32Array, pcm: Float32Array, row: Float32Array): Promise<void>;
   /** Log-probs of a whole utterance, in the order of `vocabulary`. */
   decode(pcm: Float32Array): Promise<LogProbs>;
+  /** As `decode`, of several utterances at once, each no longer than a pass; absent where `step` writes rows. */
+  decodeTogether?(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]>;
   release(): Promise<void>;
 }
 
 /**
  * A recogniser made of two: a CTC head that knows no voice activity, and Silero VAD. Utterances are found by the second and
- * read by the first, whole, for files and live finals alike; partials come from heads that stream, from others there are none.
- * What a step leaves for the second pass is the audio itself.
+ * read by the first, whole, for files and live finals alike; partials come from heads that stream, and from others by reading
+ * what was said so far again. What a step leaves for the second pass is the audio itself.
  *
  * Rows are run one after another: public exports differ in whether a batch of streams is possible at all.
  */
@@ -38,6 +40,7 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
   readonly lagFrames: number;
+  readonly decodeSoFar: RecognizerModel["decodeSoFar"];
   readonly #head: CtcHead;
   readonly #vad: SileroVad;
   #runMs = 0;
@@ -51,6 +54,7 @@ export class VoicedRecognizer implements RecognizerModel {
     this.encodedSize = manifest.frameSamples;
     this.outputFrameSamples = head.outputFrameSamples;
     this.lagFrames = head.lagFrames;
+    this.decodeSoFar = head.decodeTogether === undefined ? null : (pcms) => this.#decodeSoFar(pcms);
   }
 
   get runMs(): number {
@@ -79,6 +83,13 @@ export class VoicedRecognizer implements RecognizerModel {
     while (end > 0 && pcm[end - 1] === 0) end--;
     const startedAtMs = performance.now();
     const decoded = await this.#head.decode(pcm.subarray(0, end));
+    this.#runMs += performance.now() - startedAtMs;
+    return decoded;
+  }
+
+  async #decodeSoFar(pcms: readonly Float32Array[]): Promise<readonly LogProbs[]> {
+    const startedAtMs = performance.now();
+    const decoded = await this.#head.decodeTogether!(pcms);
     this.#runMs += performance.now() - startedAtMs;
     return decoded;
   }

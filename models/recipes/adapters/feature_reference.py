@@ -1,7 +1,9 @@
-"""Log-mel features of a known signal by torch and NumPy, in the words of the original front ends: what test/domain/audio/log-mel.test.ts
-compares with. Writes test/fixtures/adapters/log-mel-reference.json."""
+"""Log-mel features by torch and NumPy, in the words of the original front ends: what test/domain/audio/log-mel.test.ts and
+speech-features.test.ts compare with. Of a known signal, all of some frames: test/fixtures/adapters/log-mel-reference.json. Of
+speech, every STRIDE-th value, as the models see it: speech-features-reference.json. Needs the program flac."""
 import json
 import os
+import subprocess
 
 import numpy as np
 import torch
@@ -10,6 +12,8 @@ from tiny import FIXTURES
 
 RATE = 16000
 SAMPLES = 1700
+RECORDING = "kazakh-speech-commands/example_1.flac"
+STRIDE = 61
 
 
 def signal():
@@ -34,6 +38,7 @@ def slaney(n_fft, bins):
     return triangles(points, np.linspace(0, RATE / 2, n_fft // 2 + 1)) * (2 / (points[2:] - points[:-2]))[:, None]
 
 
+# Windows are single precision, as those of the checkpoints; all else is double: in which order a DFT adds is not compared.
 def power(x, n_fft, win, window, center, mode):
     z = torch.stft(torch.from_numpy(x).double(), n_fft, 160, win, window.double(), center=center, pad_mode=mode,
                    return_complex=True)
@@ -41,16 +46,16 @@ def power(x, n_fft, win, window, center, mode):
 
 
 def gigaam_v2(x):
-    return np.log(np.clip(htk(400, 64) @ power(x, 400, 400, torch.hann_window(400, dtype=torch.float64), True, "reflect"), 1e-9, 1e9)).T
+    return np.log(np.clip(htk(400, 64) @ power(x, 400, 400, torch.hann_window(400), True, "reflect"), 1e-9, 1e9)).T
 
 
 def gigaam_v3(x):
-    return np.log(np.clip(htk(320, 64) @ power(x, 320, 320, torch.hann_window(320, dtype=torch.float64), False, "reflect"), 1e-9, 1e9)).T
+    return np.log(np.clip(htk(320, 64) @ power(x, 320, 320, torch.hann_window(320), False, "reflect"), 1e-9, 1e9)).T
 
 
 def nemo(x):
     y = np.concatenate([x[:1], x[1:] - 0.97 * x[:-1]])
-    spectrum = power(y, 512, 400, torch.hann_window(400, periodic=False, dtype=torch.float64), True, "constant")
+    spectrum = power(y, 512, 400, torch.hann_window(400, periodic=False), True, "constant")
     return np.log(slaney(512, 80) @ spectrum + 2 ** -24).T[:len(x) // 160]
 
 
@@ -70,15 +75,38 @@ def kaldi(x):
     return np.stack(rows)
 
 
+def speech():
+    path = os.path.join(FIXTURES, "../speech", RECORDING)
+    raw = subprocess.run(["flac", "-s", "-d", "-c", "--force-raw-format", "--endian=little", "--sign=signed", path],
+                         check=True, capture_output=True).stdout
+    return (np.frombuffer(raw, dtype="<i2") / 32768).astype(np.float32)
+
+
+def nemo_normalized(x):
+    features = torch.from_numpy(nemo(x))
+    mean, std = features.mean(dim=0), features.std(dim=0, unbiased=True)
+    return ((features - mean) / (std + 1e-5)).numpy()
+
+
+def write(file, reference):
+    with open(os.path.join(FIXTURES, file), "w") as out:
+        json.dump(reference, out)
+        out.write("\n")
+
+
 def main():
     x = signal()
     found = {"gigaam-v2": gigaam_v2(x), "gigaam-v3": gigaam_v3(x), "nemo": nemo(x), "kaldi": kaldi(x)}
-    reference = {name: {"bins": int(f.shape[1]), "frames": int(f.shape[0]),
-                        "rows": {str(i): [round(float(v), 4) for v in f[i]] for i in (0, 5, f.shape[0] - 1)}}
-                 for name, f in found.items()}
-    with open(os.path.join(FIXTURES, "log-mel-reference.json"), "w") as out:
-        json.dump({"samples": SAMPLES, "frontEnds": reference}, out)
-        out.write("\n")
+    write("log-mel-reference.json", {"samples": SAMPLES, "frontEnds": {
+        name: {"bins": int(f.shape[1]), "frames": int(f.shape[0]),
+               "rows": {str(i): [round(float(v), 4) for v in f[i]] for i in (0, 5, f.shape[0] - 1)}}
+        for name, f in found.items()}})
+    x = speech()
+    found = {"gigaam-v3": gigaam_v3(x), "nemo": nemo_normalized(x)}
+    write("speech-features-reference.json", {"recording": RECORDING, "stride": STRIDE, "frontEnds": {
+        name: {"bins": int(f.shape[1]), "frames": int(f.shape[0]),
+               "values": [round(float(v), 5) for v in f.reshape(-1)[::STRIDE]]}
+        for name, f in found.items()}})
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ export class CtcTwoPass implements RecognizerModel {
   readonly stateBytes: number;
   readonly encodedSize: number;
   readonly lagFrames = 0;
+  readonly decodeSoFar = null;
   readonly outputBias: Float32Array | null;
   readonly #stream: InferenceSession;
   readonly #full: InferenceSession;

@@ -1,18 +1,24 @@
 import { z } from "zod";
 import {
+  longestSecondsField,
   manifestOnly,
+  type OfflineRecognizerManifest,
   PUBLIC_RECOGNIZER,
   publicRecognizerFields,
   subsamplingField,
 } from "../public-recognizer-manifest.js";
 import { choice } from "../rules.js";
 
-export const GIGAAM_CTC_PACKAGE = manifestOnly(
+/** Its positions were trained on no longer audio; from 30 s on words are lost. */
+const LONGEST_SECONDS = 25;
+
+export const GIGAAM_CTC_PACKAGE = manifestOnly<OfflineRecognizerManifest>(
   z
     .object({
       ...publicRecognizerFields("gigaam-ctc"),
       subsampling: subsamplingField(),
       frontEnd: choice(["gigaam-v2", "gigaam-v3"]),
+      longestSeconds: longestSecondsField().default(LONGEST_SECONDS),
     })
     .transform((fields) => ({ ...fields, ...PUBLIC_RECOGNIZER })),
 );

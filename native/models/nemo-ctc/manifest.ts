@@ -1,14 +1,15 @@
 import { z } from "zod";
 import {
+  longestSecondsField,
   manifestOnly,
+  type OfflineRecognizerManifest,
   PUBLIC_RECOGNIZER,
-  type PublicRecognizerManifest,
   publicRecognizerFields,
   subsamplingField,
 } from "../public-recognizer-manifest.js";
 import { choice } from "../rules.js";
 
-export interface NemoCtcManifest extends PublicRecognizerManifest {
+export interface NemoCtcManifest extends OfflineRecognizerManifest {
   /** Of the features over an utterance. */
   readonly normalize: "per-feature" | "none";
 }
@@ -19,6 +20,7 @@ export const NEMO_CTC_PACKAGE = manifestOnly<NemoCtcManifest>(
       ...publicRecognizerFields("nemo-ctc"),
       subsampling: subsamplingField(),
       normalize: choice(["per-feature", "none"]),
+      longestSeconds: longestSecondsField().optional(),
     })
     .transform((fields) => ({ ...fields, ...PUBLIC_RECOGNIZER, frontEnd: "nemo" as const })),
 );

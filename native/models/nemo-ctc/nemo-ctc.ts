@@ -23,7 +23,7 @@ const PREPROCESSOR = {
 /**
  * Offline NeMo CTC (QuartzNet, Conformer, FastConformer) as `model.export` writes it: audio_signal f32 [B, bins, T], length int64 [B];
  * logprobs f32 [B, T / subsampling, outputs], the blank last. Features are computed here, or by a graph from
- * waveforms f32 [B, N], waveforms_lens int64 [B] to features f32 [B, bins, T], features_lens int64 [B]. No partials.
+ * waveforms f32 [B, N], waveforms_lens int64 [B] to features f32 [B, bins, T], features_lens int64 [B]. Full context only.
  *
  * @see k2-fsa/sherpa-onnx at 1c4fd97, `scripts/nemo/parakeet-tdt_ctc-0.6b-ja/export-onnx-ctc.py`; istupakov/onnx-asr at 0820e39,
  * `src/onnx_asr/models/nemo.py` (tensor names), and at 25d42e7, `preprocessors/nemo.py` (the preprocessor's graph)
@@ -33,7 +33,7 @@ export async function loadNemoCtc(
   model: ModelPackage<NemoCtcManifest>,
   options: GraphOptions,
 ): Promise<CtcHead> {
-  const { melBins, subsampling, normalize, files } = model.manifest;
+  const { melBins, subsampling, normalize, longestSeconds, files } = model.manifest;
   const tokens = await readTokens(model);
   const graph = await loadGraph(model, CONTRACT, options);
   const name = fileNameOf(model, "model");
@@ -48,6 +48,7 @@ export async function loadNemoCtc(
     bins: melBins,
     subsampling,
     hopSamples: logMel.options.hopSamples,
+    longestSeconds,
     features:
       preprocessor === null
         ? featuresOf(logMel, normalize === "per-feature")

@@ -36,7 +36,7 @@ export async function loadNemoStreamingCtc(
   const graph = await loadGraph(model, CONTRACT, options);
   const name = fileNameOf(model, "model");
   requireDimension(graph, name, "audio_signal", { axis: 1, expected: melBins });
-  requireDimension(graph, name, "logprobs", { axis: 2, expected: tokens.columns.length });
+  requireDimension(graph, name, "logprobs", { axis: 2, expected: tokens.width });
   for (const [tensor, dims] of [
     ["cache_last_channel", cacheLastChannel],
     ["cache_last_time", cacheLastTime],

@@ -35,7 +35,7 @@ export async function loadZipformer2Ctc(
   const name = fileNameOf(model, "model");
   requireDimension(graph, name, "x", { axis: 1, expected: windowFrames });
   requireDimension(graph, name, "x", { axis: 2, expected: melBins });
-  requireDimension(graph, name, "log_probs", { axis: 2, expected: tokens.columns.length });
+  requireDimension(graph, name, "log_probs", { axis: 2, expected: tokens.width });
   const caches = new StreamCaches(name, cachesOf(graph, name));
   const x = new Float32Array(windowFrames * melBins);
   const feeds = { ...caches.feeds, x: new Tensor("float32", x, [1, windowFrames, melBins]) };

@@ -137,11 +137,21 @@ export function binsFirst(features: Float32Array, bins: number): Float32Array {
   return turned;
 }
 
+/**
+ * In single precision, as the originals have it: its rounding is what quiet bands beside loud ones consist of. Hann as torch
+ * computes it, step by step.
+ */
 function windowOf({ window, windowSamples }: LogMelOptions): Float64Array {
   const period = window === "hann-periodic" ? windowSamples : windowSamples - 1;
+  const step = (2 * Math.PI) / period;
+  if (window === "povey") {
+    return Float64Array.from({ length: windowSamples }, (_, i) => {
+      return Math.fround((0.5 - 0.5 * Math.cos(step * i)) ** 0.85);
+    });
+  }
   return Float64Array.from({ length: windowSamples }, (_, i) => {
-    const hann = 0.5 - 0.5 * Math.cos((2 * Math.PI * i) / period);
-    return window === "povey" ? hann ** 0.85 : hann;
+    const cosine = Math.fround(Math.cos(Math.fround(i * Math.fround(step))));
+    return Math.fround(0.5 - 0.5 * cosine);
   });
 }
 

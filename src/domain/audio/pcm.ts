@@ -25,6 +25,11 @@ export function toFloat(pcm: Int16Array): Float32Array {
   return samples;
 }
 
+/** Samples in -1 to 1 as they are after a way through 16 bits. */
+export function roundedTo16Bits(samples: Float32Array): Float32Array {
+  return toFloat(toInt16(samples));
+}
+
 /** Whether samples lie in memory as they do in a file. */
 const IS_LITTLE_ENDIAN = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1;
 

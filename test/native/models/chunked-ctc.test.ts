@@ -7,7 +7,7 @@ import { LogMel } from "../../../src/domain/audio/log-mel.js";
 const BINS = 8;
 const WINDOW_FRAMES = 25;
 const SHIFT_FRAMES = 16;
-const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0) };
+const TOKENS = { vocabulary: ["", " а"], columns: Int32Array.of(1, 0), width: 2 };
 
 /** Writes down what it is given; its rows say which chunk and row they are. */
 class NotingGraph implements ChunkGraph {

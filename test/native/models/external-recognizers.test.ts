@@ -8,7 +8,11 @@ import { readPackage } from "../../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../../native/models/manifest.js";
 import type { RecognizerModel } from "../../../native/models/recognizer.js";
 import { copyState } from "../../../native/models/state-rows.js";
+import { roundedTo16Bits, toFloat } from "../../../src/domain/audio/pcm.js";
+import { resample } from "../../../src/domain/audio/resample.js";
+import { bestToken } from "../../../src/domain/decoding/greedy.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { speech } from "../../support/audio.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
 import { TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
 
@@ -160,7 +164,7 @@ for (const { id } of TINY_RECOGNIZERS) {
   });
 }
 
-for (const { id } of TINY_RECOGNIZERS.filter(({ livePartials }) => livePartials)) {
+for (const { id } of TINY_RECOGNIZERS.filter(({ streams }) => streams)) {
   test(`${id} hands out the rows of a stream that it gives for the whole`, async () => {
     const model = await load(FOLDER + id);
     const pcm = signal(4);
@@ -211,7 +215,82 @@ test("the second pass of a live session is that of a file, whatever silence a fl
   await model.release();
 });
 
-test("an offline graph has no partials: its stream says blank", async () => {
+for (const id of ["tiny-gigaam-ctc", "tiny-nemo-ctc"]) {
+  test(`${id} reads utterances together as it reads them alone, whatever the padding`, async () => {
+    const model = await load(FOLDER + id);
+    const pcms = [2, 1.3, 0.7].map((seconds) => signal().subarray(0, seconds * 16_000));
+    const together = await model.decodeSoFar!(pcms);
+    for (const [i, pcm] of pcms.entries()) {
+      const alone = await model.decodeUtterance(pcm);
+      assert.equal(together[i]!.frames, alone.frames);
+      const width = model.vocabulary.length;
+      for (let row = 0; row < alone.frames - 2; row++) {
+        assert.equal(
+          bestToken(together[i]!.logProbs, row * width, width),
+          bestToken(alone.logProbs, row * width, width),
+          `row ${row} of utterance ${i}`,
+        );
+      }
+    }
+    await model.release();
+  });
+
+  test(`${id} reads an utterance longer than a pass as if it were one`, async () => {
+    const seconds = 23;
+    const pcm = signal(seconds);
+    const whole = await load(FOLDER + id);
+    const expected = await whole.decodeUtterance(pcm);
+    await whole.release();
+    const folder = await copyOfPackage(FOLDER + id);
+    await changeManifest(folder, (manifest) => ({ ...manifest, longestSeconds: 10, normalize: "none" }));
+    const model = await load(folder);
+    const { logProbs, frames } = await model.decodeUtterance(pcm);
+    assert.equal(frames, expected.frames);
+    const width = model.vocabulary.length;
+    const bestOf = (rows: Float32Array) =>
+      Array.from({ length: frames }, (_, row) => bestToken(rows, row * width, width));
+    // What is normalized over an utterance differs with its length.
+    if (id === "tiny-gigaam-ctc") assert.deepEqual(bestOf(logProbs), bestOf(expected.logProbs));
+    await model.release();
+  });
+}
+
+test("symbols that a package masks are never given out", async () => {
+  const folder = await copyOfPackage(`${FOLDER}tiny-gigaam-ctc`);
+  const all = await load(folder);
+  const { logProbs, frames } = await all.decodeUtterance(signal());
+  const width = all.vocabulary.length;
+  const best = Array.from(
+    { length: frames },
+    (_, row) => all.vocabulary[bestToken(logProbs, row * width, width)]!,
+  );
+  const [masked] = best.filter((symbol) => symbol.trim() !== "");
+  await all.release();
+  await changeManifest(folder, (manifest) => ({ ...manifest, maskedOutputs: [masked] }));
+  const model = await load(folder);
+  assert.equal(model.vocabulary.includes(masked!), false);
+  assert.equal(model.vocabulary.length, width - 1);
+  const without = await model.decodeUtterance(signal());
+  for (let row = 0; row < frames; row++) {
+    assertLogProbs(without.logProbs.subarray(row * (width - 1), (row + 1) * (width - 1)));
+  }
+  await model.release();
+});
+
+test("GigaAM hears samples of 16 bits, whatever it is given", async () => {
+  const model = await load(`${FOLDER}tiny-gigaam-ctc`);
+  // Telephone audio resampled in floats: nothing at all above 4 kHz.
+  const pcm = resample(toFloat(speech("asterisk-ru-core/digits_19.flac", 8_000)), {
+    fromHz: 8_000,
+    toHz: 16_000,
+  });
+  const rounded = roundedTo16Bits(pcm);
+  assert.notDeepEqual(rounded, pcm);
+  assert.deepEqual(await model.decodeUtterance(pcm), await model.decodeUtterance(rounded));
+  await model.release();
+});
+
+test("an offline graph has no partials of its own: its stream says blank", async () => {
   const model = await load(`${FOLDER}tiny-gigaam-ctc`);
   const { rows } = await stepThrough(model, signal(), 10);
   assert.ok(rows.every((row) => row[0] === 0 && row.subarray(1).every((logProb) => logProb < -20)));
@@ -235,6 +314,13 @@ const WRONG: readonly [string, Json, RegExp][] = [
   ["tiny-gigaam-ctc", { frontEnd: "mfcc" }, /frontEnd must be one of gigaam-v2, gigaam-v3, found mfcc/],
   ["tiny-gigaam-ctc", { sampleRateHz: 8_000 }, /sampleRateHz must be 16000 for gigaam-ctc, found 8000/],
   ["tiny-gigaam-ctc", { files: {} }, /files must name "model" for gigaam-ctc/],
+  ["tiny-gigaam-ctc", { longestSeconds: 3 }, /longestSeconds must be at least 10, found 3/],
+  ["tiny-gigaam-ctc", { maskedOutputs: "a" }, /maskedOutputs must be a list of symbols/],
+  [
+    "tiny-gigaam-ctc",
+    { maskedOutputs: ["q"] },
+    /tokens\.txt: maskedOutputs must be symbols of it.*found "q"/,
+  ],
   ["tiny-nemo-ctc", { subsampling: 6 }, /subsampling must be a multiple of 4, found 6/],
   ["tiny-nemo-ctc", { normalize: "all" }, /normalize must be one of per-feature, none, found all/],
   [

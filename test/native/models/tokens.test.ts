@@ -28,9 +28,40 @@ for (const [text, message] of [
 }
 
 test("rows are copied column by column", () => {
-  const target = new Float32Array(8).fill(-1);
-  copyRows(Float32Array.of(1, 2, 3, 4, 5, 6), Int32Array.of(2, 0, 1), target, 1);
-  assert.deepEqual(target, Float32Array.of(-1, 3, 1, 2, 6, 4, 5, -1));
+  const target = new Float32Array(6);
+  copyRows(Float32Array.of(1, 2, 3, 4, 5, 6), parseTokens("а 0\nб 1\n<blk> 2"), target);
+  assert.deepEqual(target, Float32Array.of(3, 1, 2, 6, 4, 5));
+});
+
+test("masked outputs are no outputs, and the others' probabilities add up to 1 without them", () => {
+  const tokens = parseTokens("▁ 0\na 1\nа 2\nb 3\n<blk> 4", ["a", "b"]);
+  assert.deepEqual(tokens.vocabulary, ["", " ", "а"]);
+  const target = new Float32Array(6);
+  const rows = [0.1, 0.5, 0.2, 0.1, 0.1, 0, 0.9, 0.05, 0.05, 0].map(Math.log);
+  copyRows(Float32Array.from(rows), tokens, target);
+  const found = [...target].map((logProb) => Number(Math.exp(logProb).toFixed(5)));
+  assert.deepEqual(found, [0.25, 0.25, 0.5, 0, 0, 1]);
+});
+
+test("only symbols of the vocabulary can be masked, and the blank cannot", () => {
+  for (const symbol of ["x", "<blk>"]) {
+    const rule = new RegExp(`maskedOutputs must be symbols of it, the blank excepted, found "${symbol}"`);
+    assert.throws(() => parseTokens("▁ 0\nа 1\n<blk> 2", [symbol]), rule);
+  }
+});
+
+test("a vocabulary of several alphabets gives hot words those that are not masked", () => {
+  const alphabet = (first: string, count: number) =>
+    Array.from({ length: count }, (_, i) => String.fromCodePoint(first.codePointAt(0)! + i));
+  const latin = alphabet("a", 26);
+  // As the multilingual GigaAM has them: 71 outputs, the space written as it is in pieces of words, the blank last.
+  const symbols = ["▁", ...latin, ...alphabet("а", 32), "ё", ..."әіңғүұқөһ'", "<blk>"];
+  assert.equal(symbols.length, 71);
+  const text = symbols.map((symbol, i) => `${symbol} ${i}`).join("\n");
+  assert.equal(parseTokens(text).columns[0], 70);
+  const { vocabulary, width } = parseTokens(text, latin);
+  assert.equal(width, 71);
+  assert.deepEqual(alphabetOf(vocabulary), new Set([" ", ...alphabet("а", 32), ..."ёәіңғүұқөһ'"]));
 });
 
 test("hot words have an alphabet where all outputs are characters, and none among pieces", () => {

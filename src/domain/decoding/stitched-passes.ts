@@ -1,0 +1,125 @@
+import { bestToken } from "./greedy.js";
+
+/** A part of some audio that one pass of a model takes, in samples. */
+export interface Pass {
+  readonly startSample: number;
+  readonly endSample: number;
+}
+
+export interface PassLimits {
+  /** The longest pass. */
+  readonly longestSamples: number;
+  /** Audio that two passes have in common, at least; less than half of the longest. */
+  readonly overlapSamples: number;
+  /** Samples of one row of log-probs: passes begin at a row. */
+  readonly rowSamples: number;
+}
+
+/** Rows of log-probs, and where the first of them lies among the rows of the whole. */
+export interface PassRows {
+  readonly startRow: number;
+  /** `[rows, width]`, natural log */
+  readonly logProbs: Float32Array;
+  readonly rows: number;
+}
+
+const BLANK = 0;
+/** Rows on both sides of a seam, half a second at 40 ms, that must read as one of the two passes reads them. */
+const NEIGHBOUR_ROWS = 12;
+/** Rows around a seam that should be silent in both passes. */
+const GAP_ROWS = 2;
+
+/** As few passes as cover the audio, equally long and in order; one when it is short enough. */
+export function passesOver(sampleCount: number, limits: PassLimits): Pass[] {
+  const { longestSamples, overlapSamples, rowSamples } = limits;
+  if (sampleCount <= longestSamples) return [{ startSample: 0, endSample: sampleCount }];
+  const rows = Math.ceil(sampleCount / rowSamples);
+  const longest = Math.floor(longestSamples / rowSamples);
+  const overlap = Math.ceil(overlapSamples / rowSamples);
+  const count = Math.ceil((rows - overlap) / (longest - overlap));
+  const length = Math.ceil((rows + (count - 1) * overlap) / count);
+  return Array.from({ length: count }, (_, index) => {
+    const startRow = Math.floor((index * (rows - length)) / (count - 1));
+    return {
+      startSample: startRow * rowSamples,
+      endSample: Math.min((startRow + length) * rowSamples, sampleCount),
+    };
+  });
+}
+
+/**
+ * The rows of passes that overlap as those of one: each row is of one pass alone, so that no word is lost and none comes twice.
+ * A seam lies in the middle half of what two passes have in common, where both hear least: in a pause if there is one, else
+ * between two letters, and so that what is read across it is what one of the passes reads there.
+ *
+ * @param width outputs, the blank first
+ */
+export function stitchPasses(
+  parts: readonly PassRows[],
+  width: number,
+): { logProbs: Float32Array; rows: number } {
+  const last = parts.at(-1)!;
+  const rows = last.startRow + last.rows;
+  const logProbs = new Float32Array(rows * width);
+  let fromRow = 0;
+  for (const [index, part] of parts.entries()) {
+    const next = parts[index + 1];
+    const untilRow = next === undefined ? rows : seamRow(part, next, width);
+    const { startRow } = part;
+    logProbs.set(
+      part.logProbs.subarray((fromRow - startRow) * width, (untilRow - startRow) * width),
+      fromRow * width,
+    );
+    fromRow = untilRow;
+  }
+  return { logProbs, rows };
+}
+
+/** The first row of the whole that is taken of the second pass. */
+function seamRow(first: PassRows, second: PassRows, width: number): number {
+  const end = first.startRow + first.rows;
+  const quarter = Math.floor((end - second.startRow) / 4);
+  const [from, until] = [second.startRow + quarter, end - quarter];
+  const middle = (from + until) / 2;
+  const candidates = Array.from({ length: until - from + 1 }, (_, index) => {
+    const row = from + index;
+    return { row, heard: heardAround(first, row, width) + heardAround(second, row, width) };
+  }).sort((a, b) => a.heard - b.heard || Math.abs(a.row - middle) - Math.abs(b.row - middle));
+  const agreed = candidates.find(({ row }) => readsAlike(first, second, row, width));
+  return (agreed ?? candidates[0])!.row;
+}
+
+/** How much of the probability near a seam is not the blank's. */
+function heardAround(part: PassRows, row: number, width: number): number {
+  let heard = 0;
+  for (let near = row - GAP_ROWS; near < row + GAP_ROWS; near++) {
+    const at = (near - part.startRow) * width;
+    if (near >= part.startRow && near < part.startRow + part.rows) heard += 1 - Math.exp(part.logProbs[at]!);
+  }
+  return heard;
+}
+
+function readsAlike(first: PassRows, second: PassRows, row: number, width: number): boolean {
+  const [from, until] = [Math.max(row - NEIGHBOUR_ROWS, second.startRow), row + NEIGHBOUR_ROWS];
+  const before = bestOf(first, from, row, width);
+  const behind = bestOf(second, row, until, width);
+  const across = collapsed([...before, ...behind]);
+  const byFirst = collapsed([...before, ...bestOf(first, row, until, width)]);
+  const bySecond = collapsed([...bestOf(second, from, row, width), ...behind]);
+  return across === byFirst || across === bySecond;
+}
+
+/** The best output of each row that the pass has. */
+function bestOf(part: PassRows, from: number, until: number, width: number): number[] {
+  const best: number[] = [];
+  const end = Math.min(until, part.startRow + part.rows);
+  for (let row = from; row < end; row++) {
+    best.push(bestToken(part.logProbs, (row - part.startRow) * width, width));
+  }
+  return best;
+}
+
+/** Outputs without repeats and blanks, as text to compare. */
+function collapsed(best: readonly number[]): string {
+  return best.filter((token, i) => token !== BLANK && token !== best[i - 1]).join(" ");
+}

@@ -1,0 +1,90 @@
+// Issue 15: GigaAM's word error nearly doubles on telephone audio that was resampled in floats and not rounded to 16 bits.
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { recognizerIn } from "../../../bench/support/recognizer.js";
+import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
+import { decodePieces } from "../../../native/transcription/decode.js";
+import { segmentFile } from "../../../native/transcription/segment.js";
+import { FILE_TASK_CELL } from "../../../native/transcription/task-cell.js";
+import { toFloat } from "../../../src/domain/audio/pcm.js";
+import { StreamedPcm } from "../../../src/domain/audio/streamed-pcm.js";
+import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { joined, silence, tone } from "../../support/audio.js";
+import { temporaryFolder } from "../../support/folders.js";
+
+const PACKAGE = "test/fixtures/adapters/tiny-gigaam-ctc";
+const TELEPHONE_HZ = 8_000;
+const AUDIO = joined(
+  silence(0.4, TELEPHONE_HZ),
+  tone(1.2, [310, 770], TELEPHONE_HZ),
+  silence(0.6, TELEPHONE_HZ),
+);
+
+/** A WAVE file of single-precision samples. */
+function floatWav(samples: Float32Array, rateHz: number): Buffer {
+  const header = Buffer.alloc(44);
+  header.write("RIFF", 0);
+  header.writeUInt32LE(36 + samples.byteLength, 4);
+  header.write("WAVEfmt ", 8);
+  header.writeUInt32LE(16, 16);
+  header.writeUInt16LE(3, 20);
+  header.writeUInt16LE(1, 22);
+  header.writeUInt32LE(rateHz, 24);
+  header.writeUInt32LE(rateHz * 4, 28);
+  header.writeUInt16LE(4, 32);
+  header.writeUInt16LE(32, 34);
+  header.write("data", 36);
+  header.writeUInt32LE(samples.byteLength, 40);
+  return Buffer.concat([header, Buffer.from(samples.buffer)]);
+}
+
+function isOf16Bits(samples: Float32Array): boolean {
+  return samples.every((sample) => Number.isInteger(sample * 32_768));
+}
+
+test("features of a file are made of samples of 16 bits, whatever it holds", async () => {
+  const folder = await temporaryFolder();
+  const wavPath = join(folder, "telephone.wav");
+  const pcmPath = join(folder, "telephone.pcm");
+  await writeFile(
+    wavPath,
+    floatWav(
+      toFloat(AUDIO).map((sample) => sample * 0.3333),
+      TELEPHONE_HZ,
+    ),
+  );
+  const { model } = await recognizerIn(PACKAGE);
+  const heard: Float32Array[] = [];
+  const listening = Object.create(model, {
+    decodeUtterance: {
+      value: (pcm: Float32Array) => {
+        heard.push(pcm);
+        return model.decodeUtterance(pcm);
+      },
+    },
+  }) as typeof model;
+  const search = new PrefixBeamSearch(model.vocabulary, null, model.manifest.decoding);
+  const cell = new SharedArrayBuffer(4);
+  new Int32Array(cell)[0] = FILE_TASK_CELL.goOn;
+  const { pieces } = await segmentFile({ type: "segment", wavPath, pcmPath, maxSeconds: 60, cell }, model);
+  const task = { type: "decode", pcmPath, pieces, hotWords: [], cell } as const;
+  await decodePieces(task, { model: listening, utterances: new UtteranceDecoder(listening, search) });
+  assert.equal(heard.length, 1);
+  assert.ok(heard[0]!.some((sample) => sample !== 0));
+  assert.ok(isOf16Bits(heard[0]!));
+  await model.release();
+});
+
+test("telephone audio of a live session is resampled to samples of 16 bits", () => {
+  const stream = new StreamedPcm("linear16", TELEPHONE_HZ, 16_000);
+  const bytes = new Uint8Array(AUDIO.buffer);
+  const pcm = joined(
+    stream.push(bytes.subarray(0, 7_001)),
+    stream.push(bytes.subarray(7_001)),
+    stream.flush(),
+  );
+  assert.equal(pcm.length, 2 * AUDIO.length);
+  assert.ok(pcm instanceof Int16Array && isOf16Bits(toFloat(pcm)));
+});
