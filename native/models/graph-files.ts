@@ -19,6 +19,7 @@ export interface GraphFiles {
   readonly path: string;
   /** Of all its files. */
   readonly byteCount: number;
+  readonly hasSideFiles: boolean;
   /** @throws {ServiceError} `MODEL_BROKEN` when one of them is not the file that was hashed */
   requireUnchanged(): Promise<void>;
 }
@@ -48,6 +49,7 @@ export async function checkGraphFiles(model: PackageFolder, name: string): Promi
   return {
     path,
     byteCount: all.reduce((total, file) => total + Number(file.identity.size), 0),
+    hasSideFiles: sides.length > 0,
     requireUnchanged: async () => {
       for (const file of all) await file.requireUnchanged();
     },

@@ -1,7 +1,9 @@
 import "./no-telemetry.js";
+import { dirname } from "node:path";
 import { InferenceSession } from "onnxruntime-node";
 import { ServiceError } from "../../src/domain/errors.js";
-import { checkGraphFiles } from "./graph-files.js";
+import { checkGraphFiles, type GraphFiles } from "./graph-files.js";
+import { graphOverMappedWeights } from "./mapped-graph.js";
 import { fileNameOf, type PackageFolder } from "./package.js";
 
 /** What an adapter expects of a graph; checked when it is loaded, so that a wrong file fails with its name. */
@@ -16,8 +18,13 @@ export interface GraphOptions {
   readonly intraOpThreads: number;
 }
 
+/** Graphs of this size have their weights mapped from the file; below, nothing would be gained by it. */
+const MAPPED_FROM_BYTES = 64 * 2 ** 20;
+/** Graphs of this size keep no packed copy of their weights: a run takes a tenth longer, and workers share all of them. */
+const SHARED_FROM_BYTES = 2 ** 30;
+
 /**
- * Loads one graph of a package on the CPU provider, by its path: its bytes never lie in this process's heap, and weights
+ * Loads one graph of a package on the CPU provider, by its path: its weights never lie in this process's heap, and those
  * in side files are found. A file that is changed between its hash and the end of the load is refused.
  * @throws {ServiceError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
  */
@@ -30,14 +37,7 @@ export async function loadGraph(
   const name = fileNameOf(model, contract.file);
   let graph: InferenceSession;
   try {
-    graph = await InferenceSession.create(files.path, {
-      executionProviders: ["cpu"],
-      intraOpNumThreads: options.intraOpThreads,
-      interOpNumThreads: 1,
-      graphOptimizationLevel: "all",
-      // Spinning threads of one worker would take the core of another.
-      extra: { session: { intra_op: { allow_spinning: "0" } } },
-    });
+    graph = await create(files, options);
   } catch (error) {
     throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
       cause: error,
@@ -52,6 +52,25 @@ export async function loadGraph(
     throw error;
   }
   return graph;
+}
+
+async function create(files: GraphFiles, { intraOpThreads }: GraphOptions): Promise<InferenceSession> {
+  const options = (session: object): InferenceSession.SessionOptions => ({
+    executionProviders: ["cpu"],
+    intraOpNumThreads: intraOpThreads,
+    interOpNumThreads: 1,
+    graphOptimizationLevel: "all",
+    // Spinning threads of one worker would take the core of another.
+    extra: { session: { intra_op: { allow_spinning: "0" }, ...session } },
+  });
+  const packing = { disable_prepacking: files.byteCount < SHARED_FROM_BYTES ? "0" : "1" };
+  // The runtime maps what lies in side files by itself.
+  if (files.byteCount < MAPPED_FROM_BYTES || files.hasSideFiles) {
+    return InferenceSession.create(files.path, options(packing));
+  }
+  const graph = await graphOverMappedWeights(files.path);
+  const folder = { model_external_initializers_file_folder_path: dirname(files.path) };
+  return InferenceSession.create(graph, options({ ...packing, ...folder }));
 }
 
 function requireTensors(

@@ -1,15 +1,16 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { link, readFile, rename, rm, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { Tensor } from "onnxruntime-node";
+import { InferenceSession, Tensor } from "onnxruntime-node";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
 import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
 import { readManifest, readPackage } from "../../../native/models/find-packages.js";
 import { loadGraph } from "../../../native/models/graph.js";
 import { checkGraphFiles, LocationFinder } from "../../../native/models/graph-files.js";
 import type { RecognizerManifest } from "../../../native/models/manifest.js";
+import { graphOverMappedWeights } from "../../../native/models/mapped-graph.js";
 import type { PackageFolder } from "../../../native/models/package.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
@@ -166,6 +167,37 @@ test("names of side files are found however a graph's bytes are cut", () => {
     const finder = new LocationFinder();
     for (let at = 0; at < graph.length; at += size) finder.push(graph.subarray(at, at + size));
     assert.deepEqual(finder.locations, ["one.data", "folder/two.data"], `${size} bytes at a time`);
+  }
+});
+
+test("a graph whose weights are mapped from its file gives what the whole graph gives, and is a part of it", async () => {
+  const path = "test/fixtures/adapters/tiny-gigaam-ctc/model.onnx";
+  const mapped = await graphOverMappedWeights(path);
+  assert.ok(mapped.length < 0.7 * (await readFile(path)).length, `${mapped.length} bytes`);
+  const folder = { model_external_initializers_file_folder_path: dirname(path) };
+  const graphs = [
+    await InferenceSession.create(path),
+    await InferenceSession.create(mapped, { extra: { session: folder } }),
+  ];
+  const features = Float32Array.from({ length: 64 * 40 }, (_, i) => 5 * Math.sin(i));
+  const answers = [];
+  for (const graph of graphs) {
+    const feature_lengths = new Tensor("int64", BigInt64Array.of(40n), [1]);
+    const { log_probs } = await graph.run({
+      features: new Tensor("float32", features, [1, 64, 40]),
+      feature_lengths,
+    });
+    answers.push(log_probs!.data);
+    await graph.release();
+  }
+  assert.deepEqual(answers[1], answers[0]);
+});
+
+test("weights of a file that is no graph cannot be mapped", async () => {
+  const path = join(await temporaryFolder(), "graph.onnx");
+  for (const bytes of [Buffer.from("no graph, but text"), field(7, "abc").subarray(0, 3)]) {
+    await writeFile(path, bytes);
+    await assert.rejects(graphOverMappedWeights(path), RangeError);
   }
 });
 
