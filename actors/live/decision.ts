@@ -1,9 +1,5 @@
 import { CLOSE } from "../../src/domain/close-codes.js";
-import {
-  type ShownPartial,
-  type StablePartial,
-  stablePartial,
-} from "../../src/domain/decoding/stable-prefix.js";
+import { type PromisedText, stablePartial } from "../../src/domain/decoding/stable-prefix.js";
 import { errorName, type ServiceError } from "../../src/domain/errors.js";
 import type { LiveEvent } from "../../src/ports/live-decoder.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
@@ -29,7 +25,7 @@ const CLOSE_REASON: Readonly<Record<number, string>> = {
 
 type ShownEvent =
   | Extract<LiveEvent, { type: "ready" | "final" }>
-  | (Extract<LiveEvent, { type: "partial" }> & StablePartial);
+  | (Extract<LiveEvent, { type: "partial" }> & { readonly stable: number });
 
 /** Messages that could not be understood, since the first of them. */
 interface BadMessages {
@@ -44,7 +40,8 @@ interface OpenSession {
   readonly isReady: boolean;
   /** Audio came after the last wish to end an utterance. */
   readonly hasUnfinalized: boolean;
-  readonly shown: ShownPartial | null;
+  /** What its client was promised of the open utterance. */
+  readonly shown: PromisedText | null;
   readonly bad: BadMessages;
 }
 
@@ -219,9 +216,9 @@ function onPartial(
 ): Decision<LiveState, LiveEffect> {
   const partial = stablePartial(state.shown, event);
   if (partial === null) return { state, effects: NO_EFFECTS };
-  const { utterance, text, stable } = partial;
+  const { utterance, text, stable, promised } = partial;
   const { startSample, endSample } = event;
-  const shown = { utterance, text };
+  const shown = { utterance, text: promised };
   const shownEvent = { type: "partial", utterance, text, stable, startSample, endSample } as const;
   const effects: readonly LiveEffect[] = [{ type: "send-event", event: shownEvent }];
   if (state.phase !== "listening") return { state: { ...state, isReady: true, shown }, effects };

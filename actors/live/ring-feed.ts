@@ -44,6 +44,8 @@ export class RingFeed implements LiveFeed {
   #writtenSamples = 0;
   #resume: ResumePoint = { sample: 0, isMidSpeech: false };
   #nextUtterance = 0;
+  /** The last utterance that a partial was told of. */
+  #shownUtterance = -1;
   #finalizeMarks: number[] = [];
   #markCount = 0;
   #finishMark: number | null = null;
@@ -120,6 +122,7 @@ export class RingFeed implements LiveFeed {
       from: this.#resume,
       marks: this.#markCount - this.#finalizeMarks.length,
       nextUtterance: this.#nextUtterance,
+      wasShown: this.#shownUtterance === this.#nextUtterance,
       endOfUtteranceMs: this.#parts.options.endOfUtteranceMs,
       wantsPartials: this.#parts.options.wantsPartials,
       hotWords: this.#parts.options.hotWords,
@@ -142,8 +145,16 @@ export class RingFeed implements LiveFeed {
     if (this.#isReleased || answer.epoch !== this.#epoch) return;
     switch (answer.type) {
       case "partial": {
-        const { utterance, text, startSample, endSample } = answer;
-        this.#emit({ type: "partial", utterance, text, startSample, endSample });
+        const { utterance, text, startSample, endSample, stable } = answer;
+        this.#shownUtterance = utterance;
+        this.#emit({
+          type: "partial",
+          utterance,
+          text,
+          startSample,
+          endSample,
+          ...(stable !== undefined && { stable }),
+        });
         return;
       }
       case "final": {

@@ -12,6 +12,7 @@ export function liveOpen(session: number, ring: SharedArrayBuffer, changes: Part
     from: { sample: 0, isMidSpeech: false },
     marks: 0,
     nextUtterance: 0,
+    wasShown: false,
     endOfUtteranceMs: 200,
     wantsPartials: true,
     hotWords: [],

@@ -2,7 +2,7 @@ import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
-import type { LiveHypothesis } from "./hypothesis.js";
+import type { EndedText } from "./hypothesis.js";
 import type { LiveTrack } from "./live-track.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
 import type { StatePool } from "./state-pool.js";
@@ -22,7 +22,7 @@ interface Ending {
   /** Frames of the session that had been heard. */
   readonly heardFrames: number;
   readonly pass: SecondPass | null;
-  readonly hypothesis: LiveHypothesis | null;
+  readonly hypothesis: EndedText | null;
 }
 
 /** Second passes of all sessions of a live worker, and the finals that come of them. */

@@ -1,7 +1,15 @@
 import { GreedyDecoder } from "../../src/domain/decoding/greedy.js";
 
+/** What is left to say of an utterance that has ended, before its final. */
+export interface EndedText {
+  /** See `LiveHypothesis` and `GrowingUtterance`: an utterance of which something was told must be seen to end. */
+  readonly hasLetters: boolean;
+  takeLate(startFrame: number, best: ArrayLike<number>): void;
+  takeNews(): string | null;
+}
+
 /** What the streaming head has heard of one utterance, and how much of that its listener was told. */
-export class LiveHypothesis {
+export class LiveHypothesis implements EndedText {
   readonly #vocabulary: readonly string[];
   readonly #greedy: GreedyDecoder;
   readonly #firstOwnFrame: number;

@@ -9,7 +9,8 @@ import {
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";
-import { LiveHypothesis } from "./hypothesis.js";
+import { GrowingUtterance } from "./growing-utterance.js";
+import { type EndedText, LiveHypothesis } from "./hypothesis.js";
 import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
 import type { SecondPass } from "./second-pass.js";
 import type { RowPool, StatePool } from "./state-pool.js";
@@ -21,6 +22,8 @@ const REMEMBERED_FRAMES =
 
 export interface TrackModel {
   readonly letters: LetterTiming;
+  /** Steps tell text; else open utterances are read again. */
+  readonly streams: boolean;
   /** Rows of the encoder's state. */
   readonly states: StatePool;
   /** Blocks of the encoder's output. */
@@ -28,11 +31,14 @@ export interface TrackModel {
   readonly encodedSize: number;
   readonly vocabulary: readonly string[];
   readonly frameSamples: number;
+  readonly sampleRateHz: number;
   readonly contextFrames: number;
 }
 
 interface PartialText {
   readonly text: string;
+  /** Code points that will not change; absent when it is all of them. */
+  readonly stable?: number;
   readonly startFrame: number;
   readonly heardFrames: number;
 }
@@ -61,6 +67,10 @@ export class LiveTrack {
   readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
   /** Of the open utterance. */
   #hypothesis: LiveHypothesis | null = null;
+  /** The open utterance of a model that cannot stream. */
+  #growing: GrowingUtterance | null = null;
+  /** Another worker has told text of the next utterance. */
+  #wasShown: boolean;
   /** Of the utterance before, in frames of the session; null before the first. */
   #lastEnd: UtteranceEnd | null;
   /** Number of the next utterance that the client hears of. */
@@ -96,6 +106,7 @@ export class LiveTrack {
     this.#lastEnd =
       this.#baseFrame > 0 ? { frame: this.#baseFrame, isMidSpeech: open.from.isMidSpeech } : null;
     this.#nextUtterance = open.nextUtterance;
+    this.#wasShown = open.wasShown;
     this.#resume = open.from;
     this.#markCount = open.marks;
     this.#nextFrame = Math.max(0, this.#baseFrame - model.contextFrames);
@@ -204,8 +215,19 @@ export class LiveTrack {
     this.#hypothesis?.take(best, logProb);
   }
 
+  /** The open utterance of a model that cannot stream. */
+  get growing(): GrowingUtterance | null {
+    return this.#growing;
+  }
+
   /** Begins the hypothesis of an utterance with the frames from `startFrame` to `frame`, where it was noticed. */
   beginHypothesis(startFrame: number, frame: number): void {
+    if (!this.#model.streams) {
+      const frameSeconds = this.#model.frameSamples / this.#model.sampleRateHz;
+      this.#growing = new GrowingUtterance(startFrame, frameSeconds, this.#wasShown);
+      this.#wasShown = false;
+      return;
+    }
     const firstFrame = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
     const firstOwn = firstOwnFrame(this.#model.letters, this.#lastEnd, frame);
     const hypothesis = new LiveHypothesis(this.#model.vocabulary, firstFrame, firstOwn);
@@ -217,11 +239,12 @@ export class LiveTrack {
   }
 
   /** Gives away the hypothesis of the utterance that has ended so; letters of it may still come out. */
-  endHypothesis(end: UtteranceEnd): LiveHypothesis | null {
-    const hypothesis = this.#hypothesis;
+  endHypothesis(end: UtteranceEnd): EndedText | null {
+    const ended = this.#hypothesis ?? this.#growing;
     this.#lastEnd = end;
     this.#hypothesis = null;
-    return hypothesis;
+    this.#growing = null;
+    return ended;
   }
 
   /** Text of the open utterance that its listener was not told; null when there is none. It counts as told from here on. */
@@ -230,7 +253,7 @@ export class LiveTrack {
   }
 
   /** What is said of text of an utterance that began at `startFrame`, when `heardFrames` of the session have been heard. */
-  partial({ text, startFrame, heardFrames }: PartialText): LiveWorkerAnswer {
+  partial({ text, stable, startFrame, heardFrames }: PartialText): LiveWorkerAnswer {
     const { frameSamples } = this.#model;
     return {
       type: "partial",
@@ -240,6 +263,7 @@ export class LiveTrack {
       text,
       startSample: startFrame * frameSamples,
       endSample: Math.min(heardFrames * frameSamples, this.audioEnd),
+      ...(stable !== undefined && { stable }),
     };
   }
 

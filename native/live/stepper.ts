@@ -7,6 +7,7 @@ import { LiveFinals } from "./finals.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { letterTimingOf } from "./letter-timing.js";
 import { LiveTrack, type TrackModel } from "./live-track.js";
+import { PartialPasses } from "./partial-passes.js";
 import { RowPool, StatePool } from "./state-pool.js";
 import { StateSlabs, slabOf } from "./state-slabs.js";
 import {
@@ -36,6 +37,8 @@ export interface LiveStepperParts {
   readonly post: (message: LiveWorkerAnswer) => void;
   /** Told how long each batched step took. */
   readonly onStep: (stepMs: number) => void;
+  /** Monotonic clock, by which partials get their share of the time; `performance.now` when absent. */
+  readonly nowMs?: () => number;
 }
 
 /**
@@ -48,6 +51,9 @@ export class LiveStepper {
   readonly #onStep: (stepMs: number) => void;
   readonly #trackModel: TrackModel;
   readonly #finals: LiveFinals;
+  /** Null for models that stream. */
+  readonly #passes: PartialPasses | null;
+  readonly #nowMs: () => number;
   readonly #shapes: BatchShapes;
   readonly #slabs: StateSlabs;
   readonly #groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames));
@@ -60,8 +66,12 @@ export class LiveStepper {
   #turn = 0;
   #hasLagging = false;
 
-  constructor({ model, utterances, post, onStep }: LiveStepperParts) {
+  constructor({ model, utterances, post, onStep, nowMs = () => performance.now() }: LiveStepperParts) {
     const states = new StatePool(model);
+    const { decodeSoFar } = model;
+    this.#nowMs = nowMs;
+    this.#passes =
+      decodeSoFar === null ? null : new PartialPasses({ model, decodeSoFar, utterances, post, nowMs });
     this.#model = model;
     this.#post = post;
     this.#onStep = onStep;
@@ -71,7 +81,9 @@ export class LiveStepper {
       encodedSize: model.encodedSize,
       vocabulary: model.vocabulary,
       letters: letterTimingOf(model),
+      streams: decodeSoFar === null,
       frameSamples: model.manifest.frameSamples,
+      sampleRateHz: model.manifest.sampleRateHz,
       contextFrames: model.manifest.contextFrames,
     };
     this.#finals = new LiveFinals(model, utterances, { states, longestChunk: CHUNK_FRAMES.at(-1)!, post });
@@ -99,6 +111,7 @@ export class LiveStepper {
     for (const rows of [1, 2, 4, 8])
       for (const frames of [1, 2, 4]) await this.#shapes.forRows(rows, frames).run();
     await this.#finals.warmUp();
+    await this.#passes?.warmUp();
   }
 
   /** A session lags, or second passes wait: the next round should begin at once. */
@@ -106,8 +119,22 @@ export class LiveStepper {
     return this.#hasLagging || this.#finals.hasWaiting;
   }
 
-  /** One round over all sessions; false when none had anything to do. */
+  /** Milliseconds after which a round has something to do although no audio has come; infinite as a rule. */
+  get waitMs(): number {
+    return this.#passes?.waitMs(this.#active) ?? Number.POSITIVE_INFINITY;
+  }
+
+  /** One round over all sessions, and a pass for partials if there is time; false when none had anything to do. */
   async step(): Promise<boolean> {
+    if (this.#passes === null) return this.#round();
+    const startedAtMs = this.#nowMs();
+    const hasWorked = await this.#round();
+    this.#passes.noteOther(this.#nowMs() - startedAtMs);
+    if (this.isBehind) return hasWorked;
+    return (await this.#passes.run(this.#active)) || hasWorked;
+  }
+
+  async #round(): Promise<boolean> {
     this.#releaseClosed();
     this.#hasLagging = false;
     let hasWorked = await this.#settleMarks();
@@ -194,7 +221,7 @@ export class LiveStepper {
       if (!track.counts(frame)) continue;
       const at = row * frames + index;
       track.encoded.push(batch.encodedFrames[at]!);
-      track.take(frame, batch.logProbs, at * width, width);
+      if (this.#trackModel.streams) track.take(frame, batch.logProbs, at * width, width);
       const events = track.endpointer.push(batch.speech[at]!);
       for (let nth = 0; nth < events.length; nth++) {
         const event = events[nth]!;

@@ -73,7 +73,7 @@ async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Prom
       continue;
     }
     pace.sleep();
-    await Atomics.waitAsync(cells, LIVE_CELL.bell, rung).value;
+    await Atomics.waitAsync(cells, LIVE_CELL.bell, rung, stepper.waitMs).value;
   }
   port.close();
 }

@@ -6,7 +6,7 @@ import type { ModelManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
 
 /** Both sides check it: a worker of another build must not be talked to. */
-export const PROTOCOL_VERSION = 2;
+export const PROTOCOL_VERSION = 3;
 
 /** Handed to every worker at birth. */
 export interface WorkerData<M extends ModelManifest = ModelManifest> {
@@ -55,6 +55,8 @@ export type ToLiveWorker =
       /** Marks of the session that are not told again by `finalize`; see `PcmRing.marks`. */
       readonly marks: number;
       readonly nextUtterance: number;
+      /** Its client was told text of that utterance, by another worker. */
+      readonly wasShown: boolean;
       readonly endOfUtteranceMs: number;
       readonly wantsPartials: boolean;
       readonly hotWords: readonly HotWord[];
@@ -82,6 +84,8 @@ export type LiveWorkerAnswer =
       readonly text: string;
       readonly startSample: number;
       readonly endSample: number;
+      /** Code points at its beginning that this worker will not change; absent when it is all of them. */
+      readonly stable?: number;
     }
   | {
       readonly type: "final";

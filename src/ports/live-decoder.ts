@@ -10,6 +10,8 @@ export type LiveEvent =
       readonly text: string;
       readonly startSample: number;
       readonly endSample: number;
+      /** Code points at its beginning that the decoder will not change; absent when it is all of them. */
+      readonly stable?: number;
     }
   | {
       readonly type: "final";

@@ -123,6 +123,13 @@ export class Endpointer {
     return this.#isOpen;
   }
 
+  /** Frames of silence that are missing until `halfway`; null in speech, behind `halfway`, and between utterances. */
+  get framesToHalfway(): number | null {
+    const silenceFrames = this.#frameCount - this.#speechEnd;
+    if (!this.#isOpen || silenceFrames === 0 || silenceFrames >= this.#halfwayFrames) return null;
+    return this.#halfwayFrames - silenceFrames;
+  }
+
   /** Number of the open utterance, or of the last one; -1 before the first. */
   get utterance(): number {
     return this.#utterance;
