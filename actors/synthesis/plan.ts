@@ -1,3 +1,4 @@
+import type { SpeakingModel } from "../../src/domain/catalog/catalog.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { requireSpeakable } from "../../src/domain/synthesis/longest-speech.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
@@ -10,7 +11,6 @@ import {
   type SpokenPiece,
   type SpokenSentence,
 } from "../../src/domain/text/spoken-sentences.js";
-import type { CatalogModel } from "../../src/ports/conversations.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import { Turns } from "../kernel/turns.js";
 import { quantityOf } from "./held-speech.js";
@@ -26,18 +26,11 @@ const turns = new Turns();
 
 /**
  * Turns a request into sentences that the synthesizer can speak.
- * @throws {ServiceError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
+ *
+ * @param model the one that the request means
+ * @throws {ServiceError} `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG`
  */
-export async function planSynthesis(
-  request: SynthesisRequest,
-  models: readonly CatalogModel[],
-): Promise<SynthesisPlan> {
-  const speaking = models.filter((candidate) => candidate.task === "synthesis");
-  const model = speaking.find((candidate) => candidate.name === request.model);
-  if (model === undefined) {
-    const names = speaking.map((candidate) => candidate.name).join(", ");
-    throw new ServiceError("UNKNOWN_MODEL", `model must be one of ${names}, received "${request.model}"`);
-  }
+export async function planSynthesis(request: SynthesisRequest, model: SpeakingModel): Promise<SynthesisPlan> {
   const voice = request.voice ?? model.default_voice;
   if (!model.voices.some((candidate) => candidate.name === voice)) {
     const names = model.voices.map((candidate) => candidate.name).join(", ");

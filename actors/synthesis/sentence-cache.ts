@@ -29,15 +29,15 @@ const ENTRY_BYTES = 512;
  */
 export class SentenceCache {
   readonly #pieces: LRUCache<string, SynthesizedPiece>;
-  readonly #weights: string;
+  readonly #weights: ReadonlyMap<string, string>;
   readonly #observer: SentenceCacheObserver | null;
 
   /**
-   * @param options.weights tells the weights that speak: other weights under the same model id are another model
+   * @param options.weights tells the weights that speak, by model id: other weights under the same id are another model
    * @param options.capacityBytes more than 0; a longer piece is not kept
    */
   constructor(options: {
-    readonly weights: string;
+    readonly weights: ReadonlyMap<string, string>;
     readonly capacityBytes: number;
     readonly observer?: SentenceCacheObserver;
   }) {
@@ -87,7 +87,7 @@ export class SentenceCache {
   /** Every member of the job counts, those too that are added to it some day. */
   #keyOf(scope: string, job: SynthesisJob): string {
     const members = Object.entries(job).toSorted(([a], [b]) => (a < b ? -1 : 1));
-    const identity = JSON.stringify([scope, this.#weights, members]);
+    const identity = JSON.stringify([scope, this.#weights.get(job.modelId), members]);
     return createHash("sha256").update(identity).digest("base64");
   }
 }

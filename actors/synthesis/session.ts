@@ -43,6 +43,7 @@ interface Reader {
 
 /** One client's synthesis: owns the audio between the synthesizer and the reader. */
 export class SynthesisSession implements UnbilledSynthesis {
+  readonly modelId: string;
   readonly billedCharacters: number;
   readonly charactersThrough: readonly number[];
   readonly sampleRateHz: number;
@@ -64,6 +65,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   constructor(plan: SynthesisPlan, options: SynthesisSessionOptions) {
     this.#plan = plan;
     this.#options = options;
+    this.modelId = plan.voicing.modelId;
     this.billedCharacters = plan.billedCharacters;
     this.charactersThrough = plan.sentences.map((sentence) => sentence.charactersThrough);
     this.sampleRateHz = plan.sampleRateHz;

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { LiveEngine } from "../../actors/live/engine.js";
 import { PROTOCOL_VERSION } from "../../native/threads/protocol.js";
 import { WorkerHandle } from "../../native/threads/worker-handle.js";
+import { type HearingModel, ModelList, type SpeakingModel } from "../../src/domain/catalog/catalog.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
@@ -77,19 +78,46 @@ const meter: UsageMeter = {
   },
 };
 
+const COMMON = { lang: "kk", notes: null, created: null };
+const HEARING: HearingModel = {
+  ...COMMON,
+  name: "stub",
+  task: "transcription",
+  sample_rate: 16_000,
+  family: "stub",
+  alphabet: new Set(),
+  live_partials: true,
+};
+/** Refuses, but a catalog has one. */
+const SPEAKING: SpeakingModel = {
+  ...COMMON,
+  name: "stub-voice",
+  task: "synthesis",
+  sample_rate: 24_000,
+  voices: [],
+  default_voice: "",
+  word_times: false,
+};
+
 const refuse = () => {
   throw new ServiceError("ENGINE_BUSY", "only live sessions live here");
 };
 const metrics = new Metrics({ withProcess: false });
 const conversations: Conversations = {
-  models: [],
-  alphabet: new Set(),
+  catalog: { speaking: new ModelList([SPEAKING]), hearing: new ModelList([HEARING]) },
   requireCredit: async () => {},
   synthesis: refuse,
   transcription: refuse,
   live: listen({
-    model: { take: () => ({ engine, granted: Promise.resolve(), release: () => {} }) },
-    recognizer: { id: "stub", sampleRateHz: 16_000 },
+    recognizers: new Map([
+      [
+        HEARING.name,
+        {
+          manifest: { id: HEARING.name, sampleRateHz: HEARING.sample_rate },
+          live: { take: () => ({ engine, granted: Promise.resolve(), release: () => {} }) },
+        },
+      ],
+    ]),
     meter,
     metrics,
     log,

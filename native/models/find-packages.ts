@@ -8,17 +8,53 @@ import { fileNameOf, type ModelPackage, type PackageFolder, readPackageFile } fr
 import type { PackageSchema } from "./package-schema.js";
 import { brokenRule } from "./rules.js";
 
-/** Every package of a models folder, its manifest checked; folders without a manifest, and hidden ones, are not packages. */
-export async function findPackages(modelsFolder: string): Promise<PackageFolder[]> {
+/** A folder whose manifest cannot be used. */
+export interface BrokenPackage {
+  readonly folder: string;
+  /** As far as its manifest says it, else the folder's name. */
+  readonly id: string;
+  readonly error: ServiceError;
+}
+
+/** What a models folder holds. */
+export interface FoundPackages {
+  /** Sorted by id. */
+  readonly packages: PackageFolder[];
+  readonly broken: readonly BrokenPackage[];
+}
+
+/**
+ * Every package of a models folder, its manifest checked, and beside them what cannot be used. Folders without a manifest are
+ * not packages; a name that begins with a dot is one that is being made. Links to folders count.
+ */
+export async function surveyPackages(modelsFolder: string): Promise<FoundPackages> {
   const packages: PackageFolder[] = [];
-  for (const entry of await readdir(modelsFolder, { withFileTypes: true })) {
-    // A name with a dot in front is a package that is still being made.
-    if (!entry.isDirectory() || entry.name.startsWith(".")) continue;
+  const broken: BrokenPackage[] = [];
+  const entries = await readdir(modelsFolder, { withFileTypes: true });
+  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name.startsWith(".") || !(entry.isDirectory() || entry.isSymbolicLink())) continue;
     const folder = join(modelsFolder, entry.name);
-    const manifest = await readManifest(folder);
-    if (manifest !== null) packages.push({ folder, manifest });
+    try {
+      const manifest = await readManifest(folder);
+      if (manifest !== null) packages.push({ folder, manifest });
+    } catch (error) {
+      if (!(error instanceof ServiceError)) throw error;
+      broken.push({ folder, id: (await writtenId(folder)) ?? entry.name, error });
+    }
   }
-  return packages.sort((a, b) => a.manifest.id.localeCompare(b.manifest.id));
+  // Of two with one id the first folder comes first.
+  return { packages: packages.sort((a, b) => a.manifest.id.localeCompare(b.manifest.id)), broken };
+}
+
+/**
+ * The packages of a models folder that is whole.
+ * @throws {ServiceError} `MODEL_BROKEN` naming the first file that is wrong, and what is wrong with it
+ */
+export async function findPackages(modelsFolder: string): Promise<PackageFolder[]> {
+  const { packages, broken } = await surveyPackages(modelsFolder);
+  const [first] = broken;
+  if (first !== undefined) throw first.error;
+  return packages;
 }
 
 /**
@@ -60,7 +96,9 @@ async function checkManifest(
   try {
     text = await readFile(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    const { code } = error as NodeJS.ErrnoException;
+    // A link may lead to a file, or to nothing.
+    if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw new ServiceError("MODEL_BROKEN", `Cannot read ${path}`, { cause: error });
   }
   const broken = (rule: string, cause?: unknown) =>
@@ -82,6 +120,17 @@ async function checkManifest(
   const checked = schema.manifest.safeParse(value, { reportInput: true });
   if (!checked.success) throw broken(brokenRule(checked.error));
   return { manifest: checked.data, schema };
+}
+
+/** The id in a manifest that breaks other rules; null where there is none. */
+async function writtenId(folder: string): Promise<string | null> {
+  try {
+    const value: unknown = JSON.parse(await readFile(join(folder, "manifest.json"), "utf8"));
+    const id = typeof value === "object" && value !== null && "id" in value ? value.id : null;
+    return typeof id === "string" && id !== "" ? id : null;
+  } catch {
+    return null;
+  }
 }
 
 async function readContents(model: PackageFolder, schema: PackageSchema): Promise<unknown> {

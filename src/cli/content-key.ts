@@ -9,6 +9,14 @@ import { stat } from "node:fs/promises";
 export interface Wishes {
   readonly timestamps: true;
   readonly hotWords: readonly string[];
+  /** The service's default when undefined. */
+  readonly model: string | undefined;
+}
+
+/** The same, with what the service adds to it. */
+export interface KeyedWishes extends Wishes {
+  /** The model that answers where none is named; null where one is, or where the service does not say. */
+  readonly defaultModel: string | null;
 }
 
 /**
@@ -17,7 +25,7 @@ export interface Wishes {
  *
  * @returns undefined for what can be read only once, such as a pipe, and for what cannot be read
  */
-export async function contentKey(path: string, wishes: Wishes): Promise<string | undefined> {
+export async function contentKey(path: string, wishes: KeyedWishes): Promise<string | undefined> {
   try {
     if (!(await stat(path)).isFile()) return undefined;
     const hash = createHash("sha256");
@@ -30,7 +38,7 @@ export async function contentKey(path: string, wishes: Wishes): Promise<string |
 }
 
 /** The same for bytes that are in memory. */
-export function keyOfBytes(bytes: Uint8Array, wishes: Wishes): string {
+export function keyOfBytes(bytes: Uint8Array, wishes: KeyedWishes): string {
   return keyOf(createHash("sha256").update(bytes).digest("hex"), wishes);
 }
 
@@ -39,7 +47,7 @@ export function freshKey(): string {
   return `dauys-cli-${randomBytes(32).toString("hex")}`;
 }
 
-function keyOf(sha256: string, { hotWords }: Wishes): string {
-  const asked = JSON.stringify([sha256, hotWords]);
+function keyOf(sha256: string, { hotWords, model, defaultModel }: KeyedWishes): string {
+  const asked = JSON.stringify([sha256, hotWords, model ?? null, defaultModel]);
   return `dauys-cli-${createHash("sha256").update(asked).digest("hex")}`;
 }

@@ -7,6 +7,7 @@ import { atRealTime, openLiveAudio } from "./live-audio.js";
 import { LiveTerminal } from "./live-terminal.js";
 import {
   HOT_WORDS_HELP,
+  MODEL_HELP,
   openService,
   QUIET_HELP,
   QUIET_OPTION,
@@ -21,6 +22,7 @@ export const listenCommand: Command = {
   options: {
     ...SERVICE_OPTIONS,
     ...QUIET_OPTION,
+    model: { type: "string" },
     "eou-ms": { type: "string" },
     words: { type: "boolean" },
     hotwords: { type: "string" },
@@ -29,6 +31,7 @@ export const listenCommand: Command = {
     ...SERVICE_OPTION_HELP,
     "--json  every message as a line of JSON",
     QUIET_HELP,
+    MODEL_HELP,
     "--eou-ms MS  silence that ends an utterance, 100 to 2000",
     "--words  with --json: the times of each word",
     HOT_WORDS_HELP,
@@ -90,6 +93,7 @@ function openLive(
   const remark = options.isSet("quiet") ? () => {} : printStatus;
   const show = options.isSet("json") ? printStatusJson : remark;
   return client.live({
+    model: options.text("model") ?? undefined,
     endOfUtteranceMs: options.number("eou-ms") ?? undefined,
     words: options.isSet("words") || undefined,
     hotWords: options.text("hotwords")?.split(","),

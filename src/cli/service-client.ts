@@ -22,6 +22,8 @@ export const SERVICE_OPTION_HELP = [
 export const QUIET_OPTION = { quiet: { type: "boolean", short: "q" } } as const;
 export const QUIET_HELP = "-q, --quiet  neither progress nor remarks on standard error, failures only";
 
+export const MODEL_HELP = "--model MODEL  a model that transcribes; the service's default when absent";
+
 export const HOT_WORDS_HELP = "--hotwords A,B  words or phrases to be preferred; A:2 prefers one more";
 
 /** What a person can do about a connection that failed, by the system's codes for it. */

@@ -45,7 +45,7 @@ export const speakCommand: Command = {
     "--json  what it cost, as JSON",
     QUIET_HELP,
     "-o, --output FILE.wav  where the WAV goes, tried before anything is charged",
-    "--model MODEL  model id",
+    "--model MODEL  a model that speaks; the service's default when absent",
     "--voice VOICE  a voice of the model",
     "--speed FACTOR  0.5 to 2",
     "--nfe STEPS  4 to 64: fewer is faster, more is better",

@@ -3,7 +3,8 @@ import { dirname, join } from "node:path";
 import { ApiError, ConnectionError } from "../client/errors.js";
 import type { DauysClient, Transcribed } from "../client/node.js";
 import { CommandError, type CommandInput, printLine, printNote, UsageError } from "./command.js";
-import { contentKey, freshKey, type Wishes } from "./content-key.js";
+import { contentKey, freshKey, type KeyedWishes, type Wishes } from "./content-key.js";
+import { defaultRecognizer } from "./default-recognizer.js";
 import { reasonOf } from "./failures.js";
 import { Interruption } from "./interruption.js";
 import { CallProgress, clock, type LinePart, megabytes, startProgress } from "./progress.js";
@@ -61,6 +62,7 @@ interface BatchParts {
 class Batch {
   readonly #input: CommandInput;
   readonly #wishes: Wishes;
+  #keyed: KeyedWishes;
   readonly #signal: AbortSignal;
   readonly #failures: Failure[];
   readonly #inWork = new Map<Job, CallProgress>();
@@ -79,6 +81,7 @@ class Batch {
   constructor(input: CommandInput, { wishes, failures, signal }: BatchParts) {
     this.#input = input;
     this.#wishes = wishes;
+    this.#keyed = { ...wishes, defaultModel: null };
     this.#signal = signal;
     this.#failures = [...failures];
     for (const { name, reason } of failures) this.#tell({ file: name, status: "failed", error: reason });
@@ -102,6 +105,9 @@ class Batch {
     const client = await openService(this.#input);
     // Once and quickly: a service that is not there is told before the first recording is read.
     await client.health({ maxRetries: 0, signal: this.#signal });
+    if (this.#wishes.model === undefined) {
+      this.#keyed = { ...this.#wishes, defaultModel: await defaultRecognizer(client, this.#signal) };
+    }
     this.#total = jobs.length;
     this.#totalBytes = jobs.reduce((sum, { recording }) => sum + recording.sizeBytes, 0);
     this.#startedAtMs = performance.now();
@@ -211,7 +217,7 @@ class Batch {
   async #keyOf({ name, isUrl }: Recording): Promise<string | undefined> {
     if (this.#input.options.isSet("again")) return freshKey();
     // What is behind an address may change, so a key of its own would be refused then.
-    return isUrl ? undefined : await contentKey(name, this.#wishes);
+    return isUrl ? undefined : await contentKey(name, this.#keyed);
   }
 
   #parts(): readonly LinePart[] {

@@ -1,11 +1,13 @@
 import type { DauysClient, NodeAudioSource, Transcribed } from "../client/node.js";
 import { type Command, type CommandInput, printNote, printText, UsageError } from "./command.js";
-import { contentKey, freshKey, keyOfBytes, type Wishes } from "./content-key.js";
+import { contentKey, freshKey, type KeyedWishes, keyOfBytes, type Wishes } from "./content-key.js";
+import { defaultRecognizer } from "./default-recognizer.js";
 import { Interruption } from "./interruption.js";
 import { CallProgress, startProgress } from "./progress.js";
 import { ResultFile } from "./result-file.js";
 import {
   HOT_WORDS_HELP,
+  MODEL_HELP,
   openService,
   QUIET_HELP,
   QUIET_OPTION,
@@ -31,6 +33,7 @@ export const transcribeCommand: Command = {
     output: { type: "string", short: "o" },
     srt: { type: "boolean" },
     vtt: { type: "boolean" },
+    model: { type: "string" },
     timestamps: { type: "boolean" },
     hotwords: { type: "string" },
     parallel: { type: "string" },
@@ -43,6 +46,7 @@ export const transcribeCommand: Command = {
     "-o, --output PLACE  a file, whose ending .srt, .vtt or .json also says what it holds, or a folder",
     "--srt  SubRip subtitles",
     "--vtt  WebVTT subtitles; of several recordings any of --srt, --vtt and --json together",
+    MODEL_HELP,
     "--timestamps  text in lines, one for each run of speech, with its times; with --json words and segments",
     HOT_WORDS_HELP,
     "--parallel N  several: so many at a time, 1 to 16; 2 when absent, which is what the free credits allow",
@@ -106,6 +110,12 @@ interface Asked {
 
 async function ask(client: DauysClient, input: CommandInput, { source, wishes, signal }: Asked) {
   const audio = await audioSource(source);
+  const idempotencyKey = input.options.isSet("again")
+    ? freshKey()
+    : await keyOf(audio, async () => {
+        const defaultModel = wishes.model === undefined ? await defaultRecognizer(client, signal) : null;
+        return { ...wishes, defaultModel };
+      });
   const progress = new CallProgress(source === "-" ? "standard input" : source);
   if (isUrl(source)) progress.transcribing();
   const stopProgress = startProgress(input, () => progress.parts());
@@ -113,7 +123,7 @@ async function ask(client: DauysClient, input: CommandInput, { source, wishes, s
     return await client.transcribe(audio, {
       ...wishes,
       signal,
-      idempotencyKey: input.options.isSet("again") ? freshKey() : await keyOf(audio, wishes),
+      idempotencyKey,
       onUploadProgress: (upload) => progress.sent(upload),
     });
   } finally {
@@ -122,9 +132,12 @@ async function ask(client: DauysClient, input: CommandInput, { source, wishes, s
 }
 
 /** What is behind an address may change, so a key of its own would be refused then. */
-async function keyOf(audio: NodeAudioSource, wishes: Wishes): Promise<string | undefined> {
-  if (audio instanceof Uint8Array) return keyOfBytes(audio, wishes);
-  return "path" in audio ? await contentKey(audio.path, wishes) : undefined;
+async function keyOf(
+  audio: NodeAudioSource,
+  wishes: () => Promise<KeyedWishes>,
+): Promise<string | undefined> {
+  if (audio instanceof Uint8Array) return keyOfBytes(audio, await wishes());
+  return "path" in audio ? await contentKey(audio.path, await wishes()) : undefined;
 }
 
 async function audioSource(source: string): Promise<NodeAudioSource> {
@@ -133,7 +146,11 @@ async function audioSource(source: string): Promise<NodeAudioSource> {
 }
 
 function wishesOf({ options }: CommandInput): Wishes {
-  return { timestamps: true, hotWords: options.text("hotwords")?.split(",") ?? [] };
+  return {
+    model: options.text("model") ?? undefined,
+    timestamps: true,
+    hotWords: options.text("hotwords")?.split(",") ?? [],
+  };
 }
 
 /** The answer as it comes to those who do not ask for times. */

@@ -12,6 +12,7 @@ import type {
   Health,
   Model,
   Readiness,
+  Recognizer,
   Speech,
   SpeechFrame,
   SpeechRequest,
@@ -57,6 +58,8 @@ export interface SpeakOptions extends BilledOptions {
 }
 
 export interface TranscribeOptions extends BilledOptions {
+  /** Id of a model that transcribes; the service's default when absent. */
+  readonly model?: string | undefined;
   /** Adds `words` and `segments`, at no cost. */
   readonly timestamps?: boolean | undefined;
   /** Words and phrases to be preferred, at most 100, in letters of the model. */
@@ -72,6 +75,11 @@ export interface UsageOptions extends CallOptions {
   readonly from?: string | undefined;
   /** Last day, UTC; today when absent. */
   readonly to?: string | undefined;
+}
+
+interface Models {
+  readonly data: readonly Model[];
+  readonly transcription: readonly Recognizer[];
 }
 
 /** A transcription, and what its answer says beside it. */
@@ -149,13 +157,19 @@ export class ServiceClient {
     return new LiveTranscription(this.#connector, options);
   }
 
-  /** The models that speak. Needs no key. */
+  /** The models that speak, the default first. Needs no key. */
   async models(options: CallOptions = {}): Promise<readonly Model[]> {
-    const { data } = await this.#get<{ readonly data: readonly Model[] }>("v1/models", options);
+    const { data } = await this.#models(options);
     return data;
   }
 
-  /** The voices of a model; `svc-kk-v1` when absent. Needs no key. */
+  /** The models that transcribe, the default first. Needs no key. */
+  async recognizers(options: CallOptions = {}): Promise<readonly Recognizer[]> {
+    const { transcription } = await this.#models(options);
+    return transcription;
+  }
+
+  /** The voices of a model; of the default when absent. Needs no key. */
   async voices(options: CallOptions & { readonly model?: string | undefined } = {}): Promise<Voices> {
     const { model } = options;
     const query = model === undefined ? "" : `?${new URLSearchParams({ model })}`;
@@ -244,6 +258,10 @@ export class ServiceClient {
     };
   }
 
+  #models(options: CallOptions): Promise<Models> {
+    return this.#get<Models>("v1/models", options);
+  }
+
   async #get<T>(
     path: string,
     options: CallOptions,
@@ -276,8 +294,9 @@ function serviceUrl(text: string): URL {
 }
 
 /** The wishes of a transcription as the service takes them. */
-function transcribeQuery({ timestamps, hotWords }: TranscribeOptions): URLSearchParams {
+function transcribeQuery({ model, timestamps, hotWords }: TranscribeOptions): URLSearchParams {
   const query = new URLSearchParams();
+  if (model !== undefined) query.set("model", model);
   if (timestamps === true) query.set("timestamps", "true");
   if (hotWords !== undefined && hotWords.length > 0) query.set("hotwords", writtenHotWords(hotWords));
   return query;

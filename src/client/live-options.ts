@@ -2,6 +2,8 @@ import type { DauysError } from "./errors.js";
 import { type HotWord, writtenHotWords } from "./hot-words.js";
 
 export interface LiveOptions {
+  /** Id of a model that transcribes; the service's default when absent. */
+  readonly model?: string | undefined;
   /** Milliseconds of silence that end an utterance, 100 to 2,000; 200 when absent. */
   readonly endOfUtteranceMs?: number | undefined;
   /** Whether partials come; true when absent. */
@@ -54,8 +56,10 @@ export interface LiveDone {
 }
 
 /** The session's wishes as the service takes them. */
-export function liveQuery({ endOfUtteranceMs, partials, words, hotWords }: LiveOptions): URLSearchParams {
+export function liveQuery(options: LiveOptions): URLSearchParams {
+  const { model, endOfUtteranceMs, partials, words, hotWords } = options;
   const query = new URLSearchParams();
+  if (model !== undefined) query.set("model", model);
   if (endOfUtteranceMs !== undefined) query.set("eou_ms", String(endOfUtteranceMs));
   if (partials !== undefined) query.set("partials", String(partials));
   if (words !== undefined) query.set("words", String(words));

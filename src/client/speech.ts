@@ -79,6 +79,7 @@ function usageOf(answer: OpenAnswer): SpeechUsage {
     requestId: answer.requestId,
     characters: numberIn(answer.header("x-svc-chars")),
     creditsCharged: numberIn(answer.header("x-svc-credits")),
+    model: answer.header("x-svc-model"),
   };
 }
 

@@ -5,7 +5,7 @@
 export interface SpeechRequest {
   /** At most 5,000 Unicode code points, which are what is billed. */
   readonly text: string;
-  /** Model id; `svc-kk-v1` when absent. */
+  /** Id of a model that speaks; the service's default when absent. */
   readonly model?: string | undefined;
   /** A voice of the model; its default voice when absent. */
   readonly voice?: string | undefined;
@@ -37,6 +37,8 @@ export interface SpeechUsage {
   readonly characters: number | null;
   /** Credits charged, where the answer says them. */
   readonly creditsCharged: number | null;
+  /** The model that spoke; null where the answer does not say it. */
+  readonly model: string | null;
 }
 
 /** A word of the text, and when it is said. */
@@ -121,7 +123,7 @@ export interface Transcription {
   readonly segments?: readonly TranscriptSegment[] | undefined;
 }
 
-export interface Model {
+interface InstalledModel {
   /** The same as `name`. */
   readonly id: string;
   readonly object: "model";
@@ -131,6 +133,12 @@ export interface Model {
   readonly name: string;
   /** What it cannot do, in plain sentences. */
   readonly notes: string | null;
+  /** Whether it answers requests that name no model. */
+  readonly default: boolean;
+}
+
+/** A model that speaks. */
+export interface Model extends InstalledModel {
   /** Language code. */
   readonly lang: string;
   /** Of the sound it makes, in Hz. */
@@ -139,6 +147,18 @@ export interface Model {
   readonly default_voice: string;
   /** Whether it tells when it says its words, with `timestamps`. */
   readonly word_times: boolean;
+}
+
+/** A model that transcribes. */
+export interface Recognizer extends InstalledModel {
+  /** Language codes, with hyphens between. */
+  readonly lang: string;
+  /** Of the audio it hears, in Hz; files of others are converted. */
+  readonly sample_rate: number;
+  /** Whether it tells what it hears before an utterance has ended. */
+  readonly live_partials: boolean;
+  /** Whether it takes words and phrases to be preferred. */
+  readonly hot_words: boolean;
 }
 
 export interface Voice {

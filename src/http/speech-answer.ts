@@ -1,7 +1,8 @@
 import { wavInParts } from "../domain/audio/wav.js";
+import type { Catalog } from "../domain/catalog/catalog.js";
 import { countCodePoints } from "../domain/text/code-points.js";
 import { textNotes } from "../domain/text/notes.js";
-import type { Caller, CatalogModel, Delivery, SynthesisConversation } from "../ports/conversations.js";
+import type { Caller, Delivery, SynthesisConversation } from "../ports/conversations.js";
 import type { Headers } from "../ports/front.js";
 import type { SynthesisRequest } from "../protocol/synthesis-request.js";
 import { type AdmitDeps, converse } from "./admit.js";
@@ -71,12 +72,8 @@ async function withMemory(
 }
 
 /** Tells in a header what the caller should know about a text; nothing when there is nothing. */
-export function noteText(
-  exchange: Exchange,
-  { text, model }: SynthesisRequest,
-  models: readonly CatalogModel[],
-): void {
-  const languages = models.find(({ name }) => name === model)?.lang.split("-") ?? [];
+export function noteText(exchange: Exchange, { text, model }: SynthesisRequest, { speaking }: Catalog): void {
+  const languages = speaking.find(model)?.lang.split("-") ?? [];
   // The notes are about Kazakh speech.
   if (languages.length > 0 && !languages.includes("kk")) return;
   const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
@@ -96,11 +93,15 @@ export async function answerWithWav(exchange: Exchange, { conversation, share }:
 }
 
 export function sizedHead(type: string, { bytes }: LongBody, conversation: SynthesisConversation): Headers {
-  return { "content-type": type, "content-length": String(bytes), ...charsHeader(conversation) };
+  return { "content-type": type, "content-length": String(bytes), ...speechHeaders(conversation) };
 }
 
-/** What a synthesis is billed for, and what it cost. */
-export function charsHeader(conversation: SynthesisConversation): Record<string, string> {
-  const { billedCharacters, creditsCharged } = conversation;
-  return { "x-svc-chars": String(billedCharacters), "x-svc-credits": String(creditsCharged) };
+/** Who speaks, what a synthesis is billed for, and what it cost. */
+export function speechHeaders(conversation: SynthesisConversation): Record<string, string> {
+  const { modelId, billedCharacters, creditsCharged } = conversation;
+  return {
+    "x-svc-model": modelId,
+    "x-svc-chars": String(billedCharacters),
+    "x-svc-credits": String(creditsCharged),
+  };
 }

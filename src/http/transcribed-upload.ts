@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { BilledTranscript } from "../domain/decoding/transcript.js";
-import type { Caller } from "../ports/conversations.js";
+import type { Caller, FileWishes } from "../ports/conversations.js";
 import type { Departure, FrontRequest } from "../ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../ports/spool-room.js";
 import { type AdmitDeps, admit, converse } from "./admit.js";
@@ -32,10 +31,11 @@ export interface Upload {
   readonly maxBytes?: number;
 }
 
-/** How a file is answered. */
+/** What a file is transcribed with, and how it is answered. */
 interface WantedAnswer {
   /** What decides about the answer beside the audio. */
   readonly decides: readonly unknown[];
+  readonly wishes: FileWishes;
   /** Called while the conversation is on. */
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;
 }
@@ -50,7 +50,6 @@ export interface WantedTranscript {
   readonly upload: Upload;
   /** Called once, when the upload is complete or its address is all there is; what it throws is answered. */
   readonly wanted: () => WantedAnswer;
-  readonly hotWords?: readonly HotWord[];
 }
 
 /**
@@ -90,33 +89,33 @@ export async function transcribeUpload(request: WantedTranscript): Promise<void>
   };
   const { url } = upload;
   if (url !== undefined) {
-    const { decides, answer } = wanted();
+    const { decides, ...file } = wanted();
     const fingerprint = () => fingerprintOf(exchange.request, decides, { url });
     // What was answered before is not fetched again; what was paid for is, and may be another file by now.
     return onceByKey(exchange, deps, { ...billed, fingerprint, isAudioOpen: true }, (_caller, hears) =>
       withUpload(upload.bytes, options, async (path) => {
         const payer = hash === undefined ? caller : await hears(() => hash.digest());
-        return transcribeFile(request, payer, path, answer);
+        return transcribeFile(request, payer, path, file);
       }),
     );
   }
   await withUpload(upload.bytes, options, (path) => {
-    const { decides, answer } = wanted();
+    const { decides, ...file } = wanted();
     const fingerprint = () =>
       fingerprintOf(exchange.request, decides, { extension, sha256: hash?.digest("hex") });
     return onceByKey(exchange, deps, { ...billed, fingerprint }, (payer) =>
-      transcribeFile(request, payer, path, answer),
+      transcribeFile(request, payer, path, file),
     );
   });
 }
 
 function transcribeFile(
-  { exchange, deps, hotWords = [] }: WantedTranscript,
+  { exchange, deps }: WantedTranscript,
   payer: Caller,
   path: string,
-  answer: WantedAnswer["answer"],
+  { wishes, answer }: Omit<WantedAnswer, "decides">,
 ): Promise<void> {
-  const conversation = deps.conversations.transcription(payer, path, hotWords);
+  const conversation = deps.conversations.transcription(payer, path, wishes);
   return converse(exchange, deps, conversation, async () => {
     await answer(await conversation.transcript, conversation.answer);
     conversation.complete();

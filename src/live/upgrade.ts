@@ -47,7 +47,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       deps.slots.check(identity, "live");
       const client = `${identity.organizationId} ${request.remoteAddress}`;
       floods.check(client);
-      const translation = dialect.begin(request.query, requestId, deps.conversations.alphabet);
+      const translation = dialect.begin(request.query, requestId, deps.conversations.catalog.hearing);
       const caller = { requestId, identity, endpoint: dialect.path };
       await deps.conversations.requireCredit(caller, "live");
       const open = (socket: FrontSocket) => {

@@ -13,7 +13,10 @@ export type Defaults = { readonly [T in Task]?: string | undefined };
 
 const DEFAULTS_FILE = "defaults.json";
 /** Ids of the packages that come with the repository. */
-const SHIPPED: Readonly<Record<Task, string>> = { transcription: "svc-kk-ru-v2", synthesis: "svc-kk-v1" };
+export const SHIPPED_IDS: Readonly<Record<Task, string>> = {
+  transcription: "svc-kk-ru-v2",
+  synthesis: "svc-kk-v1",
+};
 
 const ID = z
   .string({ error: "must be the id of a package" })
@@ -81,7 +84,7 @@ export function chooseDefault<M extends ModelManifest>(
     );
   }
   const candidates = packages.filter(isFor);
-  const shipped = candidates.find(({ manifest }) => manifest.id === SHIPPED[task]);
+  const shipped = candidates.find(({ manifest }) => manifest.id === SHIPPED_IDS[task]);
   return ((shipped ?? candidates[0]) as PackageFolder<M> | undefined) ?? null;
 }
 

@@ -19,7 +19,7 @@ export interface ModelFolders {
 export function modelFolders(config: Pick<Config, "modelsDir" | "dataDir">): ModelFolders {
   if (config.modelsDir !== null) return { read: [config.modelsDir], install: config.modelsDir };
   const install = join(config.dataDir, "models");
-  return { read: [SHIPPED, install], install };
+  return { read: [install, SHIPPED], install };
 }
 
 /**

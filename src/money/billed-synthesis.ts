@@ -33,6 +33,10 @@ export class BilledSynthesis implements SynthesisConversation {
     this.#session = session;
   }
 
+  get modelId(): string {
+    return this.#session.modelId;
+  }
+
   get billedCharacters(): number {
     return this.#session.billedCharacters;
   }

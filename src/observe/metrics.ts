@@ -43,6 +43,7 @@ export class Metrics {
   readonly ttsFirstAudioMs = new Histogram({
     name: "tts_first_audio_ms",
     help: "From the start of a synthesis to its first audio",
+    labelNames: ["model"] as const,
     buckets: MS_BUCKETS,
     ...this.#own,
   });
@@ -59,6 +60,7 @@ export class Metrics {
   readonly ttsPieces = new Gauge({
     name: "tts_pieces",
     help: "Pieces of text that wait for a synthesis worker or are being made",
+    labelNames: ["model"] as const,
     ...this.#own,
   });
   readonly ttsModelRuns = new Counter({
@@ -76,15 +78,15 @@ export class Metrics {
     help: "Time that synthesis workers spent inside the model's runtime",
     ...this.#own,
   });
-  /** What the synthesis engine tells. */
-  readonly observeSynthesis = {
+  /** What the synthesis engine of a model tells. */
+  readonly observeSynthesis = (model: string) => ({
     ran: (runs: number, rows: number, busyMs: number) => {
       this.ttsModelRuns.inc(runs);
       this.ttsModelRows.inc(rows);
       this.ttsModelBusySeconds.inc(busyMs / 1_000);
     },
-    pieces: (count: number) => this.ttsPieces.set(count),
-  };
+    pieces: (count: number) => this.ttsPieces.set({ model }, count),
+  });
   readonly ttsCacheHits = new Counter({
     name: "tts_cache_hits_total",
     help: "Pieces of text that were still there from an earlier request and not made again",
@@ -106,15 +108,15 @@ export class Metrics {
     missed: () => this.ttsCacheMisses.inc(),
     holds: (bytes: number) => this.ttsCacheBytes.set(bytes),
   };
-  /** What a synthesis tells. */
-  readonly observeSpeech = {
+  /** What a synthesis by a model tells. */
+  readonly observeSpeech = (model: string) => ({
     dropped: (characters: number) => this.textDroppedCharacters.inc(characters),
     firstAudio: (afterMs: number, billedCharacters: number) => {
-      this.ttsFirstAudioMs.observe(afterMs);
+      this.ttsFirstAudioMs.observe({ model }, afterMs);
       this.ttsCharacters.inc(billedCharacters);
     },
     audio: (seconds: number) => this.ttsAudioSeconds.inc(seconds),
-  };
+  });
   readonly textDroppedCharacters = new Counter({
     name: "text_dropped_characters_total",
     help: "Characters of texts to speak that have no reading and were dropped",
@@ -123,6 +125,7 @@ export class Metrics {
   readonly asrFileRtf = new Histogram({
     name: "asr_file_rtf",
     help: "Processing time of a file / its duration",
+    labelNames: ["model"] as const,
     buckets: RTF_BUCKETS,
     ...this.#own,
   });
@@ -133,13 +136,15 @@ export class Metrics {
   });
   /** Told of each file whose transcript is charged. */
   readonly observeFile = (file: {
+    readonly modelId: string;
     readonly sampleCountIn: number;
     readonly sampleRateInHz: number;
     readonly processingSeconds: number;
   }) => {
     const audioSeconds = file.sampleCountIn / file.sampleRateInHz;
     this.asrFileAudioSeconds.inc(audioSeconds);
-    if (audioSeconds > 0) this.asrFileRtf.observe(file.processingSeconds / audioSeconds);
+    if (audioSeconds > 0)
+      this.asrFileRtf.observe({ model: file.modelId }, file.processingSeconds / audioSeconds);
   };
   readonly liveSessions = new Gauge({
     name: "live_sessions",
@@ -154,6 +159,7 @@ export class Metrics {
   readonly asrStepMs = new Histogram({
     name: "asr_step_ms",
     help: "One batched step of a live worker: audio gathered, run, and handed out",
+    labelNames: ["model"] as const,
     buckets: MS_BUCKETS,
     ...this.#own,
   });
@@ -187,20 +193,20 @@ export class Metrics {
   readonly modelLoads = new Counter({
     name: "model_loads_total",
     help: "Loads of an engine's models by outcome, loaded or failed",
-    labelNames: ["engine", "outcome"] as const,
+    labelNames: ["engine", "model", "outcome"] as const,
     ...this.#own,
   });
   readonly modelLoadSeconds = new Histogram({
     name: "model_load_seconds",
     help: "From the start of an engine's workers until all of them are warmed up",
-    labelNames: ["engine"] as const,
+    labelNames: ["engine", "model"] as const,
     buckets: LOAD_BUCKETS,
     ...this.#own,
   });
   readonly modelLoaded = new Gauge({
     name: "model_loaded",
     help: "1 while an engine's models are loaded, else 0",
-    labelNames: ["engine"] as const,
+    labelNames: ["engine", "model"] as const,
     ...this.#own,
   });
 
@@ -247,17 +253,20 @@ export class Metrics {
     });
   }
 
-  /** Counts the loads of one engine's models. */
-  observeModel(engine: string): { loaded(loadMs: number): void; loadFailed(): void; released(): void } {
-    this.modelLoaded.set({ engine }, 0);
+  /** Counts the loads of a model by one of its engines. */
+  observeModel(
+    engine: string,
+    model: string,
+  ): { loaded(loadMs: number): void; loadFailed(): void; released(): void } {
+    this.modelLoaded.set({ engine, model }, 0);
     return {
       loaded: (loadMs) => {
-        this.modelLoads.inc({ engine, outcome: "loaded" });
-        this.modelLoadSeconds.observe({ engine }, loadMs / 1_000);
-        this.modelLoaded.set({ engine }, 1);
+        this.modelLoads.inc({ engine, model, outcome: "loaded" });
+        this.modelLoadSeconds.observe({ engine, model }, loadMs / 1_000);
+        this.modelLoaded.set({ engine, model }, 1);
       },
-      loadFailed: () => this.modelLoads.inc({ engine, outcome: "failed" }),
-      released: () => this.modelLoaded.set({ engine }, 0),
+      loadFailed: () => this.modelLoads.inc({ engine, model, outcome: "failed" }),
+      released: () => this.modelLoaded.set({ engine, model }, 0),
     };
   }
 

@@ -1,3 +1,4 @@
+import type { Catalog } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { BilledTranscript } from "../domain/decoding/transcript.js";
 import type { SaidWord } from "../domain/synthesis/word-times.js";
@@ -37,6 +38,8 @@ export interface SpeechChunk {
 
 /** A synthesis in progress. */
 export interface SynthesisConversation {
+  /** The model that speaks. */
+  readonly modelId: string;
   /** Unicode code points of the submitted text. */
   readonly billedCharacters: number;
   /** What the work costs, once it is charged. */
@@ -97,41 +100,30 @@ export interface LiveConversation {
   unauthorized(detail: string): void;
 }
 
-interface CatalogVoice {
-  readonly name: string;
-  readonly gender: string | null;
-  readonly style: string | null;
-  readonly best_for: string | null;
+/** What a live session is opened with. */
+export interface LiveWishes extends StreamOptions {
+  /** Id of the model that hears. */
+  readonly model: string;
 }
 
-export interface CatalogModel {
-  readonly name: string;
-  readonly task: "synthesis" | "transcription";
-  readonly lang: string;
-  readonly sample_rate: number;
-  readonly voices: readonly CatalogVoice[];
-  readonly default_voice: string;
-  /** What it cannot do, in sentences for users; null where its package does not say. */
-  readonly notes: string | null;
-  /** The day its weights were made, `2026-11-21`; null where its package does not say. */
-  readonly created: string | null;
-  /** Of a model that speaks: it tells when it says each word. */
-  readonly word_times: boolean;
+/** What a file is transcribed with. */
+export interface FileWishes {
+  /** Id of the model that hears. */
+  readonly model: string;
+  readonly hotWords: readonly HotWord[];
 }
 
 /** Everything that clients may start; put together in `src/service/conversations.ts`. */
 export interface Conversations {
-  readonly models: readonly CatalogModel[];
-  /** Characters that transcripts are written in. */
-  readonly alphabet: ReadonlySet<string>;
+  readonly catalog: Catalog;
   /** @throws {ServiceError} `UNKNOWN_MODEL`, `UNKNOWN_VOICE`, `NOTHING_TO_SAY`, `TEXT_TOO_LONG` */
   synthesis(caller: Caller, request: SynthesisRequest, delivery: Delivery): Promise<SynthesisConversation>;
   /** `path` is a file of any container that stays in place until the transcript has settled. */
-  transcription(caller: Caller, path: string, hotWords: readonly HotWord[]): TranscriptionConversation;
+  transcription(caller: Caller, path: string, wishes: FileWishes): TranscriptionConversation;
   /**
    * Refuses a caller who could not begin any work of this kind, before an upload or a socket is taken.
    * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
    */
   requireCredit(caller: Caller, kind: UsageKind): Promise<void>;
-  live(caller: Caller, options: StreamOptions, sink: LiveSink): LiveConversation;
+  live(caller: Caller, options: LiveWishes, sink: LiveSink): LiveConversation;
 }

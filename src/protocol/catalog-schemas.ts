@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { type DeepReadonly, defaultString } from "./fields.js";
+import type { DeepReadonly } from "./fields.js";
 import type { Query } from "./query.js";
-import { DEFAULT_SYNTHESIS_MODEL } from "./synthesis-request.js";
+import { SYNTHESIS_MODEL_MEANS } from "./synthesis-request.js";
 
 const MODEL_BASE = {
   id: z.string().meta({ description: "The same as `name`, for clients of OpenAI's shape" }),
@@ -15,6 +15,7 @@ const MODEL_BASE = {
     .string()
     .nullable()
     .meta({ description: "What it cannot do, in plain sentences; null when its package does not say" }),
+  default: z.boolean().meta({ description: "Answers requests that name no model" }),
 };
 
 export const MODEL = z.object({
@@ -30,11 +31,13 @@ export const RECOGNIZER = z.object({
   ...MODEL_BASE,
   lang: z.string().meta({ description: "Language codes, with hyphens between" }),
   sample_rate: z.int().meta({ description: "Of the audio it hears, in Hz; files of others are converted" }),
+  live_partials: z.boolean().meta({ description: "Tells what it hears before an utterance has ended" }),
+  hot_words: z.boolean().meta({ description: "Takes words and phrases to be preferred" }),
 });
 export const MODELS = z.object({
   object: z.literal("list"),
-  data: z.array(MODEL).meta({ description: "Models that speak" }),
-  transcription: z.array(RECOGNIZER).meta({ description: "Models that transcribe" }),
+  data: z.array(MODEL).meta({ description: "Models that speak, the default first" }),
+  transcription: z.array(RECOGNIZER).meta({ description: "Models that transcribe, the default first" }),
 });
 
 export const VOICE_ENTRY = z.object({
@@ -46,7 +49,7 @@ export const VOICE_ENTRY = z.object({
 export const VOICES = z.object({ model: z.string(), voices: z.array(VOICE_ENTRY) });
 /** Open paths are fetched through caches and past them, which adds names of all kinds. */
 export const VOICES_QUERY = {
-  schema: z.object({ model: defaultString("model", DEFAULT_SYNTHESIS_MODEL) }),
+  schema: z.object({ model: z.string().optional().meta({ description: SYNTHESIS_MODEL_MEANS }) }),
   others: { passed: [] },
 } as const satisfies Query;
 

@@ -59,10 +59,6 @@ export function optionalString(name: string) {
   );
 }
 
-export function defaultString(name: string, otherwise: string) {
-  return given(z.string({ error: typeRule(name, "a string") }).default(otherwise));
-}
-
 export interface NumberRule {
   readonly min: number;
   readonly max: number;

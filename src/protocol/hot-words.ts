@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { HearingModel } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { parseWith, shown } from "./fields.js";
@@ -32,14 +33,23 @@ export function hotWords(name: string) {
 }
 
 /**
- * Hot words are written in letters that the model knows: others could never be heard.
+ * Hot words are written in letters that the model knows: others could never be heard. A model that writes pieces of words
+ * takes none.
+ *
  * @throws {ServiceError} `INVALID_REQUEST`
  */
-export function requireAlphabet(
+export function requireHotWords(
   name: string,
   words: readonly HotWord[],
-  alphabet: ReadonlySet<string>,
+  { name: model, alphabet }: Pick<HearingModel, "name" | "alphabet">,
 ): void {
+  if (words.length === 0) return;
+  if (alphabet.size === 0) {
+    throw new ServiceError(
+      "INVALID_REQUEST",
+      `${name} must be left out: ${model} writes pieces of words, and hot words need single letters`,
+    );
+  }
   for (const { text } of words) {
     const unknown = [...text].find((character) => !alphabet.has(character));
     if (unknown === undefined) continue;
@@ -51,9 +61,9 @@ export function requireAlphabet(
 }
 
 /** Hot words that were sent under a name. @throws {ServiceError} `INVALID_REQUEST` */
-export function hotWordsIn(name: string, value: string, alphabet: ReadonlySet<string>): readonly HotWord[] {
+export function hotWordsIn(name: string, value: string, model: HearingModel): readonly HotWord[] {
   const words = parseWith(hotWords(name), value);
-  requireAlphabet(name, words, alphabet);
+  requireHotWords(name, words, model);
   return words;
 }
 

@@ -1,10 +1,11 @@
 import { z } from "zod";
+import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { ServiceError } from "../domain/errors.js";
 import { flag, oneOf, queryInteger, shown } from "./fields.js";
 import { hotWords, hotWordsIn } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
-import { DEFAULT_TRANSCRIPTION_MODEL } from "./transcription-form.js";
+import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 /** Sample formats that `/v1/listen` takes. */
 const LISTEN_ENCODINGS = ["linear16", "mulaw", "alaw"] as const;
@@ -40,7 +41,7 @@ export const LISTEN_QUERY = {
       .string()
       .optional()
       .meta({
-        description: `\`${DEFAULT_TRANSCRIPTION_MODEL}\`; names that begin with \`nova\` mean it too`,
+        description: `${RECOGNIZER_MEANS}; names that begin with \`nova\` mean it too`,
       }),
     language: z
       .string()
@@ -72,6 +73,7 @@ export const LISTEN_QUERY = {
 
 /** What a client of `/v1/listen` asks for. */
 export interface ListenOptions {
+  readonly model: HearingModel;
   readonly encoding: ListenEncoding;
   readonly sampleRateHz: number;
   readonly endOfUtteranceMs: number;
@@ -91,21 +93,21 @@ export interface ListenOptions {
  *
  * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
  */
-export function parseListenQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): ListenOptions {
+export function parseListenQuery(query: URLSearchParams, models: ModelList<HearingModel>): ListenOptions {
   for (const name of MISSING) {
     const value = query.get(name);
     if (value !== null && value !== "" && value !== "false") throw invalid(`${name} is not supported`);
   }
   const fields = readQuery(LISTEN_QUERY, query);
-  const { model = DEFAULT_TRANSCRIPTION_MODEL, language = "multi", encoding } = fields;
-  if (model !== DEFAULT_TRANSCRIPTION_MODEL && !MODEL_ALIAS.test(model)) {
-    throw invalid(`model must be ${DEFAULT_TRANSCRIPTION_MODEL}, received ${shown(model)}`);
-  }
+  const { model: name = null, language = "multi", encoding } = fields;
+  const isAlias = name !== null && models.find(name) === undefined && MODEL_ALIAS.test(name);
+  const model = models.require(isAlias ? null : name, "INVALID_REQUEST");
   if (!LANGUAGES.includes(language)) {
     throw invalid(`language must be one of ${LANGUAGES.join(", ")}, received ${shown(language)}`);
   }
   const isTelephone = encoding !== "linear16" && !query.has("sample_rate");
   return {
+    model,
     encoding,
     sampleRateHz: isTelephone ? 8_000 : fields.sample_rate,
     endOfUtteranceMs: endpointingMs(fields.endpointing),
@@ -116,7 +118,7 @@ export function parseListenQuery(query: URLSearchParams, alphabet: ReadonlySet<s
     ignored: ignoredNames(query),
     // A key term is a phrase, a keyword may carry an intensifier behind a colon: that is how hot words are written.
     hotWords: ["keyterm", "keywords"].flatMap((name) =>
-      hotWordsIn(name, query.getAll(name).join(","), alphabet),
+      hotWordsIn(name, query.getAll(name).join(","), model),
     ),
   };
 }

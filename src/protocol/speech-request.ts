@@ -1,10 +1,9 @@
 import { z } from "zod";
 import type { ErrorCode } from "../domain/errors.js";
-import { defaultString, looseBody, oneOf, parseWith } from "./fields.js";
+import { looseBody, oneOf, optionalString, parseWith } from "./fields.js";
 import { refuseNearMisses } from "./known-names.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
-  DEFAULT_SYNTHESIS_MODEL,
   NFE_RULE,
   SEED,
   SPEED,
@@ -20,8 +19,8 @@ const FORMATS = ["wav", "pcm"] as const;
 
 export const SPEECH_REQUEST = looseBody({
   input: textField("input"),
-  model: defaultString("model", DEFAULT_SYNTHESIS_MODEL).meta({
-    description: `Model id; ${ALIASES.join(", ")} mean ${DEFAULT_SYNTHESIS_MODEL}`,
+  model: optionalString("model").meta({
+    description: `Model id; ${ALIASES.join(", ")} mean the default model, \`svc-kk-v1\` unless the operator has chosen another`,
   }),
   voice: VOICE,
   response_format: oneOf("response_format", FORMATS, {
@@ -66,7 +65,7 @@ export function parseSpeechRequest(value: unknown): SpeechRequest {
   refuseNearMisses("field", names, { known: KNOWN, ignored: PASSED });
   const { input: text, voice, speed, seed, pronunciations, response_format: format } = request;
   requireBoundedGrowth(text, pronunciations);
-  const model = ALIASES.includes(request.model) ? DEFAULT_SYNTHESIS_MODEL : request.model;
+  const model = request.model === null || ALIASES.includes(request.model) ? null : request.model;
   const nfe = NFE_RULE.otherwise;
   const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations };
   return { synthesis, format, ignored: names.filter((name) => !Object.hasOwn(SPEECH_REQUEST.shape, name)) };

@@ -1,9 +1,11 @@
 import { z } from "zod";
+import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import { flag, oneOf, queryInteger } from "./fields.js";
-import { hotWords, requireAlphabet } from "./hot-words.js";
+import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
 import { STREAM_ENCODINGS, type StreamEncoding } from "./stream-encoding.js";
 import type { StreamOptions } from "./stream-messages.js";
+import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 export const STREAM_QUERY = {
   schema: z.object({
@@ -15,6 +17,10 @@ export const STREAM_QUERY = {
       description: "Finals carry the times and confidences of their words",
     }),
     hotwords: hotWords("hotwords"),
+    model: z
+      .string()
+      .optional()
+      .meta({ description: `${RECOGNIZER_MEANS}; an extension` }),
     encoding: oneOf("encoding", STREAM_ENCODINGS, { otherwise: "json", code: "INVALID_REQUEST" }).meta({
       description: "`msgpack`: every server message is one binary MessagePack map with the same members",
     }),
@@ -26,13 +32,16 @@ export const STREAM_QUERY = {
 /**
  * Options of `/v1/stream` from its query.
  *
- * @param alphabet characters that the model writes
- * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`
+ * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL`
  */
-export function parseStreamQuery(query: URLSearchParams, alphabet: ReadonlySet<string>): StreamOptions {
-  const { eou_ms, partials, words, hotwords } = readQuery(STREAM_QUERY, query);
-  requireAlphabet("hotwords", hotwords, alphabet);
-  return { endOfUtteranceMs: eou_ms, partials, words, hotWords: hotwords };
+export function parseStreamQuery(
+  query: URLSearchParams,
+  models: ModelList<HearingModel>,
+): StreamOptions & { readonly model: string } {
+  const { eou_ms, partials, words, hotwords, model: name = null } = readQuery(STREAM_QUERY, query);
+  const model = models.require(name);
+  requireHotWords("hotwords", hotwords, model);
+  return { model: model.name, endOfUtteranceMs: eou_ms, partials, words, hotWords: hotwords };
 }
 
 /** The encoding a client asks for, or JSON: even a client whose other options are wrong is told in its own language. */

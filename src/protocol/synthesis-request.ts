@@ -7,7 +7,6 @@ import {
   body,
   boolean,
   type DeepReadonly,
-  defaultString,
   integer,
   number,
   optionalInteger,
@@ -16,12 +15,13 @@ import {
 } from "./fields.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
-export const DEFAULT_SYNTHESIS_MODEL = "svc-kk-v1";
 /** In Unicode code points of the submitted text, the same count that is billed. */
 export const LONGEST_TEXT = 5_000;
 const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 };
 export const NFE_RULE = { min: 4, max: 64, otherwise: 32 };
 
+export const SYNTHESIS_MODEL_MEANS =
+  "Model id; the default model when absent, which is `svc-kk-v1` unless the operator has chosen another";
 export const SPEED = number("speed", SPEED_RULE).meta({ description: "Multiplier of the tempo" });
 export const VOICE = optionalString("voice").meta({
   description: "A voice from the catalog; the model's default voice when absent",
@@ -35,7 +35,8 @@ export const SEED = optionalInteger("seed", { min: 0, max: 0xffff_ffff }).meta({
 
 export const SYNTHESIS_REQUEST = body({
   text: textField("text"),
-  model: defaultString("model", DEFAULT_SYNTHESIS_MODEL).meta({ description: "Model id" }),
+  // Null for the default, which the operator may change.
+  model: optionalString("model").meta({ description: SYNTHESIS_MODEL_MEANS }),
   voice: VOICE,
   speed: SPEED,
   nfe: integer("nfe", NFE_RULE).meta({ description: "Solver steps: 16 is fast, 32 is quality" }),

@@ -1,13 +1,21 @@
 import { z } from "zod";
+import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import { flag } from "./fields.js";
-import { hotWords, requireAlphabet } from "./hot-words.js";
+import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
+
+export const RECOGNIZER_MEANS =
+  "Model id; the default model when absent, which is `svc-kk-ru-v2` unless the operator has chosen another";
 
 /** Query of `/v1/transcribe`. */
 export const TRANSCRIBE_QUERY = {
   schema: z.object({
     hotwords: hotWords("hotwords"),
+    model: z
+      .string()
+      .optional()
+      .meta({ description: `${RECOGNIZER_MEANS}; an extension` }),
     timestamps: flag("timestamps", false).meta({ description: "Adds `words` and `segments`" }),
     url: z
       .string()
@@ -21,18 +29,23 @@ export const TRANSCRIBE_QUERY = {
 
 /** What a request for a transcript asks for, beside the audio. */
 export interface TranscribeOptions {
+  readonly model: HearingModel;
+  /** By its id, and not as the default. */
+  readonly isModelNamed: boolean;
   readonly timestamps: boolean;
   readonly hotWords: readonly HotWord[];
   /** Addresses of the audio that were given; one at most is right, which is for the caller to say. */
   readonly urls: readonly string[];
 }
 
-/** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER` */
+/** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL` */
 export function parseTranscribeQuery(
   query: URLSearchParams,
-  alphabet: ReadonlySet<string>,
+  models: ModelList<HearingModel>,
 ): TranscribeOptions {
-  const { timestamps, hotwords } = readQuery(TRANSCRIBE_QUERY, query);
-  requireAlphabet("hotwords", hotwords, alphabet);
-  return { timestamps, hotWords: hotwords, urls: query.getAll("url").filter((value) => value !== "") };
+  const { model: name = null, timestamps, hotwords } = readQuery(TRANSCRIBE_QUERY, query);
+  const model = models.require(name);
+  requireHotWords("hotwords", hotwords, model);
+  const urls = query.getAll("url").filter((value) => value !== "");
+  return { model, isModelNamed: name !== null, timestamps, hotWords: hotwords, urls };
 }

@@ -1,7 +1,9 @@
 import { z } from "zod";
-import { type ErrorCode, ServiceError } from "../domain/errors.js";
-import { oneOf, parseWith, shown } from "./fields.js";
+import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
+import type { ErrorCode } from "../domain/errors.js";
+import { oneOf, parseWith } from "./fields.js";
 import { refuseNearMisses } from "./known-names.js";
+import { RECOGNIZER_MEANS } from "./transcribe-query.js";
 
 const FORMATS = ["json", "text", "verbose_json", "srt", "vtt"] as const;
 /** Model ids of clients that were written for the OpenAI shape; they mean the default model. */
@@ -9,7 +11,6 @@ const ALIASES = ["whisper-1", "gpt-4o-transcribe", "gpt-4o-mini-transcribe"];
 
 export type TranscriptFormat = (typeof FORMATS)[number];
 
-export const DEFAULT_TRANSCRIPTION_MODEL = "svc-kk-ru-v2";
 const IGNORED = { description: "Accepted and ignored" };
 
 const STREAM = "stream";
@@ -17,8 +18,8 @@ const STREAM = "stream";
 const EFFECTIVE_FIELDS = {
   model: z
     .string()
-    .default(DEFAULT_TRANSCRIPTION_MODEL)
-    .meta({ description: `Model id; ${ALIASES.join(", ")} mean the default` }),
+    .optional()
+    .meta({ description: `${RECOGNIZER_MEANS}; ${ALIASES.join(", ")} mean it too` }),
   response_format: oneOf("response_format", FORMATS, { otherwise: "json", code: "UNSUPPORTED_FORMAT" }),
 };
 /** A client that asks for events would wait for them in vain. */
@@ -60,6 +61,9 @@ const PASSED = [
 
 /** The fields of a form as they were understood. */
 export interface TranscriptionForm {
+  readonly model: HearingModel;
+  /** By its id, and not as the default. */
+  readonly isModelNamed: boolean;
   readonly format: TranscriptFormat;
   /** Fields that were given and have no effect. */
   readonly ignored: readonly string[];
@@ -69,23 +73,17 @@ export interface TranscriptionForm {
  * Reads the fields of a form: how to answer. Whatever else clients send is ignored, and so is a field that is empty; a near
  * miss of a field that has an effect is refused, since it was meant to have it.
  *
- * @param models names of the models that transcribe
  * @throws {ServiceError} `UNSUPPORTED_FORMAT`, `UNKNOWN_PARAMETER`, or `INVALID_REQUEST` for a model that is none of ours
  */
 export function parseTranscriptionForm(
   fields: ReadonlyMap<string, string>,
-  models: readonly string[],
+  models: ModelList<HearingModel>,
 ): TranscriptionForm {
   refuseNearMisses("field", fields.keys(), { known: KNOWN, ignored: PASSED });
   const filled = Object.fromEntries([...fields].filter(([, value]) => value !== ""));
-  const { model, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
-  if (filled["model"] === undefined || ALIASES.includes(model) || models.includes(model)) {
-    const ignored = Object.keys(filled).filter((name) => !KNOWN.includes(name) && name !== STREAM);
-    return { format, ignored };
-  }
-  throw new ServiceError(
-    "INVALID_REQUEST",
-    `model must be one of ${models.join(", ")}, received ${shown(model)}`,
-    { param: "model" },
-  );
+  const { model: name = null, response_format: format } = parseWith(TRANSCRIPTION_FIELDS, filled);
+  const isModelNamed = name !== null && !ALIASES.includes(name);
+  const model = models.require(isModelNamed ? name : null, "INVALID_REQUEST");
+  const ignored = Object.keys(filled).filter((field) => !KNOWN.includes(field) && field !== STREAM);
+  return { model, isModelNamed, format, ignored };
 }

@@ -3,16 +3,14 @@ import { warmUpReading } from "../domain/text/warm-up.js";
 import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { startOperatorServer } from "../http/operator-server.js";
-import { readDefaults } from "../models/defaults.js";
-import { findInstalled, modelFolders } from "../models/folders.js";
 import type { Log } from "../observe/log.js";
 import type { Conversations } from "../ports/conversations.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
-import { readAlphabet } from "./alphabet.js";
 import { type Base, openBase } from "./base.js";
 import { makeConversations } from "./conversations.js";
-import { type EngineParts, type Engines, makeEngines } from "./engines.js";
+import { type EngineParts, type Engines, makeEngines, preloadDefaults, stopEngines } from "./engines.js";
+import { readInstalledModels } from "./installed-models.js";
 import { Owned } from "./owned.js";
 import { openPublicSide } from "./public-side.js";
 import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
@@ -25,7 +23,7 @@ export interface Service {
   readonly developmentKey: string;
   /** Nothing was in the data folder before. */
   readonly isFirstStart: boolean;
-  /** What the models cannot do, by their names. */
+  /** What the default models cannot do, by their names. */
   readonly modelNotes: ReadonlyMap<string, string>;
   /** Settles when something the service cannot be without does not come back: it should stop and be started again. */
   readonly lost: Promise<Error>;
@@ -58,12 +56,13 @@ export async function startService({
   try {
     await checkPorts(config);
     const base = await openBase(config, log, owned);
-    const folders = modelFolders(config);
-    const [packages, defaults] = await Promise.all([findInstalled(folders), readDefaults(folders.install)]);
-    const engines = await startEngines({ ...base, entries, packages, defaults, folders }, owned);
-    const alphabet = await readAlphabet(engines.recognizer.folder);
-    const conversations = makeConversations({ ...base, engines, packages, alphabet });
-    const side = await openPublicSide({ ...base, entries, repeat, engines, conversations }, owned);
+    const installed = await readInstalledModels(config, log);
+    const engines = await startEngines({ ...base, entries, installed }, owned);
+    const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
+    const side = await openPublicSide(
+      { ...base, entries, repeat, engines, conversations, broken: installed.broken },
+      owned,
+    );
     await startOperatorPort(base, owned);
     return await serve({ ...base, ...side, engines, conversations }, owned);
   } catch (error) {
@@ -72,18 +71,14 @@ export async function startService({
   }
 }
 
-/** Loads the models as well, if they are wanted before the first request. */
+/** Loads the default models as well, if they are wanted before the first request. */
 async function startEngines(parts: EngineParts, owned: Owned): Promise<Engines> {
   const engines = makeEngines(parts);
-  const { live, transcription, synthesis } = engines;
-  owned.add("live engine", () => live.stop());
-  owned.add("transcription engine", () => transcription.stop());
-  owned.add("synthesis engine", () => synthesis.stop());
-  const { modelPreload } = parts.config;
-  const models = modelPreload ? [live.preload(), transcription.preload(), synthesis.preload()] : [];
+  owned.add("engines", () => stopEngines(engines));
+  const loading = parts.config.modelPreload ? preloadDefaults(engines) : null;
   // Other threads load the models meanwhile.
   warmUpReading();
-  await Promise.all(models);
+  await loading;
   return engines;
 }
 
@@ -105,6 +100,7 @@ interface ServingParts extends Base {
 /** Listens. */
 async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
   const { config, log, store, transport, threads, engines, conversations, metrics, isFirstStart } = parts;
+  const { catalog } = conversations;
   const developmentKey = await store.developmentKey();
   const port = await transport.listen(config.host, config.port);
   const url = reachableUrl(config.host, port);
@@ -121,12 +117,13 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     developmentKey,
     isFirstStart,
     modelNotes: new Map(
-      conversations.models.flatMap(({ name, notes }) => (notes === null ? [] : [[name, notes] as const])),
+      [catalog.hearing.default, catalog.speaking.default].flatMap(({ name, notes }) =>
+        notes === null ? [] : [[name, notes] as const],
+      ),
     ),
     lost: threads === null ? store.lost : Promise.race([store.lost, threads.lost]),
     endWorkers: (withinMs) => {
-      const { live, transcription, synthesis } = engines;
-      const ended = Promise.allSettled([live.stop(), transcription.stop(), synthesis.stop()]);
+      const ended = stopEngines(engines).catch(() => {});
       return Promise.race([ended.then(() => true), sleep(withinMs, false)]);
     },
     noteDriverFault: () => metrics.databaseDriverFaults.inc(),

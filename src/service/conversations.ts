@@ -1,17 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { LiveSession, type LiveSessionObserver } from "../../actors/live/session.js";
-import type { Engine, Lease, ResidentModel } from "../../actors/residency/resident-model.js";
-import type { SynthesisEngine } from "../../actors/synthesis/engine.js";
+import type { Engine, Lease } from "../../actors/residency/resident-model.js";
 import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SentenceCache } from "../../actors/synthesis/sentence-cache.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { TranscriptionSession } from "../../actors/transcription/session.js";
-import { synthesizerFamilyOf } from "../../native/models/families.js";
-import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
-import type { PackageFolder } from "../../native/models/package.js";
+import type { RecognizerManifest } from "../../native/models/manifest.js";
+import type { Catalog } from "../domain/catalog/catalog.js";
 import type { FileLength } from "../domain/decoding/transcript.js";
-import type { ServiceError } from "../domain/errors.js";
-import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
+import { ServiceError } from "../domain/errors.js";
 import { withDecodedFile } from "../input/media/decoded-file.js";
 import { BilledSynthesis } from "../money/billed-synthesis.js";
 import { BilledTranscription } from "../money/billed-transcription.js";
@@ -19,21 +16,19 @@ import { PrepaidMeter } from "../money/prepaid-meter.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import { systemClock } from "../ports/clock.js";
-import type { Caller, CatalogModel, Conversations } from "../ports/conversations.js";
+import type { Caller, Conversations } from "../ports/conversations.js";
 import type { LiveDecoder } from "../ports/live-decoder.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
 import type { Synthesizer } from "../ports/synthesizer.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../ports/usage-meter.js";
 import type { Config } from "../settings/settings.js";
-import type { Engines } from "./engines.js";
+import type { Engines, SynthesizerEngine } from "./engines.js";
 
 export interface ConversationParts {
   readonly engines: Engines;
   readonly meter: UsageMeter;
   readonly config: Config;
-  readonly packages: readonly PackageFolder[];
-  /** Characters that transcripts are written in. */
-  readonly alphabet: ReadonlySet<string>;
+  readonly catalog: Catalog;
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
   readonly metrics: Metrics;
@@ -45,32 +40,31 @@ export interface ConversationParts {
  * from the outside in.
  */
 export function makeConversations(parts: ConversationParts): Conversations {
-  const { engines, meter, packages, alphabet } = parts;
-  const models = packages.map(({ manifest }) => toCatalogModel(manifest));
+  const { engines, meter, catalog } = parts;
   return {
-    models,
-    alphabet,
+    catalog,
     requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
-    synthesis: speak(parts, models),
+    synthesis: speak(parts),
     transcription: transcribe(parts),
-    live: listen({ ...parts, model: engines.live, recognizer: engines.recognizer.manifest }),
+    live: listen({ ...parts, recognizers: engines.recognizers }),
   };
 }
 
 /** Charged (`BilledSynthesis`), cut into sentences (`SynthesisSession`), pieces kept or made by a leased model. */
-function speak(parts: ConversationParts, models: readonly CatalogModel[]): Conversations["synthesis"] {
-  const { engines, config, metrics, log } = parts;
-  const cache = sentenceCacheFor(engines.synthesizer, config, metrics);
+function speak(parts: ConversationParts): Conversations["synthesis"] {
+  const { engines, catalog, config, metrics, log } = parts;
+  const cache = sentenceCacheFor(engines, config, metrics);
   return async (caller, request, delivery) => {
-    const synthesizer = pieceSpeaker(engines.synthesis, cache, caller);
+    const model = catalog.speaking.require(request.model);
+    const synthesizer = pieceSpeaker(engineOf(engines.synthesizers, model.name), cache, caller);
     const options = {
       synthesizer,
       delivery,
       clock: systemClock,
-      observer: metrics.observeSpeech,
+      observer: metrics.observeSpeech(model.name),
       log: log.child({ requestId: caller.requestId }),
     };
-    const plan = await planSynthesis(request, models);
+    const plan = await planSynthesis(request, model);
     const session = new SynthesisSession(plan, options);
     return new BilledSynthesis(meterOf(parts, caller), usageReference(caller), session);
   };
@@ -78,12 +72,12 @@ function speak(parts: ConversationParts, models: readonly CatalogModel[]): Conve
 
 /** A finished piece that is kept, or else the model, which is loaded and stays for as long as the piece takes. */
 function pieceSpeaker(
-  model: ResidentModel<SynthesisEngine>,
+  { synthesis }: SynthesizerEngine,
   cache: SentenceCache | null,
   { identity, onModelWait }: Caller,
 ): Synthesizer {
   const make: Synthesizer["speak"] = (job, signal, options) =>
-    model.use(signal, (engine) => engine.speak(job, signal, options), onModelWait);
+    synthesis.use(signal, (engine) => engine.speak(job, signal, options), onModelWait);
   if (cache === null) return { speak: make };
   // How soon an answer comes would tell what others have had spoken: each organization hears its own.
   const scope = identity.organizationId;
@@ -96,12 +90,13 @@ function pieceSpeaker(
 /** Charged (`BilledTranscription`), stopped or timed (`TranscriptionSession`), decoded to WAV, heard by a leased model. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, spoolFolder, room, metrics } = parts;
-  return (caller, path, hotWords) => {
+  return (caller, path, { model, hotWords }) => {
+    const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const start = (onLength: (length: FileLength) => Promise<void>) =>
       new TranscriptionSession(systemClock, (signal) =>
         withDecodedFile(engines.decoder, file, signal, (wavPath) =>
-          engines.transcription.use(
+          transcription.use(
             signal,
             (engine) => engine.transcribe(wavPath, signal, onLength, hotWords),
             caller.onModelWait,
@@ -114,10 +109,15 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
   };
 }
 
+/** A recogniser that live sessions may ask for; its models may be cold. */
+interface ListeningModel {
+  readonly manifest: Pick<RecognizerManifest, "id" | "sampleRateHz">;
+  readonly live: { take(): Lease<Engine & LiveDecoder> };
+}
+
 export interface ListenParts {
-  /** Models of live transcription, which may be cold. */
-  readonly model: { take(): Lease<Engine & LiveDecoder> };
-  readonly recognizer: Pick<RecognizerManifest, "id" | "sampleRateHz">;
+  /** By id. */
+  readonly recognizers: ReadonlyMap<string, ListeningModel>;
   readonly meter: UsageMeter;
   readonly metrics: Metrics;
   readonly log: Log;
@@ -127,16 +127,17 @@ export interface ListenParts {
  * A live session on the engine that its lease names. While the models are loaded its audio waits in its own ring, and
  * `ready` comes with the worker, as it does after a worker was lost.
  */
-export function listen({ model, recognizer, meter, metrics, log }: ListenParts): Conversations["live"] {
+export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
   const observer = countLive(metrics);
   return (caller, options, sink) => {
-    const lease = model.take();
+    const { manifest, live } = engineOf(recognizers, options.model);
+    const lease = live.take();
     try {
       const session = new LiveSession({
         sessionId: `ses_${randomBytes(12).toString("hex")}`,
         requestId: caller.requestId,
-        modelId: recognizer.id,
-        sampleRateHz: recognizer.sampleRateHz,
+        modelId: manifest.id,
+        sampleRateHz: manifest.sampleRateHz,
         options,
         decoder: lease.engine,
         meter,
@@ -168,20 +169,28 @@ function countLive(metrics: Metrics): LiveSessionObserver {
   };
 }
 
+/** The catalog and the engines are of the same packages. */
+function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
+  const engine = engines.get(id);
+  if (engine === undefined) throw new ServiceError("UNKNOWN_MODEL", `no engine for the model ${id}`);
+  return engine;
+}
+
 /** What was paid for under an idempotency key is not paid for again. */
 function meterOf({ meter, config }: ConversationParts, { paid }: Caller): UsageMeter {
   return paid === undefined ? meter : new PrepaidMeter(meter, config.tariffs, paid);
 }
 
-/** The manifest names every file of the weights by its hash. */
+/** A manifest names every file of the weights by its hash. */
 function sentenceCacheFor(
-  manifest: SynthesizerManifest,
+  { synthesizers }: Engines,
   { sentenceCacheBytes }: Config,
   metrics: Metrics,
 ): SentenceCache | null {
   if (sentenceCacheBytes === 0) return null;
+  const manifests = [...synthesizers].map(([id, { manifest }]) => [id, JSON.stringify(manifest)] as const);
   return new SentenceCache({
-    weights: JSON.stringify(manifest),
+    weights: new Map(manifests),
     capacityBytes: sentenceCacheBytes,
     observer: metrics.observeSentenceCache,
   });
@@ -195,21 +204,4 @@ function usageReference(caller: Caller): UsageReference {
 
 function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
   return { keyId: identity.keyId, endpoint };
-}
-
-function toCatalogModel(manifest: ModelManifest): CatalogModel {
-  const isSynthesis = manifest.task === "synthesis";
-  return {
-    name: manifest.id,
-    task: manifest.task,
-    lang: manifest.languages.join("-"),
-    sample_rate: isSynthesis ? SPEECH_RATE_HZ : manifest.sampleRateHz,
-    voices: isSynthesis
-      ? manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }))
-      : [],
-    default_voice: isSynthesis ? manifest.defaultVoice : "",
-    notes: manifest.notes ?? null,
-    created: manifest.created ?? null,
-    word_times: manifest.task === "synthesis" && synthesizerFamilyOf(manifest).can.wordTimes(manifest),
-  };
 }

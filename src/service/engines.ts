@@ -2,7 +2,7 @@ import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
-import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import {
   startFilePool,
@@ -11,33 +11,38 @@ import {
   type WorkerEntries,
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
-import { ServiceError } from "../domain/errors.js";
 import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import { openDecoder } from "../input/media/open-decoder.js";
-import { chooseDefault, type Defaults } from "../models/defaults.js";
-import type { ModelFolders } from "../models/folders.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
 import type { Config } from "../settings/settings.js";
+import type { InstalledModels } from "./installed-models.js";
 
 /** The longest file, in decoded audio. */
 export const MAX_FILE_SECONDS = 2 * 3_600;
 
-/** Three engines that load their models when they are needed, and what stands before them. */
-export interface Engines {
+/** A recogniser's engines: sessions and files have workers of their own. */
+interface RecognizerEngines extends PackageFolder<RecognizerManifest> {
   readonly live: ResidentModel<LiveEngine>;
   readonly transcription: ResidentModel<TranscriptionEngine>;
-  /** Stands before the transcription engine, so that it takes files of any container. */
-  readonly decoder: AudioDecoder;
+}
+
+export interface SynthesizerEngine extends PackageFolder<SynthesizerManifest> {
   readonly synthesis: ResidentModel<SynthesisEngine>;
-  readonly recognizer: PackageFolder<RecognizerManifest>;
-  readonly synthesizer: SynthesizerManifest;
-  /** Where the package of the synthesizer lies. */
-  readonly synthesizerFolder: string;
+}
+
+/** The engines of every installed model, which load it when they are needed, and what stands before them. */
+export interface Engines {
+  /** By id, the default first. */
+  readonly recognizers: ReadonlyMap<string, RecognizerEngines>;
+  /** By id, the default first. */
+  readonly synthesizers: ReadonlyMap<string, SynthesizerEngine>;
+  /** Stands before the transcription engines, so that they take files of any container. */
+  readonly decoder: AudioDecoder;
 }
 
 export interface EngineParts {
@@ -47,48 +52,85 @@ export interface EngineParts {
   /** Where the audio of a file lies while it is transcribed. */
   readonly spoolFolder: string;
   readonly room: SpoolRoom;
-  readonly packages: readonly PackageFolder[];
-  /** Which of them requests without a model get. */
-  readonly defaults: Defaults;
-  readonly folders: ModelFolders;
+  readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers">;
   readonly metrics: Metrics;
 }
 
-/** Engines that are not started yet. @throws {ServiceError} `MODEL_BROKEN` when a model is missing */
+/** Engines that are not started yet. */
 export function makeEngines(parts: EngineParts): Engines {
-  const { log } = parts;
-  const recognizer = packageFor<RecognizerManifest>(parts, "transcription");
-  const synthesizer = packageFor<SynthesizerManifest>(parts, "synthesis");
+  const { installed, log } = parts;
+  const recognizers = installed.recognizers.map(
+    (model): RecognizerEngines => ({
+      ...model,
+      live: resident("live", parts, model, () => liveEngine(parts, model)),
+      transcription: resident("transcription", parts, model, () => transcriptionEngine(parts, model)),
+    }),
+  );
+  const synthesizers = installed.synthesizers.map(
+    (model): SynthesizerEngine => ({
+      ...model,
+      synthesis: resident("synthesis", parts, model, () => synthesisEngine(parts, model)),
+    }),
+  );
   return {
-    recognizer,
-    synthesizer: synthesizer.manifest,
-    synthesizerFolder: synthesizer.folder,
-    live: resident("live", parts, () => liveEngine(parts, recognizer)),
-    transcription: resident("transcription", parts, () => transcriptionEngine(parts, recognizer)),
+    recognizers: byId(recognizers),
+    synthesizers: byId(synthesizers),
     decoder: openDecoder({ searchPath: process.env["PATH"] ?? "", maxSeconds: MAX_FILE_SECONDS, log }),
-    synthesis: resident("synthesis", parts, () => synthesisEngine(parts, synthesizer)),
   };
 }
 
-/** An engine that has lost all its workers refuses every request. */
-export function isGivenUp({ live, synthesis }: Engines): boolean {
-  return live.warmEngine?.isGivenUp === true || synthesis.warmEngine?.isGivenUp === true;
+function byId<E extends PackageFolder>(engines: readonly E[]): ReadonlyMap<string, E> {
+  return new Map(engines.map((engine) => [engine.manifest.id, engine]));
 }
 
-/** What each engine is doing, for the console to show. */
-export function engineStatuses(engines: Engines): readonly EngineStatus[] {
-  const { recognizer, synthesizer, live, transcription, synthesis } = engines;
-  const of = (kind: UsageKind, model: string, resident: ResidentModel<Engine & { isGivenUp?: boolean }>) => ({
+/** Loads the models that requests without a model get. @throws what an engine's start threw */
+export async function preloadDefaults({ recognizers, synthesizers }: Engines): Promise<void> {
+  const [recognizer] = recognizers.values();
+  const [synthesizer] = synthesizers.values();
+  const engines = [recognizer?.live, recognizer?.transcription, synthesizer?.synthesis];
+  await Promise.all(engines.map((engine) => engine?.preload()));
+}
+
+/** Ends all workers. */
+export async function stopEngines({ recognizers, synthesizers }: Engines): Promise<void> {
+  await Promise.all([
+    ...[...synthesizers.values()].map(({ synthesis }) => synthesis.stop()),
+    ...[...recognizers.values()].flatMap(({ live, transcription }) => [transcription.stop(), live.stop()]),
+  ]);
+}
+
+/**
+ * Whether an engine of a default has lost all its workers and refuses every request. One that must be asked for by name may
+ * be of weights that do not work: that is no reason to take the service away from everybody else.
+ */
+export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
+  const [recognizer] = recognizers.values();
+  const [synthesizer] = synthesizers.values();
+  return (
+    recognizer?.live.warmEngine?.isGivenUp === true || synthesizer?.synthesis.warmEngine?.isGivenUp === true
+  );
+}
+
+/** What each engine is doing, for the console to show; those of the defaults first. */
+export function engineStatuses({ recognizers, synthesizers }: Engines): readonly EngineStatus[] {
+  const of = (
+    kind: UsageKind,
+    { manifest }: PackageFolder,
+    resident: ResidentModel<Engine & { isGivenUp?: boolean }>,
+  ): EngineStatus => ({
     kind,
-    model,
-    state: resident.warmEngine?.isGivenUp === true ? ("down" as const) : STATES[resident.phase],
+    model: manifest.id,
+    state: resident.warmEngine?.isGivenUp === true ? "down" : STATES[resident.phase],
     loadMs: resident.lastLoadMs,
   });
-  return [
-    of("synthesis", synthesizer.id, synthesis),
-    of("file", recognizer.manifest.id, transcription),
-    of("live", recognizer.manifest.id, live),
-  ];
+  const speaking = [...synthesizers.values()].map((model) => [of("synthesis", model, model.synthesis)]);
+  const hearing = [...recognizers.values()].map((model) => [
+    of("file", model, model.transcription),
+    of("live", model, model.live),
+  ]);
+  const [speaker = [], ...speakers] = speaking;
+  const [hearer = [], ...hearers] = hearing;
+  return [speaker, hearer, ...speakers, ...hearers].flat();
 }
 
 /** Memory on its way back is as good as given back: the next request loads the model. */
@@ -103,11 +145,19 @@ const STATES: Readonly<Record<ResidentModel<Engine>["phase"], EngineState>> = {
 function resident<E extends Engine>(
   name: string,
   { config, metrics, log }: EngineParts,
+  { manifest: { id } }: PackageFolder,
   makeEngine: () => E,
 ): ResidentModel<E> {
   const { modelIdleMs: idleMs } = config;
-  const observer = metrics.observeModel(name);
-  return new ResidentModel({ name, makeEngine, idleMs, observer, clock: systemClock, log });
+  const observer = metrics.observeModel(name, id);
+  return new ResidentModel({
+    name,
+    makeEngine,
+    idleMs,
+    observer,
+    clock: systemClock,
+    log: log.child({ model: id }),
+  });
 }
 
 function liveEngine(parts: EngineParts, { folder, manifest }: PackageFolder<RecognizerManifest>): LiveEngine {
@@ -120,7 +170,7 @@ function liveEngine(parts: EngineParts, { folder, manifest }: PackageFolder<Reco
     sampleRateHz: manifest.sampleRateHz,
     clock: systemClock,
     log,
-    observer: liveObserver(metrics),
+    observer: liveObserver(metrics, manifest.id),
   });
 }
 
@@ -142,7 +192,7 @@ function transcriptionEngine(
 
 function synthesisEngine(
   parts: EngineParts,
-  { folder }: PackageFolder<SynthesizerManifest>,
+  { folder, manifest }: PackageFolder<SynthesizerManifest>,
 ): SynthesisEngine {
   const { config, metrics, log } = parts;
   const settings = { ...workerSettings(parts, folder), rows: config.synthesisRows };
@@ -150,7 +200,7 @@ function synthesisEngine(
     workerCount: config.synthesisWorkers,
     startWorker: (shared, onMessage) => startSynthesisWorker(settings, shared, onMessage),
     sampleRateHz: SPEECH_RATE_HZ,
-    observer: metrics.observeSynthesis,
+    observer: metrics.observeSynthesis(manifest.id),
     clock: systemClock,
     log,
   });
@@ -160,23 +210,14 @@ function workerSettings({ config, entries }: EngineParts, modelFolder: string) {
   return { modelFolder, intraOpThreads: config.ortThreads, entries };
 }
 
-function liveObserver(metrics: Metrics): LiveObserver {
+function liveObserver(metrics: Metrics, model: string): LiveObserver {
+  const stepMs = metrics.asrStepMs.labels({ model });
   return {
     paced({ stepsMs, busyMs, runMs }) {
-      for (const stepMs of stepsMs) metrics.asrStepMs.observe(stepMs);
+      for (const ms of stepsMs) stepMs.observe(ms);
       metrics.liveWorkerBusySeconds.inc(busyMs / 1_000);
       metrics.liveWorkerRunSeconds.inc(runMs / 1_000);
     },
     ringFull: () => metrics.ringFull.inc(),
   };
-}
-
-function packageFor<M extends ModelManifest>(
-  { packages, defaults, folders }: EngineParts,
-  task: M["task"],
-): PackageFolder<M> {
-  const found = chooseDefault<M>(packages, task, { defaults, folder: folders.install });
-  if (found !== null) return found;
-  const places = folders.read.join(" or ");
-  throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${places}`);
 }

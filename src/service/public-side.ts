@@ -1,9 +1,11 @@
 import { join } from "node:path";
+import type { BrokenPackage } from "../../native/models/find-packages.js";
 import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
 import type { ConsoleDeps } from "../console/server/route.js";
 import { sampleRoutes } from "../console/server/sample-routes.js";
 import type { ServiceFacts } from "../console/server/service-facts.js";
+import { everyModel } from "../domain/catalog/catalog.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
 import { LIVE_MESSAGE_LIMITS } from "../front/shared/message-budget.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
@@ -32,6 +34,8 @@ export interface PublicSideParts extends Base {
   readonly repeat: Repeat;
   readonly engines: Engines;
   readonly conversations: Conversations;
+  /** Packages that were left out. */
+  readonly broken: readonly BrokenPackage[];
 }
 
 /** Interface and console, which do not listen yet. */
@@ -101,10 +105,15 @@ function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
 }
 
 function consoleRoutes(
-  { config, store, engines, log }: PublicSideParts,
+  { config, store, engines, conversations, broken, log }: PublicSideParts,
   shared: Pick<ConsoleDeps, "temporaryKeys" | "endings"> & { readonly isReady: () => Promise<boolean> },
 ): readonly Route[] {
   const { temporaryKeys, endings, isReady } = shared;
+  const { catalog } = conversations;
+  const models = everyModel(catalog).map(({ name, task, lang, notes }) => {
+    const isDefault = name === catalog.speaking.default.name || name === catalog.hearing.default.name;
+    return { name, task, lang, notes, isDefault };
+  });
   const facts: ServiceFacts = {
     tariffs: config.tariffs,
     creditPrice: config.creditPrice,
@@ -113,7 +122,12 @@ function consoleRoutes(
     longestFileSeconds: MAX_FILE_SECONDS,
     liveMessages: LIVE_MESSAGE_LIMITS,
     modelIdleMs: config.modelIdleMs,
-    status: async () => ({ isReady: await isReady(), engines: engineStatuses(engines) }),
+    status: async () => ({
+      isReady: await isReady(),
+      engines: engineStatuses(engines),
+      models,
+      broken: broken.map(({ id }) => id),
+    }),
   };
   const deps: ConsoleDeps = {
     store: store.console,
@@ -125,9 +139,10 @@ function consoleRoutes(
     clock: systemClock,
     log,
   };
-  const { synthesizer, synthesizerFolder } = engines;
-  const voices = synthesizer.voices.map(({ name }) => name);
-  return [...consoleApi(deps), ...pageRoutes(), ...sampleRoutes({ folder: synthesizerFolder, voices })];
+  const speaking = [...engines.synthesizers.values()].map(({ folder, manifest }) => {
+    return { name: manifest.id, folder, voices: manifest.voices.map(({ name }) => name) };
+  });
+  return [...consoleApi(deps), ...pageRoutes(), ...sampleRoutes(speaking)];
 }
 
 function threadedFront(

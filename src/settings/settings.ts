@@ -139,7 +139,8 @@ const TREE = {
   /** Whether models are loaded at start, or by the first request that needs them. */
   modelPreload: setting("MODEL_PRELOAD", FLAG, {
     otherwise: "true",
-    means: "load all models at start; `false`: each with the first request that needs it",
+    means:
+      "load the default models at start; `false`: each with the first request that needs it, as all others",
   }),
   /** An engine without work for this long gives its models' memory back; 0 means never. */
   modelIdleMs: setting("MODEL_IDLE_S", seconds(0, 1_000_000), {

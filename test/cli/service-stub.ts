@@ -12,6 +12,8 @@ export interface Asked {
 export interface ServiceStub {
   readonly url: string;
   readonly asked: Asked[];
+  /** Questions for the installed models, which the stub answers itself. */
+  readonly catalogAsked: Asked[];
   close(): Promise<void>;
 }
 
@@ -25,10 +27,16 @@ export async function startStub(
   live: (socket: WebSocket) => void = () => {},
 ): Promise<ServiceStub> {
   const asked: Asked[] = [];
+  const catalogAsked: Asked[] = [];
   const server = createServer(async (request, response) => {
     const parts: Buffer[] = [];
     for await (const part of request as AsyncIterable<Buffer>) parts.push(part);
     const question = { path: request.url ?? "", headers: request.headers, body: Buffer.concat(parts) };
+    if (question.path.endsWith("/v1/models")) {
+      catalogAsked.push(question);
+      response.end(JSON.stringify({ data: [], transcription: [{ name: "svc-kk-ru-v2" }] }));
+      return;
+    }
     asked.push(question);
     answer(question, response);
   });
@@ -43,6 +51,7 @@ export async function startStub(
   return {
     url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
     asked,
+    catalogAsked,
     close: async () => {
       sockets.close();
       server.closeAllConnections();

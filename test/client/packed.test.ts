@@ -226,7 +226,14 @@ test("what the playground shows as curl, client code and Python does what the pa
   assert.ok(JSON.parse((await shell(samples.transcribe.curl)).stdout).words.length > 0);
   assert.match(JSON.parse((await shell(samples.listen.curl)).stdout).token, /^st-svc-/);
   // Nobody lives there that this service may fetch from: it is refused for the address, so the address was read.
-  const local = transcribeSamples(service.url, { url: "http://127.0.0.1:1/a b.wav" }, ["айнұр", "алма:2"]);
+  const local = transcribeSamples(
+    service.url,
+    { url: "http://127.0.0.1:1/a b.wav" },
+    {
+      model: "svc-kk-ru-v2",
+      hotWords: ["айнұр", "алма:2"],
+    },
+  );
   assert.match((await shell(local.curl)).stdout, /url/);
   await project.write("samples/local.py", local.python);
   await assert.rejects(python(["local.py"]), /HTTP Error 400/);

@@ -55,22 +55,23 @@ before(async () => {
 after(() => stub.close());
 
 test("the library can send every parameter and field of the interface, and sends no other", async () => {
-  const live = { endOfUtteranceMs: 300, partials: false, words: true, hotWords: HOT_WORDS };
+  const live = { model: "ears", endOfUtteranceMs: 300, partials: false, words: true, hotWords: HOT_WORDS };
   await client.speak(REQUEST, TIMED);
   for await (const _frame of client.speakStream(REQUEST, TIMED)) assert.fail("the stub says nothing");
-  const transcript = { timestamps: true, hotWords: HOT_WORDS };
+  const transcript = { model: "ears", timestamps: true, hotWords: HOT_WORDS };
   await client.transcribe(new Uint8Array(10), transcript);
   await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);
   await client.live(live).close();
   await client.voices({ model: "svc-kk-v1" });
   await client.models();
+  await client.recognizers();
   await client.health();
   await client.streamToken();
   await client.balance();
   await client.usage({ from: "2026-11-01", to: "2026-11-02" });
   const ours = ENDPOINTS.filter(({ path }) => !NOT_OURS.includes(path) && path !== "/ready");
   for (const { path, query, request } of ours) {
-    const asked = stub.asked.filter((one) => pathOf(one) === path);
+    const asked = [...stub.asked, ...stub.catalogAsked].filter((one) => pathOf(one) === path);
     assert.ok(asked.length > 0, `${path} was asked`);
     const known = Object.keys(query?.schema.shape ?? {}).filter((name) => !NOT_WISHES[path]?.includes(name));
     const sent = new Set(asked.flatMap((one) => [...queryOf(one).keys()]));

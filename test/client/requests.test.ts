@@ -62,7 +62,7 @@ for (const { name, Client } of CLIENTS) {
     });
     const speech = await new Client({ baseUrl: server.url, apiKey: KEY }).speak({ text: "сәлем" });
     assert.deepEqual([speech.durationSeconds, speech.sampleRateHz], [1, 24_000]);
-    assert.deepEqual(speech.usage, { requestId: "req_1", characters: 5, creditsCharged: null });
+    assert.deepEqual(speech.usage, { requestId: "req_1", characters: 5, creditsCharged: null, model: null });
     const keys = keysIn(server);
     assert.equal(keys.length, 3);
     assert.equal(new Set(keys).size, 1);

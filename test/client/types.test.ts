@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import type * as client from "../../src/client/types.js";
 import type { WordTime } from "../../src/domain/synthesis/word-time.js";
 import type { Balance, Usage } from "../../src/protocol/account-schemas.js";
-import type { Model, Voices } from "../../src/protocol/catalog-schemas.js";
+import type { Model, Models, Voices } from "../../src/protocol/catalog-schemas.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { TimedSpeech } from "../../src/protocol/timed-speech.js";
 import type { Transcription } from "../../src/protocol/transcription-schemas.js";
@@ -20,6 +20,7 @@ const SAME: readonly true[] = [
   true satisfies Same<client.SpeechWord, TimedSpeech["words"][number]>,
   true satisfies Same<Required<client.SpeechWord>, Required<WordTime>>,
   true satisfies Same<client.Model, Model>,
+  true satisfies Same<client.Recognizer, Models["transcription"][number]>,
   true satisfies Same<client.Voices, Voices>,
   true satisfies Same<client.Balance, Balance>,
   true satisfies Same<client.Usage, Usage>,

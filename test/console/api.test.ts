@@ -459,6 +459,8 @@ describe("what the service says of itself", () => {
       version: json.version,
       model_idle_s: 900,
       engines: [{ kind: "live", model: "svc-kk-ru-v2", state: "loading", load_ms: 1_900 }],
+      models: [{ name: "svc-kk-ru-v2", task: "transcription", lang: "kk-ru", notes: null, default: true }],
+      broken: ["damaged"],
     });
   });
 

@@ -12,10 +12,11 @@ import { FRONTS, type RunningTransport, startTransport } from "../http/running-t
 for (const front of FRONTS) {
   let running: RunningTransport;
   before(async () => {
-    const samples = sampleRoutes({
-      folder: "models/svc-kk-v1",
-      voices: ["aigul", "nobody", "../samples/saule"],
-    });
+    const folder = "models/svc-kk-v1";
+    const samples = sampleRoutes([
+      { name: "first", folder, voices: ["aigul", "nobody", "../samples/saule"] },
+      { name: "second", folder, voices: ["timur"] },
+    ]);
     running = await startTransport(front, { extraRoutes: [...pageRoutes(), ...samples] });
   });
   after(() => running.stop());
@@ -76,6 +77,10 @@ for (const front of FRONTS) {
   test(`${front}: voices have the samples that their model brings`, async () => {
     const listed = await get("/console/samples");
     assert.deepEqual(await listed.json(), { voices: ["aigul"] });
+    const others = await get("/console/samples?model=second");
+    assert.deepEqual(await others.json(), { voices: ["timur"] });
+    assert.equal((await get("/console/samples/timur?model=second")).status, 200);
+    assert.equal((await get("/console/samples?model=third")).status, 404);
     const sample = await get("/console/samples/aigul");
     assert.equal(sample.headers.get("content-type"), "audio/ogg");
     const sound = Buffer.from(await sample.arrayBuffer());

@@ -29,6 +29,8 @@ const FACTS: ServiceFacts = {
   status: async () => ({
     isReady: true,
     engines: [{ kind: "live", model: "svc-kk-ru-v2", state: "loading", loadMs: 1_900 }],
+    models: [{ name: "svc-kk-ru-v2", task: "transcription", lang: "kk-ru", notes: null, isDefault: true }],
+    broken: ["damaged"],
   }),
 };
 

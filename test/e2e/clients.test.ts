@@ -210,7 +210,7 @@ test("the operator port tells what was done, and the public one does not", async
   await answer.arrayBuffer();
   const text = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
   assert.match(text, /^http_requests_total\{method="POST",route="\/v1\/tts",status="200"\} \d+$/m);
-  assert.match(text, /^tts_first_audio_ms_count \d+$/m);
+  assert.match(text, /^tts_first_audio_ms_count\{model="svc-kk-v1"\} \d+$/m);
   assert.match(text, /^text_dropped_characters_total 2$/m);
   assert.match(text, /^process_resident_memory_bytes \d+$/m);
   assert.equal((await fetch(`${service.url}/metrics`)).status, 404);

@@ -104,8 +104,10 @@ describe("a service whose models come and go", () => {
     const found = text.split("\n").find((candidate) => candidate.startsWith(`${line} `));
     return Number(found?.slice(line.length + 1) ?? 0);
   };
-  const loads = (engine: Engine) => metric(`model_loads_total{engine="${engine}",outcome="loaded"}`);
-  const isLoaded = async (engine: Engine) => (await metric(`model_loaded{engine="${engine}"}`)) === 1;
+  const labels = (engine: Engine) =>
+    `engine="${engine}",model="${engine === "synthesis" ? "svc-kk-v1" : "svc-kk-ru-v2"}"`;
+  const loads = (engine: Engine) => metric(`model_loads_total{${labels(engine)},outcome="loaded"}`);
+  const isLoaded = async (engine: Engine) => (await metric(`model_loaded{${labels(engine)}}`)) === 1;
   const untilCold = async () => {
     await eventually("no model is loaded", async () => {
       const loaded = await Promise.all(ENGINES.map(isLoaded));

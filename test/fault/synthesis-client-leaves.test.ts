@@ -6,8 +6,9 @@ import { planSynthesis } from "../../actors/synthesis/plan.js";
 import { SynthesisSession } from "../../actors/synthesis/session.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { Delivery } from "../../src/ports/conversations.js";
-import { FakeConversations, GOOD_KEY, MODELS, NOBODY } from "../http/fake-conversations.js";
+import { FakeConversations, GOOD_KEY, NOBODY } from "../http/fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
+import { CATALOG } from "../support/catalog.js";
 import { deferred } from "../support/deferred.js";
 import { synthesisEngine } from "../support/engines.js";
 import { eventually } from "../support/eventually.js";
@@ -40,9 +41,10 @@ async function transportOver(front: "node" | "uws") {
   const conversations = new FakeConversations();
   let left = deferred<Left>();
   conversations.synthesis = async (_caller, wanted, delivery: Delivery) => {
-    const plan = await planSynthesis(wanted, MODELS);
+    const plan = await planSynthesis(wanted, CATALOG.speaking.default);
     const session = new SynthesisSession(plan, { synthesizer: engine, delivery, clock: systemClock });
     return {
+      modelId: session.modelId,
       billedCharacters: session.billedCharacters,
       creditsCharged: 0,
       sampleRateHz: session.sampleRateHz,

@@ -16,9 +16,9 @@ for (const front of FRONTS) {
         for (const waitedMs of waits) caller.onModelWait?.(waitedMs);
         return synthesis(caller, request, delivery);
       };
-      conversations.transcription = (caller, file, hotWords) => {
+      conversations.transcription = (caller, file, wishes) => {
         for (const waitedMs of waits) caller.onModelWait?.(waitedMs);
-        return transcription(caller, file, hotWords);
+        return transcription(caller, file, wishes);
       };
       const answer = await fetch(base + path, { method: "POST", headers: HEADERS, body });
       await answer.arrayBuffer();

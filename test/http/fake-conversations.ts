@@ -1,51 +1,24 @@
 import { readFile } from "node:fs/promises";
-import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { countCodePoints } from "../../src/domain/text/code-points.js";
 import type { UsagePeriod } from "../../src/domain/usage/period.js";
 import type { AccountReports, UsageSum } from "../../src/ports/account-reports.js";
 import type { Credits } from "../../src/ports/console-store.js";
 import type {
-  CatalogModel,
   Conversations,
+  FileWishes,
   LiveConversation,
   LiveSink,
+  LiveWishes,
   StopReason,
 } from "../../src/ports/conversations.js";
 import type { Departure } from "../../src/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
-import type { StreamOptions } from "../../src/protocol/stream-messages.js";
+import { CATALOG } from "../support/catalog.js";
 import { pace } from "../support/pace.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
 export const DOWN_KEY = `sk-svc-${"dd".repeat(24)}`;
-
-const VOICE = { name: "aigul", gender: "female", style: null, best_for: "news" };
-
-export const MODELS: readonly CatalogModel[] = [
-  {
-    name: "svc-kk-v1",
-    task: "synthesis",
-    lang: "kk",
-    sample_rate: 24_000,
-    voices: [VOICE],
-    default_voice: "aigul",
-    notes: "Speaks <Kazakh> only. Other languages sound wrong.",
-    created: "2026-11-22",
-    word_times: true,
-  },
-  {
-    name: "svc-kk-ru-v2",
-    task: "transcription",
-    lang: "kk-ru",
-    sample_rate: 16_000,
-    voices: [],
-    default_voice: "",
-    notes: null,
-    created: null,
-    word_times: false,
-  },
-];
 
 /** Nobody pays here. */
 export const NOBODY: Departure = { leaving: () => {}, held: () => {} };
@@ -90,12 +63,11 @@ export class FakeReports implements AccountReports {
  * samples.
  */
 export class FakeConversations implements Conversations {
-  readonly models = MODELS;
-  readonly alphabet = new Set("сәлем әп-");
-  /** Hot words of the last file. */
-  hotWords: readonly HotWord[] = [];
+  catalog = CATALOG;
+  /** What the last file was to be transcribed with. */
+  wishes: FileWishes | null = null;
   /** What the last live client asked for. */
-  options: StreamOptions | null = null;
+  options: LiveWishes | null = null;
   readonly stops: StopReason[] = [];
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** What the next transcription does. */
@@ -118,13 +90,14 @@ export class FakeConversations implements Conversations {
 
   synthesis: Conversations["synthesis"] = async (caller, request) => {
     caller.onModelWait?.(this.modelWaitMs);
-    if (request.model !== "svc-kk-v1") throw new ServiceError("UNKNOWN_MODEL", `no model ${request.model}`);
-    if (request.voice !== null && request.voice !== "aigul")
+    const model = this.catalog.speaking.require(request.model);
+    if (request.voice !== null && model.voices.every(({ name }) => name !== request.voice))
       throw new ServiceError("UNKNOWN_VOICE", "no voice");
     const { pause } = this;
     const wait = () => pause ?? pace(150);
     let isStopped = false;
     return {
+      modelId: model.name,
       billedCharacters: countCodePoints(request.text),
       creditsCharged: 3,
       sampleRateHz: 24_000,
@@ -156,9 +129,9 @@ export class FakeConversations implements Conversations {
     };
   };
 
-  transcription: Conversations["transcription"] = (caller, path, hotWords) => {
+  transcription: Conversations["transcription"] = (caller, path, wishes) => {
     caller.onModelWait?.(this.modelWaitMs);
-    this.hotWords = hotWords;
+    this.wishes = wishes;
     let refuse: (error: unknown) => void = () => {};
     const stopped = new Promise<never>((_resolve, reject) => {
       refuse = reject;
@@ -181,7 +154,7 @@ export class FakeConversations implements Conversations {
         ],
         sampleCountIn: 24_001,
         sampleRateInHz: 8_000,
-        modelId: "svc-kk-ru-v2",
+        modelId: wishes.model,
         processingSeconds: 0.5,
         creditsCharged: 8,
       };

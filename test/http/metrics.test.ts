@@ -47,23 +47,23 @@ test("requests and errors are counted with their units", async () => {
   }
 });
 
-test("loads of models are counted and timed by engine", async () => {
+test("loads of models are counted and timed by engine and model", async () => {
   const metrics = new Metrics({ withProcess: false });
-  const model = metrics.observeModel("live");
-  assert.match(await metrics.text(), /^model_loaded\{engine="live"\} 0$/m);
+  const model = metrics.observeModel("live", "m");
+  assert.match(await metrics.text(), /^model_loaded\{engine="live",model="m"\} 0$/m);
   model.loadFailed();
   model.loaded(1_500);
   const loaded = await metrics.text();
   for (const line of [
-    'model_loads_total{engine="live",outcome="failed"} 1',
-    'model_loads_total{engine="live",outcome="loaded"} 1',
-    'model_load_seconds_sum{engine="live"} 1.5',
-    'model_loaded{engine="live"} 1',
+    'model_loads_total{engine="live",model="m",outcome="failed"} 1',
+    'model_loads_total{engine="live",model="m",outcome="loaded"} 1',
+    'model_load_seconds_sum{engine="live",model="m"} 1.5',
+    'model_loaded{engine="live",model="m"} 1',
   ]) {
     assert.ok(loaded.split("\n").includes(line), `${line} in ${loaded}`);
   }
   model.released();
-  assert.match(await metrics.text(), /^model_loaded\{engine="live"\} 0$/m);
+  assert.match(await metrics.text(), /^model_loaded\{engine="live",model="m"\} 0$/m);
 });
 
 test("no label holds a key, a text or an organization, and nothing else lives on the port", async () => {

@@ -75,6 +75,7 @@ for (const front of FRONTS) {
             created: Date.UTC(2026, 10, 22) / 1_000,
             name: "svc-kk-v1",
             notes: "Speaks <Kazakh> only. Other languages sound wrong.",
+            default: true,
             lang: "kk",
             sample_rate: 24_000,
             voices: ["aigul"],
@@ -89,8 +90,11 @@ for (const front of FRONTS) {
             created: 0,
             name: "svc-kk-ru-v2",
             notes: null,
+            default: true,
             lang: "kk-ru",
             sample_rate: 16_000,
+            live_partials: true,
+            hot_words: true,
           },
         ],
       });
@@ -101,7 +105,7 @@ for (const front of FRONTS) {
       });
       await detailOf(await fetch(`${running.base}/v1/voices?model=nope`), 404, "unknown_model");
       const health = await fetch(`${running.base}/health`);
-      assert.deepEqual(await health.json(), { status: "ok", models: ["svc-kk-v1", "svc-kk-ru-v2"] });
+      assert.deepEqual(await health.json(), { status: "ok", models: ["svc-kk-ru-v2", "svc-kk-v1"] });
       assert.equal((await fetch(`${running.base}/ready`)).status, 200);
     });
 
@@ -209,7 +213,7 @@ for (const front of FRONTS) {
       ["an array", "[]", 400, /must be a JSON object, received array/],
       ["no JSON", "{text", 400, /must be valid JSON/],
       ["nothing", "", 400, /empty body/],
-      ["an unknown model", { text: "a", model: "x" }, 404, /no model x/],
+      ["an unknown model", { text: "a", model: "x" }, 404, /model must be one of svc-kk-v1, received "x"/],
       ["an unknown voice", { text: "a", voice: "x" }, 404, /no voice/],
       ["a body of 65 KiB", { text: "a", x: "y".repeat(65_536) }, 413, /at most 65536 bytes/],
     ] as const) {
@@ -343,7 +347,7 @@ for (const front of FRONTS) {
     test("hot words reach the file, and wrong ones are refused before any upload", async () => {
       const path = (value: string) => `/v1/transcribe?hotwords=${encodeURIComponent(value)}`;
       assert.equal((await post(path("СӘЛЕМ"), Buffer.from("x"))).status, 200);
-      assert.deepEqual(running.conversations.hotWords, [{ text: "сәлем", characterScore: 1 }]);
+      assert.deepEqual(running.conversations.wishes?.hotWords, [{ text: "сәлем", characterScore: 1 }]);
       const uploads = running.conversations.uploads.length;
       const detail = await detailOf(await post(path("сәлем:9"), Buffer.from("x")), 400);
       assert.match(detail, /hotwords must have scores of 0 to 5, received "9"/);

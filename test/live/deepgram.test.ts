@@ -3,13 +3,12 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
-import type { LiveConversation, LiveSink } from "../../src/ports/conversations.js";
-import type { StreamOptions } from "../../src/protocol/stream-messages.js";
+import type { LiveConversation, LiveSink, LiveWishes } from "../../src/ports/conversations.js";
 import { GOOD_KEY } from "../http/fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 
 interface Session {
-  readonly options: StreamOptions;
+  readonly options: LiveWishes;
   readonly sink: LiveSink;
   readonly heard: string[];
   readonly audio: number[];
@@ -75,7 +74,13 @@ for (const front of FRONTS) {
 
     test("partials and finals become results, with words, and the end becomes metadata", async () => {
       const { socket, session } = await opened("interim_results=true&vad_events=true&endpointing=300");
-      assert.deepEqual(session.options, { endOfUtteranceMs: 300, partials: true, words: true, hotWords: [] });
+      assert.deepEqual(session.options, {
+        model: "svc-kk-ru-v2",
+        endOfUtteranceMs: 300,
+        partials: true,
+        words: true,
+        hotWords: [],
+      });
       const messages = collected(socket);
       session.sink.send(ready());
       session.sink.send({ type: "partial", utterance: 0, text: "сәлем", start: 0.4, end: 0.9, stable: 0 });

@@ -5,8 +5,7 @@ import { after, before, describe, test } from "node:test";
 import { decode } from "@msgpack/msgpack";
 import { WebSocket } from "ws";
 import { ServiceError } from "../../src/domain/errors.js";
-import type { LiveSink } from "../../src/ports/conversations.js";
-import type { StreamOptions } from "../../src/protocol/stream-messages.js";
+import type { LiveSink, LiveWishes } from "../../src/ports/conversations.js";
 import { DOWN_KEY, GOOD_KEY } from "../http/fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 
@@ -43,7 +42,7 @@ for (const front of FRONTS) {
     });
 
     test("options reach the session, and names that are not known are ignored", async () => {
-      const seen: StreamOptions[] = [];
+      const seen: LiveWishes[] = [];
       const { live } = running.conversations;
       running.conversations.live = (caller, options, sink) => {
         seen.push(options);
@@ -60,8 +59,8 @@ for (const front of FRONTS) {
         { text: "әлем", characterScore: 2.5 },
       ];
       assert.deepEqual(seen, [
-        { endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] },
-        { endOfUtteranceMs: 700, partials: false, words: true, hotWords },
+        { model: "svc-kk-ru-v2", endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] },
+        { model: "svc-kk-ru-v2", endOfUtteranceMs: 700, partials: false, words: true, hotWords },
       ]);
     });
 

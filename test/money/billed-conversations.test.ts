@@ -23,6 +23,7 @@ function speaking({ fails = false } = {}) {
   const meter = new FreeMeter();
   const stops: StopReason[] = [];
   const session = {
+    modelId: "m",
     billedCharacters: 30,
     sampleRateHz: 24_000,
     mostHeldBytes: 24,

@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ServiceError } from "../../src/domain/errors.js";
 import { parseTranscribeQuery } from "../../src/protocol/transcribe-query.js";
+import { hearingIn, TWO_OF_EACH } from "../support/catalog.js";
 
-const ALPHABET = new Set("абвгдеёжзийклмнопрстуфхцчшщъыьэюя -");
+const MODELS = hearingIn("абвгдеёжзийклмнопрстуфхцчшщъыьэюя -");
 const read = (value: string) =>
-  parseTranscribeQuery(new URLSearchParams({ hotwords: value }), ALPHABET).hotWords;
+  parseTranscribeQuery(new URLSearchParams({ hotwords: value }), MODELS).hotWords;
 
 test("words come in lower case with one space between them, each with a score", () => {
   const expected = [
@@ -15,7 +16,7 @@ test("words come in lower case with one space between them, each with a score", 
   ];
   assert.deepEqual(read(" Нью \t Йорк ,, ЙОД:0,е\u0308ж: 4.25 ,"), expected);
   assert.deepEqual(read(""), []);
-  assert.deepEqual(parseTranscribeQuery(new URLSearchParams(), ALPHABET).hotWords, []);
+  assert.deepEqual(parseTranscribeQuery(new URLSearchParams(), MODELS).hotWords, []);
 });
 
 for (const [what, value, pattern] of [
@@ -41,4 +42,14 @@ for (const [what, value, pattern] of [
 
 test("a hundred words of sixty characters are taken", () => {
   assert.equal(read(Array.from({ length: 100 }, () => "а".repeat(60)).join()).length, 100);
+});
+
+test("a model that writes pieces of words takes no hot words, and is asked for without them", () => {
+  const pieces = (query: Record<string, string>) =>
+    parseTranscribeQuery(new URLSearchParams({ model: "pieces", ...query }), TWO_OF_EACH.hearing);
+  assert.equal(pieces({}).model.name, "pieces");
+  assert.throws(() => pieces({ hotwords: "сәлем" }), {
+    code: "INVALID_REQUEST",
+    message: /^hotwords must be left out: pieces writes pieces of words/,
+  });
 });

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseListenQuery } from "../../src/protocol/listen-query.js";
+import { hearingIn } from "../support/catalog.js";
 
+const MODELS = hearingIn("абдеийкмнорсту ");
 const DEFAULTS = {
+  model: MODELS.default,
   encoding: "linear16",
   sampleRateHz: 16_000,
   endOfUtteranceMs: 200,
@@ -13,8 +16,7 @@ const DEFAULTS = {
   saysEncoding: false,
   ignored: [],
 };
-const ALPHABET = new Set("абдеийкмнорсту ");
-const parsed = (query: string) => parseListenQuery(new URLSearchParams(query), ALPHABET);
+const parsed = (query: string) => parseListenQuery(new URLSearchParams(query), MODELS);
 
 for (const [query, changes] of [
   ["", {}],
@@ -45,7 +47,7 @@ for (const [query, changes] of [
 }
 
 for (const [query, message] of [
-  ["model=whisper", /model must be svc-kk-ru-v2, received "whisper"/],
+  ["model=whisper", /model must be one of svc-kk-ru-v2, received "whisper"/],
   ["language=en", /language must be one of multi, kk, .*received "en"/],
   ["encoding=opus", /encoding must be one of linear16, mulaw, alaw, received "opus"/],
   ["sample_rate=4000", /sample_rate must be an integer from 8000 to 48000/],

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { ServiceError } from "../../src/domain/errors.js";
 import { parseStreamClientMessage } from "../../src/protocol/stream-messages.js";
 import { parseStreamQuery } from "../../src/protocol/stream-query.js";
+import { CATALOG } from "../support/catalog.js";
 
 test("known messages are told apart, unknown ones ignored, and what is not JSON is null", () => {
   for (const type of ["finalize", "close", "keepalive"] as const) {
@@ -16,7 +17,7 @@ test("known messages are told apart, unknown ones ignored, and what is not JSON 
 
 test("the pause is a whole number of milliseconds from 100 to 2000", () => {
   const read = (value: string) =>
-    parseStreamQuery(new URLSearchParams({ eou_ms: value }), new Set()).endOfUtteranceMs;
+    parseStreamQuery(new URLSearchParams({ eou_ms: value }), CATALOG.hearing).endOfUtteranceMs;
   assert.equal(read("100"), 100);
   assert.equal(read("2000"), 2000);
   for (const value of ["99", "2001", "", "1e3", "200.5", "-200", " 200"]) {

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { findInstalled, modelFolders } from "../../src/models/folders.js";
 import { Metrics } from "../../src/observe/metrics.js";
 import type { Caller, Conversations, SynthesisConversation } from "../../src/ports/conversations.js";
 import { ENDLESS_ROOM } from "../../src/ports/spool-room.js";
 import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import { makeConversations } from "../../src/service/conversations.js";
-import { type Engines, makeEngines } from "../../src/service/engines.js";
+import { type Engines, makeEngines, stopEngines } from "../../src/service/engines.js";
+import { readInstalledModels } from "../../src/service/installed-models.js";
 import { THREAD_ENTRIES } from "../../src/service/thread-entries.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { silence, wavOf } from "../support/audio.js";
@@ -36,14 +36,13 @@ const meter = new FreeMeter();
 before(async () => {
   folder = await temporaryFolder();
   const config = readConfig({ DATA_DIR: folder, SENTENCE_CACHE_MB: "1" });
-  const folders = modelFolders(config);
-  const packages = await findInstalled(folders);
-  const parts = { config, packages, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
-  engines = makeEngines({ ...parts, defaults: {}, folders, entries: THREAD_ENTRIES });
-  conversations = makeConversations({ ...parts, engines, meter, alphabet: new Set() });
+  const installed = await readInstalledModels(config, SILENT);
+  const parts = { config, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
+  engines = makeEngines({ ...parts, installed, entries: THREAD_ENTRIES });
+  conversations = makeConversations({ ...parts, engines, meter, catalog: installed.catalog });
 });
 
-after(() => Promise.all([engines.synthesis.stop(), engines.transcription.stop()]));
+after(() => stopEngines(engines));
 
 /** A caller of an organization, and how long its requests have waited for a model. */
 function callerOf(organizationId: string): { readonly caller: Caller; readonly waits: number[] } {
@@ -76,7 +75,7 @@ test("speech is charged, counted, and made once for each organization", async ()
   assert.deepEqual(meter.calls, ["hold", "charge", "delivered 8", "complete"]);
   assert.equal(first.waits.length, 1, "it waited for the model");
   const count = await counts();
-  assert.equal(count("tts_first_audio_ms_count"), 1);
+  assert.equal(count('tts_first_audio_ms_count{model="svc-kk-v1"}'), 1);
   assert.equal(count("tts_characters_total"), 8);
   assert.equal(count("text_dropped_characters_total"), 1);
   assert.ok(Math.abs(count("tts_audio_seconds_total") - samples / 24_000) < 1e-9);
@@ -95,7 +94,7 @@ test("a file is charged, counted, and its seconds are told", async () => {
   const path = join(folder, "silence.wav");
   await writeFile(path, wavOf(silence(2, 8_000), 8_000, 1));
   const { caller, waits } = callerOf("org_1");
-  const conversation = conversations.transcription(caller, path, []);
+  const conversation = conversations.transcription(caller, path, { model: "svc-kk-ru-v2", hotWords: [] });
   const transcript = await conversation.transcript;
   conversation.complete();
   assert.equal(transcript.creditsCharged, 7);
@@ -104,5 +103,5 @@ test("a file is charged, counted, and its seconds are told", async () => {
   assert.equal(waits.length, 1);
   const count = await counts();
   assert.equal(count("asr_file_audio_seconds_total"), 2);
-  assert.equal(count("asr_file_rtf_count"), 1);
+  assert.equal(count('asr_file_rtf_count{model="svc-kk-ru-v2"}'), 1);
 });

@@ -14,7 +14,7 @@ const CALLER: Caller = {
   identity: { keyId: "key_1", organizationId: "org_1", tier: "paid" },
   endpoint: "/v1/stream",
 };
-const OPTIONS = { endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] };
+const OPTIONS = { model: "m-1", endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] };
 
 /** A conversation on a decoder of ours, and what became of its lease. */
 function listening(meter = new FreeMeter()) {
@@ -22,16 +22,23 @@ function listening(meter = new FreeMeter()) {
   const granted: Deferred<void> = deferred();
   const lease = { decoder: new FakeLiveDecoder(), releases: 0 };
   const start = listen({
-    model: {
-      take: () => ({
-        engine: Object.assign(lease.decoder, { start: async () => {}, stop: async () => {} }),
-        granted: granted.promise,
-        release: () => {
-          lease.releases++;
+    recognizers: new Map([
+      [
+        "m-1",
+        {
+          manifest: { id: "m-1", sampleRateHz: 16_000 },
+          live: {
+            take: () => ({
+              engine: Object.assign(lease.decoder, { start: async () => {}, stop: async () => {} }),
+              granted: granted.promise,
+              release: () => {
+                lease.releases++;
+              },
+            }),
+          },
         },
-      }),
-    },
-    recognizer: { id: "m-1", sampleRateHz: 16_000 },
+      ],
+    ]),
     meter,
     metrics,
     log: SILENT,

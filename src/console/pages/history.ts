@@ -11,6 +11,8 @@ export type RecordingSource = File | { readonly url: string };
 export interface Result {
   readonly kind: ResultKind;
   readonly organizationId: string;
+  /** The model that answered; null where no answer said it. */
+  readonly model: string | null;
   /** A voice, or a recording's name; null where the time says enough. */
   readonly title: string | null;
   readonly text: string;

@@ -18,6 +18,8 @@ export interface Heard {
   readonly text: string;
   readonly samples: Int16Array;
   readonly requestId: string | null;
+  /** The model that speaks. */
+  readonly model: string | null;
   readonly firstSoundMs: number;
   readonly state: "arriving" | "complete" | "stopped";
   /** 0 to 1, of the text; null while nothing tells. */
@@ -114,10 +116,12 @@ export function useSpeech(organizationId: string): Speech {
     const startedAtMs = performance.now();
     let firstSoundMs = 0;
     let requestId: string | null = null;
+    let model: string | null = null;
     let share: number | null = null;
     const show = (state: Heard["state"]) => {
       if (running.current !== control || pieces.length === 0) return;
-      setHeard({ text, samples: concatenatePcm(pieces), requestId, firstSoundMs, state, share });
+      const samples = concatenatePcm(pieces);
+      setHeard({ text, samples, requestId, model, firstSoundMs, state, share });
     };
     let isComplete = false;
     try {
@@ -126,6 +130,7 @@ export function useSpeech(organizationId: string): Speech {
       for await (const { wav, words, usage } of client.speakStream(request, options)) {
         firstSoundMs ||= Math.round(performance.now() - startedAtMs);
         requestId = usage.requestId;
+        model = usage.model;
         share = (words?.at(-1)?.to ?? 0) / length || share;
         pieces.push(new Int16Array(wav.slice(WAV_HEADER_BYTES).buffer));
         current.push(wav, words);
@@ -147,6 +152,7 @@ export function useSpeech(organizationId: string): Speech {
       keepResult({
         kind: "speak",
         organizationId,
+        model,
         title,
         text,
         seconds: samples.length / SPEECH_RATE_HZ,

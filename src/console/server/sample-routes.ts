@@ -1,40 +1,52 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { ServiceError } from "../../domain/errors.js";
+import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/route.js";
 
-/** Of the model that speaks. */
-export interface VoiceSamplesOptions {
-  /** The model's package, whose `samples` may hold a `<voice>.ogg` for each of its voices. */
+/** A model that speaks. */
+export interface SampledModel {
+  readonly name: string;
+  /** Its package, whose `samples` may hold a `<voice>.ogg` for each of its voices. */
   readonly folder: string;
   readonly voices: readonly string[];
 }
+
+type Samples = ReadonlyMap<string, Buffer>;
 
 const CACHED = { "cache-control": "public, max-age=3600", "x-content-type-options": "nosniff" };
 
 /**
  * A sample of each voice, as the model's package brings it: hearing one costs nothing. `/console/samples` lists the voices
- * that have one, `/console/samples/<voice>` is its sound.
+ * that have one, `/console/samples/<voice>` is its sound; both of the default, or of `?model=`.
+ *
+ * @param models the default first
  */
-export function sampleRoutes({ folder, voices }: VoiceSamplesOptions): readonly Route[] {
-  let loading: Promise<ReadonlyMap<string, Buffer>> | null = null;
-  const samples = () => {
-    loading ??= loadSamples(folder, voices);
-    return loading;
+export function sampleRoutes(models: readonly SampledModel[]): readonly Route[] {
+  const byName = new Map(models.map((model) => [model.name, model]));
+  const loading = new Map<SampledModel, Promise<Samples>>();
+  const samplesOf = async ({ request }: Exchange): Promise<Samples> => {
+    const name = request.query.get("model");
+    const model = name === null ? models[0] : byName.get(name);
+    if (model === undefined) throw new ServiceError("NOT_FOUND", "there is no model of this name");
+    const samples = loading.get(model) ?? loadSamples(model);
+    loading.set(model, samples);
+    return samples;
   };
   return [
     {
       method: "GET",
       path: "/console/samples",
       isSameOrigin: true,
-      handle: async (exchange) => exchange.json(200, { voices: [...(await samples()).keys()] }, CACHED),
+      handle: async (exchange) =>
+        exchange.json(200, { voices: [...(await samplesOf(exchange)).keys()] }, CACHED),
     },
     {
       method: "GET",
       path: "/console/samples/:voice",
       isSameOrigin: true,
       handle: async (exchange, { voice = "" }) => {
-        const sample = (await samples()).get(decoded(voice));
+        const sample = (await samplesOf(exchange)).get(decoded(voice));
         if (sample === undefined) throw new ServiceError("NOT_FOUND", "there is no sample of this voice");
         exchange.start(200, { "content-type": "audio/ogg", ...CACHED });
         await exchange.end(sample);
@@ -44,7 +56,7 @@ export function sampleRoutes({ folder, voices }: VoiceSamplesOptions): readonly 
 }
 
 /** All of them are as large as one page's picture: they stay in memory. */
-async function loadSamples(folder: string, voices: readonly string[]): Promise<ReadonlyMap<string, Buffer>> {
+async function loadSamples({ folder, voices }: SampledModel): Promise<Samples> {
   const found = await Promise.all(
     // A name is the operator's own; one that would lead out of the folder is no file's name.
     voices.filter((voice) => basename(voice) === voice).map((voice) => loadSample(folder, voice)),

@@ -13,10 +13,24 @@ export interface EngineStatus {
   readonly loadMs: number | null;
 }
 
+/** A model that is installed and can be asked for. */
+interface InstalledModel {
+  readonly name: string;
+  readonly task: "synthesis" | "transcription";
+  /** Language codes, with hyphens between. */
+  readonly lang: string;
+  readonly notes: string | null;
+  readonly isDefault: boolean;
+}
+
 interface ServiceStatus {
   /** What `/ready` says. */
   readonly isReady: boolean;
+  /** Of each model its engines, those of the defaults first. */
   readonly engines: readonly EngineStatus[];
+  readonly models: readonly InstalledModel[];
+  /** Ids of packages that were left out since they cannot be used. */
+  readonly broken: readonly string[];
 }
 
 /** What a client of a live socket may send. */

@@ -36,13 +36,15 @@ export function serviceRoutes({ facts }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${API}/status`,
       access: "user",
       handle: async () => {
-        const { isReady, engines } = await facts.status();
+        const { isReady, engines, models, broken } = await facts.status();
         return {
           body: {
             is_ready: isReady,
             version: SERVICE_VERSION,
             model_idle_s: facts.modelIdleMs / 1_000,
             engines: engines.map(({ loadMs, ...engine }) => ({ ...engine, load_ms: loadMs })),
+            models: models.map(({ isDefault, ...model }) => ({ ...model, default: isDefault })),
+            broken,
           },
         };
       },

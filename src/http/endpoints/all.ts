@@ -1,3 +1,4 @@
+import { everyModel } from "../../domain/catalog/catalog.js";
 import { HTTP_OPERATIONS } from "../../protocol/endpoints.js";
 import type { Handlers, Route, RouteDeps } from "../route.js";
 import { accountHandlers } from "./account.js";
@@ -24,5 +25,5 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
     const [method, path] = operation.split(" ") as [Route["method"], string];
     return { method, path, handle: handlers[operation] };
   });
-  return [...routes, ...referenceRoutes(deps.conversations.models)];
+  return [...routes, ...referenceRoutes(everyModel(deps.conversations.catalog))];
 }

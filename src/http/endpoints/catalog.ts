@@ -1,8 +1,12 @@
-import { ServiceError } from "../../domain/errors.js";
-import type { CatalogModel } from "../../ports/conversations.js";
+import {
+  type Catalog,
+  type CatalogModel,
+  everyModel,
+  type HearingModel,
+  type SpeakingModel,
+} from "../../domain/catalog/catalog.js";
 import { type Model, type Models, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
 import { errorHeaders } from "../../protocol/error-status.js";
-import { shown } from "../../protocol/fields.js";
 import { readQuery } from "../../protocol/query.js";
 import type { Handlers, RouteDeps } from "../route.js";
 
@@ -20,14 +24,14 @@ export function catalogHandlers({
   running,
   isReady,
 }: Pick<RouteDeps, "conversations" | "running" | "isReady">): Handlers<CatalogOperation> {
-  const speaking = conversations.models.filter((model) => model.task === "synthesis");
-  const hearing = conversations.models.filter((model) => model.task === "transcription");
+  const { catalog } = conversations;
+  const speaking = catalog.speaking.all;
   const models: Models = {
     object: "list",
-    data: speaking.map(toModel),
-    transcription: hearing.map(toRecognizer),
+    data: speaking.map((model) => toModel(model, catalog)),
+    transcription: catalog.hearing.all.map((model) => toRecognizer(model, catalog)),
   };
-  const health = { status: "ok", models: conversations.models.map((model) => model.name) };
+  const health = { status: "ok", models: everyModel(catalog).map(({ name }) => name) };
   // The two shapes below are what chat front ends of the OpenAI shape ask a speech service for.
   const modelIds = { models: speaking.map(({ name }) => ({ id: name, name })) };
   const voiceIds = {
@@ -35,7 +39,7 @@ export function catalogHandlers({
   };
   return {
     "GET /v1/models": (exchange) => exchange.json(200, models),
-    "GET /v1/voices": (exchange) => exchange.json(200, voicesOf(speaking, exchange.request.query)),
+    "GET /v1/voices": (exchange) => exchange.json(200, voicesOf(catalog, exchange.request.query)),
     "GET /v1/audio/models": (exchange) => exchange.json(200, modelIds),
     "GET /v1/audio/voices": (exchange) => exchange.json(200, voiceIds),
     "GET /health": (exchange) => exchange.json(200, health),
@@ -47,9 +51,9 @@ export function catalogHandlers({
   };
 }
 
-function toModel(model: CatalogModel): Model {
+function toModel(model: SpeakingModel, { speaking }: Catalog): Model {
   return {
-    ...toEntry(model),
+    ...toEntry(model, speaking.default),
     lang: model.lang,
     sample_rate: model.sample_rate,
     voices: model.voices.map((voice) => voice.name),
@@ -58,22 +62,33 @@ function toModel(model: CatalogModel): Model {
   };
 }
 
-function toRecognizer(model: CatalogModel): Models["transcription"][number] {
-  return { ...toEntry(model), lang: model.lang, sample_rate: model.sample_rate };
+function toRecognizer(model: HearingModel, { hearing }: Catalog): Models["transcription"][number] {
+  return {
+    ...toEntry(model, hearing.default),
+    lang: model.lang,
+    sample_rate: model.sample_rate,
+    live_partials: model.live_partials,
+    hot_words: model.alphabet.size > 0,
+  };
 }
 
-function toEntry({ name, notes, created }: CatalogModel) {
+function toEntry(model: CatalogModel, standard: CatalogModel) {
+  const { name, notes, created } = model;
   const createdS = created === null ? 0 : Date.parse(created) / 1_000;
-  return { id: name, object: "model", created: createdS, owned_by: "dauys", name, notes } as const;
+  return {
+    id: name,
+    object: "model",
+    created: createdS,
+    owned_by: "dauys",
+    name,
+    notes,
+    default: model === standard,
+  } as const;
 }
 
-function voicesOf(models: readonly CatalogModel[], query: URLSearchParams): Voices {
-  const { model: name } = readQuery(VOICES_QUERY, query);
-  const model = models.find((candidate) => candidate.name === name);
-  if (model === undefined) {
-    const known = models.map((candidate) => candidate.name).join(", ");
-    throw new ServiceError("UNKNOWN_MODEL", `model must be one of ${known}, received ${shown(name)}`);
-  }
+function voicesOf({ speaking }: Catalog, query: URLSearchParams): Voices {
+  const { model: name = null } = readQuery(VOICES_QUERY, query);
+  const model = speaking.require(name);
   const voices = model.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for }));
   return { model: model.name, voices };
 }

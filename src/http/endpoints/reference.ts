@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { CatalogModel } from "../../ports/conversations.js";
+import type { CatalogModel } from "../../domain/catalog/catalog.js";
 import { asyncApiDocument } from "../../protocol/asyncapi.js";
 import { openApiDocument } from "../../protocol/openapi.js";
 import type { Exchange } from "../exchange.js";

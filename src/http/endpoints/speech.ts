@@ -1,10 +1,12 @@
 import { littleEndianBytes } from "../../domain/audio/pcm.js";
+import type { Catalog } from "../../domain/catalog/catalog.js";
 import { ServiceError } from "../../domain/errors.js";
-import type { CatalogModel } from "../../ports/conversations.js";
+import { shown } from "../../protocol/fields.js";
 import { ignoredHeader } from "../../protocol/ignored-names.js";
 import { parseSpeechRequest } from "../../protocol/speech-request.js";
 import type { SynthesisRequest } from "../../protocol/synthesis-request.js";
 import { admit } from "../admit.js";
+import { asFirstAsked } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
 import { SLICE_BYTES, writeBody } from "../long-body.js";
 import { idempotencyKey } from "../once-by-key.js";
@@ -13,10 +15,10 @@ import type { Handlers } from "../route.js";
 import {
   answerSpeech,
   answerWithWav,
-  charsHeader,
   type HeldSpeech,
   noteText,
   type SpeechDeps,
+  speechHeaders,
 } from "../speech-answer.js";
 
 /** Text-to-speech for clients of the OpenAI shape. */
@@ -28,32 +30,29 @@ async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
   const { synthesis, format, ignored } = parseSpeechRequest(await readJson(exchange.request));
-  checkNames(synthesis, deps.conversations.models);
+  checkNames(synthesis, deps.conversations.catalog);
   exchange.addHeaders(ignoredHeader(ignored));
-  noteText(exchange, synthesis, deps.conversations.models);
+  noteText(exchange, synthesis, deps.conversations.catalog);
   const isPcm = format === "pcm";
   const answer = isPcm ? answerWithPcm : answerWithWav;
   const delivery = isPcm ? "chunks" : "whole";
-  const wanted = { caller, key, request: synthesis, decides: [synthesis, format], delivery } as const;
+  const wanted = {
+    caller,
+    key,
+    request: synthesis,
+    decides: [asFirstAsked(synthesis), format],
+    delivery,
+  } as const;
   await answerSpeech(exchange, deps, wanted, (speech) => answer(exchange, speech));
 }
 
 /** On this path a wrong name is a wrong value (400), and the message says which are right. */
-function checkNames(request: SynthesisRequest, models: readonly CatalogModel[]): void {
-  const speaking = models.filter((model) => model.task === "synthesis");
-  const model = speaking.find((candidate) => candidate.name === request.model);
-  if (model === undefined) throw wrongName("model", request.model, speaking);
-  if (request.voice === null || model.voices.some((voice) => voice.name === request.voice)) return;
-  throw wrongName("voice", request.voice, model.voices);
-}
-
-function wrongName(field: string, value: string, known: readonly { readonly name: string }[]): ServiceError {
-  const names = known.map(({ name }) => name).join(", ");
-  return new ServiceError(
-    "INVALID_REQUEST",
-    `${field} must be one of ${names}, received ${JSON.stringify(value.slice(0, 60))}`,
-    { param: field },
-  );
+function checkNames(request: SynthesisRequest, { speaking }: Catalog): void {
+  const { voices } = speaking.require(request.model, "INVALID_REQUEST");
+  if (request.voice === null || voices.some(({ name }) => name === request.voice)) return;
+  const names = voices.map(({ name }) => name).join(", ");
+  const message = `voice must be one of ${names}, received ${shown(request.voice)}`;
+  throw new ServiceError("INVALID_REQUEST", message, { param: "voice" });
 }
 
 /** Samples as they are made: 16-bit, little-endian, mono. */
@@ -64,7 +63,7 @@ async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): 
       "x-sample-rate": String(conversation.sampleRateHz),
       "x-channels": "1",
       "x-bit-depth": "16",
-      ...charsHeader(conversation),
+      ...speechHeaders(conversation),
     });
   for await (const { pcm, endsSentence } of conversation.chunks()) {
     // An empty write would end the answer.

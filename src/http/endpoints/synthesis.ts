@@ -1,13 +1,15 @@
 import { wavInParts } from "../../domain/audio/wav.js";
+import type { Catalog } from "../../domain/catalog/catalog.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../domain/synthesis/word-times.js";
-import type { CatalogModel, Delivery, SpeechChunk } from "../../ports/conversations.js";
+import type { Delivery, SpeechChunk } from "../../ports/conversations.js";
 import { readQuery } from "../../protocol/query.js";
 import { parseSynthesisRequest } from "../../protocol/synthesis-request.js";
 import { SPEECH_QUERY, type TimedSpeech } from "../../protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../../protocol/wav-frames.js";
 import { admit } from "../admit.js";
+import { asFirstAsked } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
 import { base64Body, endWithBody, joinedBody, textBody, writeBody } from "../long-body.js";
 import { idempotencyKey } from "../once-by-key.js";
@@ -16,11 +18,11 @@ import type { Handlers } from "../route.js";
 import {
   answerSpeech,
   answerWithWav,
-  charsHeader,
   type HeldSpeech,
   noteText,
   type SpeechDeps,
   sizedHead,
+  speechHeaders,
 } from "../speech-answer.js";
 
 /** Text-to-speech, whole and sentence by sentence. */
@@ -52,10 +54,11 @@ async function speak(
   const key = idempotencyKey(exchange.request);
   const { timestamps } = readQuery(SPEECH_QUERY, exchange.request.query);
   const request = parseSynthesisRequest(await readJson(exchange.request));
-  if (timestamps) requireWordTimes(request.model, deps.conversations.models);
-  noteText(exchange, request, deps.conversations.models);
+  if (timestamps) requireWordTimes(request.model, deps.conversations.catalog);
+  noteText(exchange, request, deps.conversations.catalog);
   // A request without times has the fingerprint it had before there were any.
-  const decides = timestamps ? [request, "timestamps"] : [request];
+  const asked = asFirstAsked(request);
+  const decides = timestamps ? [asked, "timestamps"] : [asked];
   await answerSpeech(exchange, deps, { caller, key, request, decides, delivery }, (speech) => {
     if (!timestamps) return answer(exchange, speech);
     const { sampleRateHz } = speech.conversation;
@@ -63,13 +66,13 @@ async function speak(
   });
 }
 
-/** @throws {ServiceError} `INVALID_REQUEST` */
-function requireWordTimes(name: string, models: readonly CatalogModel[]): void {
-  const model = models.find((candidate) => candidate.task === "synthesis" && candidate.name === name);
-  if (model === undefined || model.word_times) return;
+/** @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_MODEL` */
+function requireWordTimes(name: string | null, { speaking }: Catalog): void {
+  const model = speaking.require(name);
+  if (model.word_times) return;
   throw new ServiceError(
     "INVALID_REQUEST",
-    `timestamps must be false: ${name} does not tell when it says its words`,
+    `timestamps must be false: ${model.name} does not tell when it says its words`,
   );
 }
 
@@ -115,7 +118,7 @@ async function answerWithFrames(
     exchange.start(200, {
       "content-type": "application/octet-stream",
       "x-svc-stream": WAV_FRAMES,
-      ...charsHeader(conversation),
+      ...speechHeaders(conversation),
     });
   for await (const { pieces, words } of sentencesOf(conversation.chunks())) {
     // Until the first sentence is there a failure can still be told by its status.

@@ -5,6 +5,7 @@ import { ENDLESS_ROOM, type SpoolRoom } from "../../ports/spool-room.js";
 import type { UrlSource } from "../../ports/url-source.js";
 import { parseTranscribeQuery } from "../../protocol/transcribe-query.js";
 import { toTranscription, usageHeaders } from "../../protocol/transcription-response.js";
+import { namedModel } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
 import { jsonInTurns } from "../json-in-turns.js";
 import { endWithBody } from "../long-body.js";
@@ -24,8 +25,9 @@ export function transcribeHandlers(
 async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "urls">): Promise<void> {
   const { request } = exchange;
   const { caller, key } = await admitFile(exchange, deps);
-  const asked = parseTranscribeQuery(request.query, deps.conversations.alphabet);
+  const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
   const { timestamps: wantsTimes, hotWords } = asked;
+  const wishes = { model: asked.model.name, hotWords };
   const upload = await uploadOf(request, asked.urls, { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM });
   const answer = async (transcript: BilledTranscript, departure: Departure) => {
     const transcription = toTranscription(transcript, wantsTimes);
@@ -34,8 +36,8 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     exchange.start(200, { ...type, ...usageHeaders(transcription) });
     await endWithBody(exchange, body, departure);
   };
-  const wanted = () => ({ decides: [wantsTimes, hotWords], answer });
-  await transcribeUpload({ exchange, deps, caller, key, upload, wanted, hotWords });
+  const wanted = () => ({ decides: [wantsTimes, hotWords, ...namedModel(asked)], wishes, answer });
+  await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
 }
 
 /** The one source of audio that a request names. A body without bytes is none. */

@@ -7,6 +7,7 @@ import { ignoredHeader } from "../../protocol/ignored-names.js";
 import { parseTranscriptionForm, type TranscriptFormat } from "../../protocol/transcription-form.js";
 import { toTranscription, toVerboseSegment, usageHeaders } from "../../protocol/transcription-response.js";
 import type { Transcription } from "../../protocol/transcription-schemas.js";
+import { namedModel } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
 import { jsonInTurns } from "../json-in-turns.js";
 import { endWithBody, type LongBody, textBody } from "../long-body.js";
@@ -29,11 +30,10 @@ async function transcribe(exchange: Exchange, deps: FileDeps): Promise<void> {
     });
   }
   const form = await FormUpload.open(request);
-  const models = deps.conversations.models.filter((model) => model.task === "transcription");
-  const names = models.map((model) => model.name);
   // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
   const wanted = () => {
-    const { format, ignored } = parseTranscriptionForm(form.fields, names);
+    const asked = parseTranscriptionForm(form.fields, deps.conversations.catalog.hearing);
+    const { format, ignored } = asked;
     exchange.addHeaders(ignoredHeader(ignored));
     const answer = async (transcript: BilledTranscript, departure: Departure) => {
       const transcription = toTranscription(transcript, true);
@@ -42,7 +42,8 @@ async function transcribe(exchange: Exchange, deps: FileDeps): Promise<void> {
       exchange.start(200, { ...type, ...usageHeaders(transcription) });
       await endWithBody(exchange, body, departure);
     };
-    return { decides: [format], answer };
+    const wishes = { model: asked.model.name, hotWords: [] };
+    return { decides: [format, ...namedModel(asked)], wishes, answer };
   };
   await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted });
 }

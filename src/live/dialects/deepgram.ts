@@ -3,14 +3,14 @@ import { LIVE_RATE_HZ } from "../../domain/audio/frame.js";
 import { StreamedPcm } from "../../domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../domain/audio/wav.js";
 import { listenCredential } from "../../http/bearer.js";
-import type { LiveConversation } from "../../ports/conversations.js";
+import type { LiveConversation, LiveWishes } from "../../ports/conversations.js";
 import {
   type ListenResults,
   type ListenServerMessage,
   parseListenClientMessage,
 } from "../../protocol/listen-messages.js";
 import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../protocol/listen-query.js";
-import type { StreamOptions, StreamServerMessage } from "../../protocol/stream-messages.js";
+import type { StreamServerMessage } from "../../protocol/stream-messages.js";
 import {
   type ErrorMessage,
   type LiveDialect,
@@ -32,13 +32,13 @@ export const LISTEN_DIALECT: LiveDialect = {
   credential: listenCredential,
   refusalHeaders: (detail, requestId) => ({ "dg-error": headerText(detail), "dg-request-id": requestId }),
   refusal: (_query, error) => JSON.stringify(toError(error)),
-  begin: (query, requestId, alphabet) => new ListenTranslation(parseListenQuery(query, alphabet), requestId),
+  begin: (query, requestId, models) => new ListenTranslation(parseListenQuery(query, models), requestId),
 };
 
 type Utterance = Extract<StreamServerMessage, { readonly type: "partial" | "final" }>;
 
 class ListenTranslation implements LiveTranslation {
-  readonly options: StreamOptions;
+  readonly options: LiveWishes;
   readonly ignored: readonly string[];
   readonly mayBeFile: boolean;
   readonly #asked: ListenOptions;
@@ -63,8 +63,9 @@ class ListenTranslation implements LiveTranslation {
     this.#pcm = new StreamedPcm(asked.encoding, asked.sampleRateHz, LIVE_RATE_HZ);
     this.ignored = asked.ignored;
     this.mayBeFile = !asked.saysEncoding;
-    const { endOfUtteranceMs } = asked;
+    const { model, endOfUtteranceMs } = asked;
     this.options = {
+      model: model.name,
       endOfUtteranceMs,
       partials: needsPartials(asked),
       words: true,
@@ -188,7 +189,7 @@ class ListenTranslation implements LiveTranslation {
       },
       metadata: {
         request_id: this.#requestId,
-        model_info: { name: this.#modelId, version: this.#modelId, arch: "ctc-two-pass" },
+        model_info: { name: this.#modelId, version: this.#modelId, arch: this.#asked.model.family },
         model_uuid: this.#modelId,
       },
     };

@@ -1,10 +1,11 @@
 import type { WavHeader } from "../../domain/audio/wav.js";
+import type { HearingModel, ModelList } from "../../domain/catalog/catalog.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { StreamCredential } from "../../http/bearer.js";
-import type { LiveConversation } from "../../ports/conversations.js";
+import type { LiveConversation, LiveWishes } from "../../ports/conversations.js";
 import type { FrontRequest, Headers } from "../../ports/front.js";
 import type { LivePath } from "../../protocol/endpoints.js";
-import type { StreamOptions, StreamServerMessage } from "../../protocol/stream-messages.js";
+import type { StreamServerMessage } from "../../protocol/stream-messages.js";
 
 /** One message on the wire: text, or binary. */
 export type WireMessage = string | Uint8Array;
@@ -20,15 +21,15 @@ export interface LiveDialect {
   /** How a client is told that it gets no session. */
   refusal(query: URLSearchParams, error: ErrorMessage): WireMessage;
   /**
-   * @param alphabet characters that transcripts are written in
-   * @throws {ServiceError} `INVALID_REQUEST`
+   * @param models those that may be asked for
+   * @throws {ServiceError} `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `UNKNOWN_MODEL`
    */
-  begin(query: URLSearchParams, requestId: string, alphabet: ReadonlySet<string>): LiveTranslation;
+  begin(query: URLSearchParams, requestId: string, models: ModelList<HearingModel>): LiveTranslation;
 }
 
 /** Between one client and its session. */
 export interface LiveTranslation {
-  readonly options: StreamOptions;
+  readonly options: LiveWishes;
   /** Names that the client gave and that have no effect. */
   readonly ignored: readonly string[];
   /** Whether audio that begins like a file is one: a client that says how its samples are coded means samples. */

@@ -15,8 +15,8 @@ export const STREAM_DIALECT: LiveDialect = {
   credential: streamCredential,
   refusalHeaders: () => ({}),
   refusal: (query, error) => encoderOf(query)(error),
-  begin(query, _requestId, alphabet) {
-    const options = parseStreamQuery(query, alphabet);
+  begin(query, _requestId, models) {
+    const options = parseStreamQuery(query, models);
     const encode = encoderOf(query);
     return {
       options,

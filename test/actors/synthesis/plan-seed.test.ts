@@ -3,10 +3,10 @@ import { test } from "node:test";
 import { planSynthesis } from "../../../actors/synthesis/plan.js";
 import { parseSpeechRequest } from "../../../src/protocol/speech-request.js";
 import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
-import { MODELS } from "../../http/fake-conversations.js";
+import { SPEAKING } from "../../support/catalog.js";
 
 async function seedOf(body: object): Promise<number> {
-  return (await planSynthesis(parseSynthesisRequest({ text: "Сәлем.", ...body }), MODELS)).voicing.seed;
+  return (await planSynthesis(parseSynthesisRequest({ text: "Сәлем.", ...body }), SPEAKING)).voicing.seed;
 }
 
 test("the seed is the request's, and comes from the text when the request has none", async () => {
@@ -15,5 +15,5 @@ test("the seed is the request's, and comes from the text when the request has no
   assert.equal(await seedOf({}), await seedOf({ seed: null }));
   assert.notEqual(await seedOf({}), await seedOf({ text: "Сәлем!" }));
   const { synthesis } = parseSpeechRequest({ input: "Сәлем.", seed: 5 });
-  assert.equal((await planSynthesis(synthesis, MODELS)).voicing.seed, 5);
+  assert.equal((await planSynthesis(synthesis, SPEAKING)).voicing.seed, 5);
 });

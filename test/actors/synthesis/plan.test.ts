@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planSynthesis } from "../../../actors/synthesis/plan.js";
+import type { SpeakingModel } from "../../../src/domain/catalog/catalog.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { countCodePoints } from "../../../src/domain/text/code-points.js";
-import type { CatalogModel } from "../../../src/ports/conversations.js";
+
 import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
 
-const MODEL: CatalogModel = {
+const MODEL: SpeakingModel = {
   name: "svc-kk-v1",
   task: "synthesis",
   lang: "kk",
@@ -18,7 +19,7 @@ const MODEL: CatalogModel = {
   word_times: true,
 };
 const planOf = (text: string, normalize = true) =>
-  planSynthesis(parseSynthesisRequest({ text, normalize }), [MODEL]);
+  planSynthesis(parseSynthesisRequest({ text, normalize }), MODEL);
 
 test("characters without a reading are counted over all sentences, and stay billed", async () => {
   const text = "Сәлем 😀! Бағасы 5 ₸. 漢字";
@@ -121,7 +122,7 @@ test("a text that becomes too long when it is spoken is refused, and both length
 
 test("an answer of more than an hour is refused, slow speech and pauses counted", async () => {
   const slowly = (text: string, speed: number) =>
-    planSynthesis(parseSynthesisRequest({ text, speed }), [MODEL]);
+    planSynthesis(parseSynthesisRequest({ text, speed }), MODEL);
   const figures = filled("9876543210");
   assert.ok((await slowly(figures, 1)).sentences.length > 0);
   await assert.rejects(slowly(figures, 0.5), (error) => {
@@ -172,17 +173,14 @@ test("a voice that does not speak Kazakh gets the text as it is written, and it 
   const russian = { ...MODEL, lang: "ru" };
   const { sentences, billedCharacters, droppedCharacters } = await planSynthesis(
     parseSynthesisRequest({ text }),
-    [russian],
+    russian,
   );
   assert.deepEqual(
     sentences.map(({ pieces }) => pieces.map((piece) => piece.text)),
     [["Цена 15%."], ["Итого 2 500 ₽!"]],
   );
   assert.deepEqual([billedCharacters, droppedCharacters], [countCodePoints(text), 1]);
-  await assert.rejects(
-    planSynthesis(parseSynthesisRequest({ text: "…!" }), [russian]),
-    /that can be spoken$/,
-  );
-  const both = await planSynthesis(parseSynthesisRequest({ text }), [{ ...MODEL, lang: "kk-ru" }]);
+  await assert.rejects(planSynthesis(parseSynthesisRequest({ text: "…!" }), russian), /that can be spoken$/);
+  const both = await planSynthesis(parseSynthesisRequest({ text }), { ...MODEL, lang: "kk-ru" });
   assert.notEqual(both.sentences[0]!.pieces[0]!.text, "Цена 15%.");
 });

@@ -33,7 +33,10 @@ function cacheOf(capacityBytes = 2 ** 20) {
     missed: () => void told.push("missed"),
     holds: (bytes: number) => void told.push(`${bytes}`),
   };
-  return { cache: new SentenceCache({ weights: "w", capacityBytes, observer }), told };
+  return {
+    cache: new SentenceCache({ weights: new Map([["svc-kk-v1", "w"]]), capacityBytes, observer }),
+    told,
+  };
 }
 
 function pieceOf(samples: number): SynthesizedPiece {
@@ -76,7 +79,7 @@ test("whatever changes samples is another piece, and so is what another organiza
   ];
   for (const other of others) assert.equal(cache.get("org_1", other), null, JSON.stringify(other));
   assert.equal(cache.get("org_2", JOB), null);
-  const otherWeights = new SentenceCache({ weights: "v", capacityBytes: 2 ** 20 });
+  const otherWeights = new SentenceCache({ weights: new Map([["svc-kk-v1", "v"]]), capacityBytes: 2 ** 20 });
   otherWeights.put("org_1", JOB, pieceOf(5));
   assert.equal(cache.get("org_1", JOB)?.pcm.length, 4);
 });

@@ -30,12 +30,13 @@ export function History({ kind, organizationId, onOpen }: HistoryProps) {
       </div>
       <ol class="card">
         {results.map((result) => {
-          const { id, atMs, title, text, seconds, credits, sound, downloads } = result;
+          const { id, atMs, model, title, text, seconds, credits, sound, downloads } = result;
           const facts = [
             title,
             clock(seconds),
             credits === null ? null : t("creditsUnit", { n: credits }),
             timeOfDay(atMs),
+            model,
           ].filter((fact) => fact !== null);
           return (
             <li key={id}>

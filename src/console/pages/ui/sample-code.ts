@@ -36,19 +36,26 @@ with urllib.request.urlopen(request) as answer, open("speech.wav", "wb") as file
   };
 }
 
+/** What a transcript is asked for with, as the client takes it. */
+interface HearingWishes {
+  readonly model?: string;
+  readonly hotWords?: readonly string[];
+}
+
 export function transcribeSamples(
   origin: string,
   source: { readonly name: string } | { readonly url: string },
-  hotWords: readonly string[] = [],
+  { model, hotWords = [] }: HearingWishes = {},
 ): SampleCode {
   const isAddress = "url" in source;
   const given = isAddress ? { url: source.url } : { path: source.name };
   const query = new URLSearchParams({
     timestamps: "true",
+    ...(model !== undefined && { model }),
     ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
     ...(isAddress && { url: source.url }),
   });
-  const options = { timestamps: true, ...(hotWords.length > 0 && { hotWords }) };
+  const options = { timestamps: true, model, ...(hotWords.length > 0 && { hotWords }) };
   const body = isAddress
     ? ""
     : ` \\\n  -H "Content-Type: application/octet-stream" \\\n  --data-binary ${quoted(`@${source.name}`)}`;
@@ -78,9 +85,14 @@ print(transcript["text"])`,
   };
 }
 
-export function listenSamples(origin: string, hotWords: readonly string[] = []): SampleCode {
+export function listenSamples(origin: string, { model, hotWords = [] }: HearingWishes = {}): SampleCode {
   const socket = origin.replace(/^http/, "ws");
-  const query = hotWords.length === 0 ? "" : `?${new URLSearchParams({ hotwords: hotWords.join(",") })}`;
+  const wishes = new URLSearchParams({
+    ...(model !== undefined && { model }),
+    ...(hotWords.length > 0 && { hotwords: hotWords.join(",") }),
+  });
+  const query = wishes.size === 0 ? "" : `?${wishes}`;
+  const options = { model, ...(hotWords.length > 0 && { hotWords }) };
   return {
     curl: `# A token opens one socket within a minute.
 curl -X POST ${origin}/v1/stream/token ${KEY}
@@ -89,7 +101,7 @@ curl -X POST ${origin}/v1/stream/token ${KEY}
     client: `// arecord -t raw -f S16_LE -r 16000 | node listen.js
 ${opening(origin)}
 
-const live = dauys.live(${hotWords.length === 0 ? "" : JSON.stringify({ hotWords })});
+const live = dauys.live(${wishes.size === 0 ? "" : JSON.stringify(options)});
 process.stdin.on("data", (pcm) => live.send(pcm));
 process.stdin.on("end", () => live.close());
 for await (const { type, text } of live) {

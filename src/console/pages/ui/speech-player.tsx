@@ -61,6 +61,7 @@ function Sounding({ heard, speech }: { readonly heard: Heard; readonly speech: S
         <p class="hint number" role="status">
           {status()}
         </p>
+        <p class="hint answered">{heard.model}</p>
         <p class="hint mono" data-request={heard.requestId}>
           {heard.requestId}
         </p>

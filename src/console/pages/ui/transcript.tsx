@@ -127,6 +127,7 @@ export function Transcript({ transcript, source }: TranscriptProps) {
           })}
         </span>
         <span>{t("creditsUnit", { n: transcript.credits_charged })}</span>
+        <span class="answered">{transcript.model}</span>
         <span class="mono">{transcript.request_id}</span>
       </p>
     </section>

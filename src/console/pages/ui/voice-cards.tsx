@@ -7,16 +7,17 @@ import { SoundButton } from "./sound-button.js";
 type Voice = Voices["voices"][number];
 
 interface VoiceCardsProps {
+  readonly model: string;
   readonly voices: readonly Voice[];
   readonly chosen: string | undefined;
   readonly onChoose: (name: string) => void;
 }
 
 /** Voices to choose from, each with what it is good for and a sample to hear, which costs nothing. */
-export function VoiceCards({ voices, chosen, onChoose }: VoiceCardsProps) {
+export function VoiceCards({ model, voices, chosen, onChoose }: VoiceCardsProps) {
   const { t } = useWords();
   const id = useId();
-  const samples = useSamples();
+  const samples = useSamples(model);
   return (
     <div class="field">
       <p id={`${id}-voice`} class="label">
@@ -28,7 +29,7 @@ export function VoiceCards({ voices, chosen, onChoose }: VoiceCardsProps) {
           const { display, gender, style, uses } = voiceTexts(voice, t);
           return (
             <div key={name} class="voice">
-              {samples.has(name) && <SoundButton name={display} load={() => sampleOf(name)} />}
+              {samples.has(name) && <SoundButton name={display} load={() => sampleOf(model, name)} />}
               <label for={`${id}-${name}`}>
                 <strong>
                   {display} {gender !== null && <span class="tag">{gender}</span>}
@@ -53,25 +54,30 @@ export function VoiceCards({ voices, chosen, onChoose }: VoiceCardsProps) {
 }
 
 /** Voices of which the model brings a sample. */
-function useSamples(): ReadonlySet<string> {
+function useSamples(model: string): ReadonlySet<string> {
   const [names, setNames] = useState<ReadonlySet<string>>(new Set());
   useEffect(() => {
-    sampleNames()
-      .then((voices) => setNames(new Set(voices)))
+    let isWanted = true;
+    sampleNames(model)
+      .then((voices) => isWanted && setNames(new Set(voices)))
       // Voices can be chosen without them.
       .catch(() => {});
-  }, []);
+    return () => {
+      isWanted = false;
+    };
+  }, [model]);
   return names;
 }
 
-async function sampleNames(): Promise<readonly string[]> {
-  const answer = await fetch("/console/samples");
+async function sampleNames(model: string): Promise<readonly string[]> {
+  const answer = await fetch(`/console/samples?${new URLSearchParams({ model })}`);
   const { voices } = (await answer.json()) as { readonly voices: readonly string[] };
   return voices;
 }
 
-async function sampleOf(name: string): Promise<Blob> {
-  const answer = await fetch(`/console/samples/${encodeURIComponent(name)}`);
+async function sampleOf(model: string, name: string): Promise<Blob> {
+  const query = new URLSearchParams({ model });
+  const answer = await fetch(`/console/samples/${encodeURIComponent(name)}?${query}`);
   if (!answer.ok) throw new Error(`the sample of ${name} is not there`);
   return answer.blob();
 }

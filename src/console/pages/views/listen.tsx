@@ -7,6 +7,7 @@ import { type HeardLine, heardDownloads, heardText } from "../downloads.js";
 import { keepResult } from "../history.js";
 import { useIsSlow } from "../hooks.js";
 import { MICROPHONE_RATE_HZ, openMicrophone } from "../microphone.js";
+import { modelWish, useModels } from "../models.js";
 import { liveClient } from "../playground-client.js";
 import { Recording } from "../recording.js";
 import { takeSound } from "../sound.js";
@@ -14,7 +15,7 @@ import { useWords } from "../text/language.js";
 import { History } from "../ui/history.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
 import { MinuteCost } from "../ui/minute-cost.js";
-import { ModelNote } from "../ui/model-note.js";
+import { ModelChoice } from "../ui/model-choice.js";
 import { Button, PageHead, Trouble } from "../ui/parts.js";
 import { listenSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
@@ -40,6 +41,14 @@ interface Running {
   begunAtMs: number | null;
 }
 
+/** What is left of a session beside its text. */
+interface HeardSession {
+  readonly recording: Recording;
+  /** Null when it did not end by itself. */
+  readonly settled: LiveDone | null;
+  readonly model: string | null;
+}
+
 export function Listen({ organization }: ViewProps) {
   const { t, number } = useWords();
   const [state, setState] = useState<State>("idle");
@@ -51,6 +60,9 @@ export function Listen({ organization }: ViewProps) {
   const [done, setDone] = useState<LiveDone | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [hotWords, setHotWords] = useState("");
+  /** The one that hears, as it says itself. */
+  const [hearing, setHearing] = useState<string | null>(null);
+  const chosenModel = useModels("transcription");
   const running = useRef<Running | null>(null);
   const box = useRef<HTMLDivElement>(null);
   const isCold = useIsSlow(state === "connecting", COLD_AFTER_MS);
@@ -64,17 +76,23 @@ export function Listen({ organization }: ViewProps) {
     setPartial(null);
     setLatencies([]);
     setSeconds(0);
+    setHearing(null);
     setState("connecting");
     // What this page plays would be heard as well.
     takeSound(() => {});
     const session = new AbortController();
+    let model: string | null = null;
     const live = liveClient(organization.id).live({
+      ...modelWish(chosenModel.model),
       words: true,
       hotWords: hotWordsOf(hotWords),
       signal: session.signal,
-      onStatus: ({ type }) => {
-        if (type === "ready") setState("listening");
-        if (type === "reconnecting") setState("reconnecting");
+      onStatus: (status) => {
+        if (status.type === "reconnecting") setState("reconnecting");
+        if (status.type !== "ready") return;
+        model = status.model;
+        setHearing(model);
+        setState("listening");
       },
     });
     // A session that ends by itself is told where its results are read.
@@ -132,11 +150,11 @@ export function Listen({ organization }: ViewProps) {
       if (unfinished !== null && unfinished.text !== "") lines.push(unfinished);
       setPartial(null);
       setFinals([...lines]);
-      if (lines.length > 0) keep(lines, recording, settled);
+      if (lines.length > 0) keep(lines, { recording, settled, model });
       creditsChanged.dispatchEvent(new Event("changed"));
     }
   };
-  const keep = (lines: readonly HeardLine[], recording: Recording, settled: LiveDone | null) => {
+  const keep = (lines: readonly HeardLine[], { recording, settled, model }: HeardSession) => {
     const samples = recording.samples();
     const sound =
       samples === null
@@ -145,6 +163,7 @@ export function Listen({ organization }: ViewProps) {
     keepResult({
       kind: "listen",
       organizationId: organization.id,
+      model,
       title: null,
       text: heardText(lines),
       seconds: recording.seconds,
@@ -165,7 +184,7 @@ export function Listen({ organization }: ViewProps) {
   return (
     <>
       <PageHead title={t("listen")} lead={t("listenLead")} />
-      <ModelNote task="transcription" />
+      <ModelChoice of={chosenModel} isFixed={state !== "idle"} />
       {problem?.code === "microphone" ? (
         <div class="notice warning" role="alert">
           <div>
@@ -242,13 +261,23 @@ export function Listen({ organization }: ViewProps) {
                 downloads={heardDownloads(finals)}
               />
             )}
-            {done !== null && <p class="hint mono">{done.sessionIds.join(" ")}</p>}
+            {done !== null && (
+              <>
+                <p class="hint answered">{hearing}</p>
+                <p class="hint mono">{done.sessionIds.join(" ")}</p>
+              </>
+            )}
           </div>
         )}
         {state === "idle" && <HotWordsOption value={hotWords} onInput={setHotWords} />}
       </section>
       <History kind="listen" organizationId={organization.id} />
-      <Samples {...listenSamples(location.origin, hotWordsOf(hotWords))} />
+      <Samples
+        {...listenSamples(location.origin, {
+          ...modelWish(chosenModel.model),
+          hotWords: hotWordsOf(hotWords),
+        })}
+      />
     </>
   );
 }

@@ -1,14 +1,14 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Model, SpeechRequest, Voices } from "../../../client/browser.js";
+import type { SpeechRequest, Voices } from "../../../client/browser.js";
 import { asProblem, type Prices, type Problem } from "../api.js";
 import { speechCredits } from "../cost.js";
 import { useIsSlow, useLoaded } from "../hooks.js";
-import { playgroundClient } from "../playground-client.js";
+import { catalogClient, modelWish, useModels } from "../models.js";
 import { readPronunciations } from "../pronunciations.js";
 import { useWords } from "../text/language.js";
 import { voiceTexts } from "../text/voices.js";
 import { History } from "../ui/history.js";
-import { ModelNote } from "../ui/model-note.js";
+import { ModelChoice } from "../ui/model-choice.js";
 import { Money } from "../ui/money.js";
 import { Button, PageHead, Trouble } from "../ui/parts.js";
 import { speakSamples } from "../ui/sample-code.js";
@@ -21,19 +21,16 @@ import type { ViewProps } from "../view-props.js";
 
 const COLD_AFTER_MS = 2_500;
 const LONGEST_TEXT = 5_000;
-/** What the service takes when a request names no model. */
-const DEFAULT_MODEL = "svc-kk-v1";
 
-interface Catalog {
-  readonly model: Model;
-  readonly voices: Voices["voices"];
-}
+type Voice = Voices["voices"][number];
 
 export function Speak({ organization }: ViewProps) {
   const { t, number } = useWords();
   const [text, setText] = useState(t("sampleText"));
-  const [catalog, setCatalog] = useState<Catalog | null>(null);
-  const [catalogProblem, setCatalogProblem] = useState<Problem | null>(null);
+  const chosenModel = useModels("synthesis");
+  const { model } = chosenModel;
+  const [voices, setVoices] = useState<readonly Voice[]>([]);
+  const [voicesProblem, setVoicesProblem] = useState<Problem | null>(null);
   const [voice, setVoice] = useState<string | undefined>(undefined);
   const [speed, setSpeed] = useState(1);
   const [written, setWritten] = useState<WrittenOptions>({
@@ -48,13 +45,17 @@ export function Speak({ organization }: ViewProps) {
   const isCold = useIsSlow(isBusy && heard === null, COLD_AFTER_MS);
 
   useEffect(() => {
-    loadCatalog(organization.id)
-      .then((loaded) => {
-        setCatalog(loaded);
-        setVoice(loaded.model.default_voice);
-      })
-      .catch((thrown: unknown) => setCatalogProblem(asProblem(thrown)));
-  }, [organization.id]);
+    if (model === null) return;
+    let isWanted = true;
+    setVoice(model.default_voice);
+    catalogClient()
+      .voices({ model: model.name })
+      .then((found) => isWanted && setVoices(found.voices))
+      .catch((thrown: unknown) => setVoicesProblem(asProblem(thrown)));
+    return () => {
+      isWanted = false;
+    };
+  }, [model]);
 
   const pronunciations = readPronunciations(written.pronunciations);
   const nfe = nfeOf(written.nfe);
@@ -62,7 +63,7 @@ export function Speak({ organization }: ViewProps) {
   const isWrong = nfe === null || seed === null || pronunciations.brokenLine !== null;
   const request: SpeechRequest = {
     text,
-    ...(catalog !== null && catalog.model.name !== DEFAULT_MODEL && { model: catalog.model.name }),
+    ...modelWish(model),
     voice,
     speed,
     nfe: nfe ?? NFE.fast,
@@ -70,10 +71,10 @@ export function Speak({ organization }: ViewProps) {
     ...(pronunciations.entries.length > 0 && { pronunciations: pronunciations.entries }),
   };
   const credits = speechCredits(text, prices.state === "ready" ? prices.value : null);
-  const chosen = catalog?.voices.find(({ name }) => name === voice);
+  const chosen = voices.find(({ name }) => name === voice);
   const speak = () => {
     speech.speak(request, {
-      hasWordTimes: catalog?.model.word_times === true,
+      hasWordTimes: model?.word_times === true,
       credits,
       title: chosen === undefined ? "" : voiceTexts(chosen, t).display,
     });
@@ -92,7 +93,7 @@ export function Speak({ organization }: ViewProps) {
   return (
     <>
       <PageHead title={t("speak")} lead={t("speakLead")} />
-      <ModelNote task="synthesis" />
+      <ModelChoice of={chosenModel} isFixed={isBusy} />
       <form
         class="stack"
         onSubmit={(event) => {
@@ -116,7 +117,9 @@ export function Speak({ organization }: ViewProps) {
             {number([...text].length)} / {number(LONGEST_TEXT)}
           </p>
         </div>
-        {catalog !== null && <VoiceCards voices={catalog.voices} chosen={voice} onChoose={setVoice} />}
+        {model !== null && voices.length > 0 && (
+          <VoiceCards model={model.name} voices={voices} chosen={voice} onChoose={setVoice} />
+        )}
         <div class="controls">
           <fieldset class="field">
             <legend>{t("quality")}</legend>
@@ -157,7 +160,7 @@ export function Speak({ organization }: ViewProps) {
           onChange={(changed) => setWritten({ ...written, ...changed })}
           onPause={insert}
         />
-        <Trouble problem={problem ?? catalogProblem} />
+        <Trouble problem={problem ?? chosenModel.problem ?? voicesProblem} />
         <div class="actions start">
           <Button
             type="submit"
@@ -186,14 +189,4 @@ export function Speak({ organization }: ViewProps) {
       <Samples {...speakSamples(location.origin, request)} />
     </>
   );
-}
-
-/** What a text is spoken with: the model of requests that name none, or the one that there is. */
-async function loadCatalog(organizationId: string): Promise<Catalog> {
-  const client = await playgroundClient(organizationId);
-  const models = await client.models();
-  const model = models.find(({ name }) => name === DEFAULT_MODEL) ?? models[0];
-  if (model === undefined) throw new Error("the service speaks with no model");
-  const { voices } = await client.voices({ model: model.name });
-  return { model, voices };
 }

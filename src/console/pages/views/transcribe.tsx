@@ -5,12 +5,13 @@ import { clock } from "../clock.js";
 import { transcriptDownloads } from "../downloads.js";
 import { keepResult, type RecordingSource } from "../history.js";
 import { useIsSlow, useSecondsOf } from "../hooks.js";
+import { modelWish, useModels } from "../models.js";
 import { forgetRefusedKey, playgroundClient } from "../playground-client.js";
 import { useWords } from "../text/language.js";
 import { History } from "../ui/history.js";
 import { HotWordsOption, hotWordsOf } from "../ui/hot-words-option.js";
 import { MinuteCost } from "../ui/minute-cost.js";
-import { ModelNote } from "../ui/model-note.js";
+import { ModelChoice } from "../ui/model-choice.js";
 import { Button, Field, PageHead, Trouble } from "../ui/parts.js";
 import { transcribeSamples } from "../ui/sample-code.js";
 import { Samples } from "../ui/samples.js";
@@ -39,6 +40,7 @@ export function Transcribe({ organization }: ViewProps) {
   const [url, setUrl] = useState("");
   const [hotWords, setHotWords] = useState("");
   const [isOver, setOver] = useState(false);
+  const chosenModel = useModels("transcription");
   const running = useRef<AbortController | null>(null);
   const upload = work.state === "uploading" ? work.upload : null;
   const isDecoding = work.state === "uploading" && (upload === null || upload.sentBytes >= upload.totalBytes);
@@ -58,6 +60,7 @@ export function Transcribe({ organization }: ViewProps) {
     try {
       const client = await playgroundClient(organization.id);
       const transcript = await client.transcribe(source, {
+        ...modelWish(chosenModel.model),
         timestamps: true,
         hotWords: hotWordsOf(hotWords),
         signal: control.signal,
@@ -70,6 +73,7 @@ export function Transcribe({ organization }: ViewProps) {
       keepResult({
         kind: "transcribe",
         organizationId: organization.id,
+        model: transcript.model,
         title: nameOf(source),
         text: transcript.text,
         seconds: transcript.audio_seconds,
@@ -99,7 +103,7 @@ export function Transcribe({ organization }: ViewProps) {
   return (
     <>
       <PageHead title={t("transcribe")} lead={t("transcribeLead")} />
-      <ModelNote task="transcription" />
+      <ModelChoice of={chosenModel} isFixed={work.state === "uploading"} />
       <Trouble problem={problem} />
       {work.state === "waiting" && (
         <div class="stack">
@@ -190,7 +194,12 @@ export function Transcribe({ organization }: ViewProps) {
           scrollTo({ top: 0 });
         }}
       />
-      <Samples {...transcribeSamples(location.origin, sampleOf, hotWordsOf(hotWords))} />
+      <Samples
+        {...transcribeSamples(location.origin, sampleOf, {
+          ...modelWish(chosenModel.model),
+          hotWords: hotWordsOf(hotWords),
+        })}
+      />
     </>
   );
 }

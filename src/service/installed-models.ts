@@ -1,0 +1,149 @@
+import { recognizerFamilyOf, synthesizerFamilyOf } from "../../native/models/families.js";
+import { type BrokenPackage, readPackage, surveyPackages } from "../../native/models/find-packages.js";
+import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import type { PackageFolder } from "../../native/models/package.js";
+import { alphabetOf } from "../../native/models/tokens.js";
+import { type Catalog, type HearingModel, ModelList, type SpeakingModel } from "../domain/catalog/catalog.js";
+import { asServiceError, ServiceError } from "../domain/errors.js";
+import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
+import { chooseDefault, readDefaults, SHIPPED_IDS } from "../models/defaults.js";
+import { type ModelFolders, modelFolders } from "../models/folders.js";
+import type { Log } from "../observe/log.js";
+import type { Config } from "../settings/settings.js";
+
+/** What is installed and can be asked for, and what is installed and cannot. */
+export interface InstalledModels {
+  /** The default first. */
+  readonly recognizers: readonly PackageFolder<RecognizerManifest>[];
+  /** The default first. */
+  readonly synthesizers: readonly PackageFolder<SynthesizerManifest>[];
+  /** The same models, as clients see them. */
+  readonly catalog: Catalog;
+  readonly broken: readonly BrokenPackage[];
+}
+
+interface SurveyedFolders {
+  readonly packages: readonly PackageFolder[];
+  readonly broken: readonly BrokenPackage[];
+}
+
+/**
+ * Reads the packages of all models folders. One that cannot be used is logged and left out, unless it is the default of its
+ * task: then there is no start.
+ *
+ * @throws {ServiceError} `MODEL_BROKEN`: a task has no package, or its default is broken or not installed
+ */
+export async function readInstalledModels(
+  config: Pick<Config, "modelsDir" | "dataDir">,
+  log: Log,
+): Promise<InstalledModels> {
+  const folders = modelFolders(config);
+  const found = await surveyFolders(folders, log);
+  const broken = [...found.broken];
+  const defaultFirst = await ranking(folders, found);
+  const synthesizers = defaultFirst<SynthesizerManifest>("synthesis");
+  const recognizers: PackageFolder<RecognizerManifest>[] = [];
+  const hearing: HearingModel[] = [];
+  for (const model of defaultFirst<RecognizerManifest>("transcription")) {
+    try {
+      hearing.push(await toHearingModel(model));
+      recognizers.push(model);
+    } catch (error) {
+      if (recognizers.length === 0) throw error;
+      broken.push({ folder: model.folder, id: model.manifest.id, error: asServiceError(error) });
+    }
+  }
+  for (const { folder, error } of broken) log.error({ folder, err: error }, "model package left out");
+  const catalog = {
+    speaking: new ModelList(synthesizers.map(toSpeakingModel)),
+    hearing: new ModelList(hearing),
+  };
+  return { synthesizers, recognizers, catalog, broken };
+}
+
+/** The packages of a task, its default first. */
+async function ranking(
+  folders: ModelFolders,
+  { packages, broken }: SurveyedFolders,
+): Promise<<M extends ModelManifest>(task: M["task"]) => readonly PackageFolder<M>[]> {
+  const folder = folders.install;
+  const defaults = await readDefaults(folder);
+  return <M extends ModelManifest>(task: M["task"]) => {
+    const ofTask = packages.filter(({ manifest }) => manifest.task === task) as PackageFolder<M>[];
+    const wanted = defaults[task] ?? SHIPPED_IDS[task];
+    // Other weights than those that were chosen would answer, and nobody would know.
+    const unusable = broken.find(({ id }) => id === wanted) ?? (ofTask.length === 0 ? broken[0] : undefined);
+    if (unusable !== undefined) throw unusable.error;
+    const chosen = chooseDefault<M>(packages, task, { defaults, folder });
+    if (chosen !== null) return [chosen, ...ofTask.filter((model) => model !== chosen)];
+    const places = folders.read.join(" or ");
+    throw new ServiceError("MODEL_BROKEN", `Cannot start: no model package for ${task} in ${places}`);
+  };
+}
+
+/** Of packages with one id, broken ones too, that of the earlier folder counts; in one folder, that of the earlier name. */
+async function surveyFolders({ read }: ModelFolders, log: Log): Promise<SurveyedFolders> {
+  const packages: PackageFolder[] = [];
+  const broken: BrokenPackage[] = [];
+  const taken = new Map<string, string>();
+  const take = (id: string, folder: string) => {
+    const inUse = taken.get(id);
+    if (inUse === undefined) taken.set(id, folder);
+    else log.warn({ id, folder, inUse }, "model package hidden by another with its id");
+    return inUse === undefined;
+  };
+  for (const modelsFolder of read) {
+    const found = await surveyFolder(modelsFolder);
+    packages.push(...found.packages.filter(({ folder, manifest }) => take(manifest.id, folder)));
+    broken.push(...found.broken.filter(({ folder, id }) => take(id, folder)));
+  }
+  return { packages: packages.toSorted((a, b) => a.manifest.id.localeCompare(b.manifest.id)), broken };
+}
+
+/** A folder that nothing was added to yet is not there. */
+async function surveyFolder(folder: string): Promise<SurveyedFolders> {
+  try {
+    return await surveyPackages(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return { packages: [], broken: [] };
+    throw error;
+  }
+}
+
+/** @throws {ServiceError} `MODEL_BROKEN` for a vocabulary that cannot be read */
+async function toHearingModel({
+  folder,
+  manifest,
+}: PackageFolder<RecognizerManifest>): Promise<HearingModel> {
+  const family = recognizerFamilyOf(manifest);
+  const model = await readPackage<RecognizerManifest>(folder, "transcription");
+  return {
+    ...toEntry(manifest),
+    task: "transcription",
+    sample_rate: manifest.sampleRateHz,
+    family: family.name,
+    alphabet: alphabetOf(await family.vocabulary(model)),
+    live_partials: family.can.livePartials,
+  };
+}
+
+function toSpeakingModel({ manifest }: PackageFolder<SynthesizerManifest>): SpeakingModel {
+  return {
+    ...toEntry(manifest),
+    task: "synthesis",
+    // Voices of other rates are resampled where they speak.
+    sample_rate: SPEECH_RATE_HZ,
+    voices: manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for })),
+    default_voice: manifest.defaultVoice,
+    word_times: synthesizerFamilyOf(manifest).can.wordTimes(manifest),
+  };
+}
+
+function toEntry({ id, languages, notes, created }: ModelManifest) {
+  return {
+    name: id,
+    lang: languages.join("-"),
+    notes: notes ?? null,
+    created: created ?? null,
+  };
+}

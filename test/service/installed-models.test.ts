@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { cp, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { test } from "node:test";
+import { readInstalledModels } from "../../src/service/installed-models.js";
+import {
+  changeManifest,
+  RECOGNIZER_FOLDER,
+  SYNTHESIZER_FOLDER,
+  temporaryFolder,
+} from "../support/folders.js";
+import { SILENT } from "../support/silent-log.js";
+
+const ADAPTERS = "test/fixtures/adapters";
+
+/** A data folder with these tiny packages in its models; what is read with it. */
+async function dataFolder(...names: readonly string[]) {
+  const dataDir = await temporaryFolder();
+  const models = join(dataDir, "models");
+  await mkdir(models);
+  for (const name of names) await cp(join(ADAPTERS, name), join(models, name), { recursive: true });
+  const read = async () => {
+    const { recognizers, synthesizers, catalog, broken } = await readInstalledModels(
+      { dataDir, modelsDir: null },
+      SILENT,
+    );
+    const ids = [recognizers, synthesizers].map((list) => list.map(({ manifest }) => manifest.id));
+    return { ids, folders: recognizers.map(({ folder }) => folder), catalog, broken };
+  };
+  return { models, read };
+}
+
+function useDefault(models: string, defaults: object): Promise<void> {
+  return writeFile(join(models, "defaults.json"), JSON.stringify(defaults));
+}
+
+test("packages of the data folder stand beside the shipped ones, which stay the defaults until others are chosen", async () => {
+  const { models, read } = await dataFolder("tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-matcha");
+  const { ids, catalog, broken } = await read();
+  assert.deepEqual(ids, [
+    ["svc-kk-ru-v2", "tiny-gigaam-ctc", "tiny-nemo-ctc"],
+    ["svc-kk-v1", "tiny-matcha"],
+  ]);
+  assert.deepEqual(broken, []);
+  const { hearing, speaking } = catalog;
+  assert.equal(hearing.default.name, "svc-kk-ru-v2");
+  assert.equal(hearing.require("tiny-gigaam-ctc").family, "gigaam-ctc");
+  assert.ok(hearing.require("tiny-gigaam-ctc").alphabet.has("ж"));
+  assert.equal(hearing.require("tiny-nemo-ctc").alphabet.size, 0, "it writes pieces of words");
+  assert.equal(speaking.require("tiny-matcha").default_voice, "first");
+  await useDefault(models, { transcription: "tiny-nemo-ctc", synthesis: "tiny-matcha" });
+  assert.deepEqual((await read()).ids, [
+    ["tiny-nemo-ctc", "svc-kk-ru-v2", "tiny-gigaam-ctc"],
+    ["tiny-matcha", "svc-kk-v1"],
+  ]);
+});
+
+test("a package of one's own with a shipped id is taken in place of the shipped one", async () => {
+  const { models, read } = await dataFolder("tiny-gigaam-ctc");
+  const own = join(models, "tiny-gigaam-ctc");
+  await changeManifest(own, (manifest) => ({ ...manifest, id: "svc-kk-ru-v2" }));
+  assert.deepEqual((await read()).folders, [own]);
+});
+
+test("a package that cannot be used is left out, and told; the default is not", async () => {
+  const { models, read } = await dataFolder("tiny-gigaam-ctc", "tiny-nemo-ctc", "tiny-matcha");
+  await changeManifest(join(models, "tiny-matcha"), (manifest) => ({ ...manifest, family: "unheard-of" }));
+  await writeFile(join(models, "tiny-gigaam-ctc", "manifest.json"), "{");
+  await rm(join(models, "tiny-nemo-ctc", "tokens.txt"));
+  const { ids, broken } = await read();
+  assert.deepEqual(ids, [["svc-kk-ru-v2"], ["svc-kk-v1"]]);
+  assert.deepEqual(
+    broken.map(({ id, error }) => [id, error.code]),
+    [
+      ["tiny-gigaam-ctc", "MODEL_BROKEN"],
+      ["tiny-matcha", "MODEL_BROKEN"],
+      ["tiny-nemo-ctc", "MODEL_BROKEN"],
+    ],
+  );
+  for (const [defaults, rule] of [
+    [{ transcription: "tiny-gigaam-ctc" }, /tiny-gigaam-ctc\/manifest\.json/],
+    [{ transcription: "tiny-nemo-ctc" }, /tokens\.txt/],
+    [{ synthesis: "tiny-matcha" }, /family must be one of .*, found unheard-of/],
+    [{ synthesis: "gone" }, /defaults\.json names gone for synthesis, which is not installed/],
+  ] as const) {
+    await useDefault(models, defaults);
+    await assert.rejects(read(), { code: "MODEL_BROKEN", message: rule });
+  }
+});
+
+test("a broken package under a shipped id does not let the shipped one answer in its place", async () => {
+  const { models, read } = await dataFolder("tiny-gigaam-ctc");
+  await changeManifest(join(models, "tiny-gigaam-ctc"), (manifest) => {
+    return { ...manifest, id: "svc-kk-ru-v2", melBins: -1 };
+  });
+  await assert.rejects(read(), { code: "MODEL_BROKEN", message: /tiny-gigaam-ctc\/manifest\.json: melBins/ });
+});
+
+test("MODELS_DIR is read alone, links to packages count, and a task without a package stops the start", async () => {
+  const modelsDir = await temporaryFolder();
+  await symlink(resolve(RECOGNIZER_FOLDER), join(modelsDir, "ears"));
+  await symlink(resolve("README.md"), join(modelsDir, "README"));
+  await mkdir(join(modelsDir, ".half-made"));
+  await writeFile(join(modelsDir, ".half-made", "manifest.json"), "{");
+  const read = () => readInstalledModels({ modelsDir, dataDir: "/nowhere" }, SILENT);
+  await assert.rejects(read(), {
+    message: `Cannot start: no model package for synthesis in ${modelsDir}`,
+  });
+  await symlink(resolve(SYNTHESIZER_FOLDER), join(modelsDir, "mouth"));
+  const { recognizers, broken } = await read();
+  assert.deepEqual([recognizers.map(({ folder }) => folder), broken], [[join(modelsDir, "ears")], []]);
+});

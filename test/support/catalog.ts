@@ -1,0 +1,61 @@
+import {
+  type Catalog,
+  type HearingModel,
+  ModelList,
+  type SpeakingModel,
+} from "../../src/domain/catalog/catalog.js";
+
+const VOICE = { name: "aigul", gender: "female", style: null, best_for: "news" };
+
+export const SPEAKING: SpeakingModel = {
+  name: "svc-kk-v1",
+  task: "synthesis",
+  lang: "kk",
+  sample_rate: 24_000,
+  voices: [VOICE],
+  default_voice: "aigul",
+  notes: "Speaks <Kazakh> only. Other languages sound wrong.",
+  created: "2026-11-22",
+  word_times: true,
+};
+
+const HEARING: HearingModel = {
+  name: "svc-kk-ru-v2",
+  task: "transcription",
+  lang: "kk-ru",
+  sample_rate: 16_000,
+  notes: null,
+  created: null,
+  family: "ctc-two-pass",
+  alphabet: new Set("сәлем әп-"),
+  live_partials: true,
+};
+
+/** What a service has as it comes. */
+export const CATALOG: Catalog = {
+  speaking: new ModelList([SPEAKING]),
+  hearing: new ModelList([HEARING]),
+};
+
+/** Two of each task: the others have another voice and no word times, and take no hot words. */
+export const TWO_OF_EACH: Catalog = {
+  speaking: new ModelList([
+    SPEAKING,
+    {
+      ...SPEAKING,
+      name: "voices",
+      voices: [{ ...VOICE, name: "iseke" }],
+      default_voice: "iseke",
+      word_times: false,
+    },
+  ]),
+  hearing: new ModelList([
+    HEARING,
+    { ...HEARING, name: "pieces", family: "nemo-ctc", alphabet: new Set(), live_partials: false },
+  ]),
+};
+
+/** One recogniser that writes these letters. */
+export function hearingIn(letters: string): ModelList<HearingModel> {
+  return new ModelList([{ ...HEARING, alphabet: new Set(letters) }]);
+}
