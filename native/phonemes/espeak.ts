@@ -28,6 +28,8 @@ const LIMITS = {
   cpuSeconds: 5,
   memoryBytes: 512 << 20,
   fileBytes: 128 << 20,
+  // A listener waits for it.
+  niceness: 0,
 } as const satisfies ProcessLimits;
 /** A piece has 180 characters, and its phonemes some 400 bytes. */
 const LONGEST_ANSWER_BYTES = 1 << 18;

@@ -7,12 +7,14 @@ export interface ProcessLimits {
   readonly memoryBytes: number | null;
   /** The longest file it may write. */
   readonly fileBytes: number;
+  /** How much less claim to the processor it has than speech, 0 to 19. */
+  readonly niceness: number;
 }
 
-/** Sets limits one by one (a system may lack some), then becomes the program, with less claim to the processor than speech. */
+/** Sets limits one by one (a system may lack some), then becomes the program. */
 const LIMIT_SCRIPT = [
   'ulimit -c 0; ulimit -t "$1"; ulimit -v "$2"; ulimit -f "$3"; ulimit -n 64',
-  'shift 3; exec nice -n 10 "$@"',
+  'niceness=$4; shift 4; exec nice -n "$niceness" "$@"',
 ].join("\n");
 /** POSIX counts the longest file in blocks of 512 bytes. */
 const FILE_BLOCK_BYTES = 512;
@@ -52,7 +54,8 @@ function workingPrefix(prefix: readonly string[]): readonly string[] {
   return spawnSync(file!, [...args, "true"], { stdio: "ignore" }).status === 0 ? prefix : [];
 }
 
-function limitArguments({ cpuSeconds, memoryBytes, fileBytes }: ProcessLimits): string[] {
+function limitArguments({ cpuSeconds, memoryBytes, fileBytes, niceness }: ProcessLimits): string[] {
   const memory = memoryBytes === null ? "unlimited" : String(Math.floor(memoryBytes / 1_024));
-  return [String(cpuSeconds), memory, String(Math.floor(fileBytes / FILE_BLOCK_BYTES))];
+  const blocks = Math.floor(fileBytes / FILE_BLOCK_BYTES);
+  return [String(cpuSeconds), memory, String(blocks), String(niceness)];
 }

@@ -2,7 +2,7 @@ import { LimitedSpawn, type ProcessLimits } from "../../children/limited-spawn.j
 import { ServiceError } from "../../domain/errors.js";
 
 /** What a decoder process may use. */
-export interface ChildLimits extends ProcessLimits {
+export interface ChildLimits extends Omit<ProcessLimits, "niceness"> {
   readonly wallMs: number;
 }
 
@@ -16,6 +16,8 @@ export interface ChildEnd {
 }
 
 const STDERR_CHARACTERS = 4_096;
+/** Decoding waits for speech. */
+const NICENESS = 10;
 
 /** Runs decoders of untrusted media, each in a process of its own (`LimitedSpawn`). */
 export class LimitedChildren {
@@ -33,7 +35,11 @@ export class LimitedChildren {
    */
   async run(command: readonly string[], limits: ChildLimits, signal: AbortSignal): Promise<ChildEnd> {
     if (signal.aborted) throw cancelled();
-    const child = this.#programs.start(command, limits, ["ignore", "ignore", "pipe"]);
+    const child = this.#programs.start(command, { ...limits, niceness: NICENESS }, [
+      "ignore",
+      "ignore",
+      "pipe",
+    ]);
     this.#running++;
     let stderr = "";
     let isTimedOut = false;
