@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, stat, symlink } from "node:fs/promises";
+import { copyFile, link, mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findPackages } from "../../native/models/find-packages.js";
+import { findPackages, readManifest } from "../../native/models/find-packages.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
@@ -12,7 +12,7 @@ import { type LiveRound, runLiveRound } from "../support/live-round.js";
 import { measureLoad } from "../support/load-figures.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
-import { type SpeechRun, streamSentences } from "../support/speech-client.js";
+import { type SpeechRun, streamPcm } from "../support/speech-client.js";
 import { SAMPLE_RATE_HZ, SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 import { median } from "../support/synthesis-floor.js";
 
@@ -21,11 +21,13 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const TRUE_SHAPES = join(ROOT, ".cache/true-shapes");
 const RECIPE = "python3 models/recipes/adapters/true_shapes";
 const TINY = join(ROOT, "test/fixtures/adapters");
-const SMOKE_PACKAGES = ["tiny-gigaam-ctc", "tiny-vits"];
-/** The service wants one of each task: these are beside the package that is measured. */
+/** In a smoke run one service has both, and both are tried. */
+const SMOKE_PACKAGE = "tiny-gigaam-ctc";
+const SMOKE_BESIDE = join(TINY, "tiny-vits");
+/** The service wants one of each task: what is beside a package for this one. */
 const BESIDE = {
-  transcription: join(ROOT, "models/svc-kk-ru-v2"),
-  synthesis: join(ROOT, "models/svc-kk-v1"),
+  transcription: join(ROOT, "models/svc-kk-v1"),
+  synthesis: join(ROOT, "models/svc-kk-ru-v2"),
 };
 /** From the true end of speech; a fifth of it is the threshold of silence. */
 const REACH_P95_MS = 1_000;
@@ -39,7 +41,7 @@ const TEXTS = {
   "nine seconds":
     "Бүгін ауа райы жақсы болады, таулы жерлерде жаңбыр жауады, ал кешке қарай жел күшейіп, күн салқындайды деп күтіледі.",
 } as const;
-const SPOKEN_TIMES = 5;
+const SPOKEN_TIMES = 3;
 
 /**
  * `npm run bench -- families [FOLDER]`: what packages of real weights cost, each alone in a fresh service with one worker of a
@@ -55,7 +57,7 @@ export async function run(options: {
   if (!existsSync(folder))
     throw new Error(`${folder} is not there: make it by \`${RECIPE} --out ${folder}\``);
   const packages = (await findPackages(folder)).filter(
-    ({ manifest }) => !smoke || SMOKE_PACKAGES.includes(manifest.id),
+    ({ manifest }) => !smoke || manifest.id === SMOKE_PACKAGE,
   );
   if (packages.length === 0)
     throw new Error(`${folder} holds no packages: make some by \`${RECIPE} --out ${folder}\``);
@@ -63,7 +65,7 @@ export async function run(options: {
   for (const found of packages) {
     const figures = await measurePackage(found, smoke);
     families.push(figures);
-    console.log(JSON.stringify(figures, null, 1));
+    print(figures);
   }
   if (smoke) return;
   const parameters = {
@@ -76,6 +78,8 @@ export async function run(options: {
   console.log(await saveResult("families", { parameters, families }));
 }
 
+type PackageFigures = Awaited<ReturnType<typeof measurePackage>>;
+
 async function measurePackage(found: PackageFolder, smoke: boolean) {
   const { folder, manifest } = found;
   const weightsBytes = await graphBytes(found);
@@ -84,9 +88,8 @@ async function measurePackage(found: PackageFolder, smoke: boolean) {
   const models = await mkdtemp(join(tmpdir(), "dauys-families-"));
   const operatorPort = await freeLoopbackPort();
   try {
-    await symlink(folder, join(models, manifest.id));
-    const beside = manifest.task === "transcription" ? BESIDE.synthesis : BESIDE.transcription;
-    await symlink(beside, join(models, "beside"));
+    await putPackage(folder, join(models, manifest.id));
+    await putPackage(smoke ? SMOKE_BESIDE : BESIDE[manifest.task], join(models, "beside"));
     const service = await startServiceProcess({
       MODELS_DIR: models,
       OPERATOR_PORT: String(operatorPort),
@@ -96,10 +99,13 @@ async function measurePackage(found: PackageFolder, smoke: boolean) {
     try {
       await creditDevelopment(service, 1_000_000_000);
       const readyBytes = service.residentBytes();
-      const work =
-        manifest.task === "transcription"
-          ? await measureListening(service, operatorPort, smoke)
-          : { speech: await measureSpeaking(service, smoke) };
+      const hears = manifest.task === "transcription";
+      const work = {
+        ...(hears && (await measureListening(service, operatorPort, smoke))),
+        ...((!hears || smoke) && {
+          speech: await measureSpeaking(service, hears ? "tiny-vits" : manifest.id, smoke),
+        }),
+      };
       return {
         id: manifest.id,
         family: manifest.family,
@@ -114,6 +120,16 @@ async function measurePackage(found: PackageFolder, smoke: boolean) {
     }
   } finally {
     await rm(models, { recursive: true });
+  }
+}
+
+/** Hard links where the file system has them: copies of what is measured would fill the page cache twice. */
+async function putPackage(from: string, to: string): Promise<void> {
+  const manifest = await readManifest(from);
+  const paths = ["manifest.json", ...Object.values(manifest?.files ?? {}).map(({ path }) => path)];
+  for (const path of new Set(paths)) {
+    await mkdir(dirname(join(to, path)), { recursive: true });
+    await link(join(from, path), join(to, path)).catch(() => copyFile(join(from, path), join(to, path)));
   }
 }
 
@@ -132,7 +148,7 @@ async function measureListening(service: ServiceProcess, operatorPort: number, s
   for (const sessions of smoke ? [1] : COUNTS) {
     const round = await runLiveRound({ service, operatorPort, stream, sessions });
     rounds.push(round);
-    print(round);
+    printRound(round);
     if (!keepsUp(round)) break;
   }
   const reached = rounds.filter(keepsUp).at(-1)?.sessions ?? 0;
@@ -184,13 +200,13 @@ function summary(round: LiveRound) {
   };
 }
 
-async function measureSpeaking(service: ServiceProcess, smoke: boolean) {
+async function measureSpeaking(service: ServiceProcess, model: string, smoke: boolean) {
   const figures = [];
   for (const [length, text] of Object.entries(TEXTS).slice(0, smoke ? 1 : undefined)) {
     const runs: SpeechRun[] = [];
     const cpuBefore = service.cpuSeconds();
     for (let time = 0; time < (smoke ? 1 : SPOKEN_TIMES); time++) {
-      runs.push(await streamSentences(service, { text, nfe: 16 }));
+      runs.push(await streamPcm(service, { input: text, model }));
     }
     const audioSeconds = runs.reduce((sum, run) => sum + run.audioSeconds, 0);
     const figure = {
@@ -206,7 +222,24 @@ async function measureSpeaking(service: ServiceProcess, smoke: boolean) {
   return figures;
 }
 
-function print(round: LiveRound): void {
+function print({ id, weightsBytes, load, service, file, live, speech }: PackageFigures): void {
+  const megabytes = (bytes: number) => `${Math.round(bytes / 1e6)} MB`;
+  console.log(
+    `${id}: ${megabytes(weightsBytes)}, loaded in ${(load.loadMs / 1_000).toFixed(1)} s with a peak of ` +
+      `${load.peakOfWeights?.toFixed(2)} times that; the service has ${megabytes(service.readyBytes)}, ` +
+      `${megabytes(service.workedBytes)} after work`,
+  );
+  if (file !== undefined) console.log(`files: real-time factor ${file.realTimeFactor.toFixed(3)}`);
+  if (live !== undefined) console.log(`live: ${live.sessions} sessions within ${live.reachP95Ms} ms at p95`);
+  for (const { length, audioSeconds, firstAudioMs, realTimeFactor } of speech ?? []) {
+    console.log(
+      `speech: ${length}, ${audioSeconds.toFixed(1)} s, first audio ${Math.round(firstAudioMs)} ms, ` +
+        `real-time factor ${realTimeFactor.toFixed(2)}`,
+    );
+  }
+}
+
+function printRound(round: LiveRound): void {
   const { sessions, finalLatencyMs, firstPartialMs, cpuPerAudioSecond, missedFinals } = summary(round);
   console.log(
     `${String(sessions).padStart(4)} sessions (p50/p95/p99): ${showPercentiles("end of speech to final", finalLatencyMs)}, ` +

@@ -11,6 +11,8 @@ export interface LoadFigures {
   readonly loadMs: number;
   readonly beforeBytes: number;
   readonly loadedBytes: number;
+  /** Of them, pages of files, which the system may take back. */
+  readonly mappedBytes: number;
   /** The most so far. */
   readonly peakBytes: number;
   /** After a recogniser has read an utterance; null for voices. */
@@ -47,11 +49,12 @@ function figures(): Omit<LoadFigures, "workedBytes" | "workedPeakBytes"> {
     loadMs: performance.now() - startedAtMs,
     beforeBytes,
     loadedBytes: bytesOf("VmRSS"),
+    mappedBytes: bytesOf("RssFile"),
     peakBytes: bytesOf("VmHWM"),
   };
 }
 
-function bytesOf(field: "VmRSS" | "VmHWM"): number {
+function bytesOf(field: "VmRSS" | "VmHWM" | "RssFile" | "VmHWM"): number {
   const match = new RegExp(`${field}:\\s+(\\d+) kB`).exec(readFileSync("/proc/self/status", "utf8"));
   return Number(match?.[1] ?? 0) * 1_024;
 }
