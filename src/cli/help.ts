@@ -17,7 +17,7 @@ export function overview({ forUsers, forOperators }: Commands): string {
   return [
     "Dauys: Kazakh speech from the command line.",
     `With a service, by its address and a key:\n${listed(forUsers)}`,
-    `As its operator, on its database:\n${listed(forOperators)}`,
+    `As its operator, on its database and models:\n${listed(forOperators)}`,
     `Exit codes:\n${indented(EXIT_CODES)}`,
     "Each command explains itself with --help. --version says which version this is.",
   ].join("\n\n");

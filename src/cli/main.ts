@@ -16,6 +16,7 @@ import { Interrupted } from "./interruption.js";
 import { keysCommand } from "./keys.js";
 import { ledgerCommand } from "./ledger.js";
 import { listenCommand } from "./listen.js";
+import { modelsCommand } from "./models.js";
 import { organizationsCommand } from "./organizations.js";
 import { withAdvice } from "./service-client.js";
 import { speakCommand } from "./speak.js";
@@ -40,6 +41,7 @@ const COMMANDS: Commands = {
     ledger: ledgerCommand,
     vouchers: vouchersCommand,
     users: usersCommand,
+    models: modelsCommand,
   },
 };
 const BY_NAME: Readonly<Record<string, Command>> = { ...COMMANDS.forUsers, ...COMMANDS.forOperators };

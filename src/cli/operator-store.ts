@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import type { Store } from "../store/store.js";
 import { CommandError, type CommandInput } from "./command.js";
 import { exitCodeOf } from "./interruption.js";
+import { operatorsPart } from "./operators-part.js";
 
 /** What the help of operators' commands says about where they work. */
 export const OPERATOR_HELP =
@@ -29,20 +30,15 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   }
 }
 
-/** Only when it is needed: the packed library holds the commands that speak to a service, and neither store nor settings. */
 async function loadStore() {
-  try {
-    const [{ createLog }, { openStore }, { readConfig }] = await Promise.all([
+  const [{ createLog }, { openStore }, { readConfig }] = await operatorsPart(() =>
+    Promise.all([
       import("../observe/log.js"),
       import("../store/store.js"),
       import("../settings/settings.js"),
-    ]);
-    return { createLog, openStore, readConfig };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
-    const advice = "operators' commands are not in the client package: run them in the service's own folder";
-    throw new CommandError(advice, { cause: error });
-  }
+    ]),
+  );
+  return { createLog, openStore, readConfig };
 }
 
 /** In a wrong working directory the default `./data` would silently become a new, empty database. */

@@ -6,7 +6,7 @@ import type { PackageFolder } from "../../native/models/package.js";
 import { ServiceError } from "../domain/errors.js";
 import { writeDurably } from "./durable.js";
 
-type Task = ModelManifest["task"];
+export type Task = ModelManifest["task"];
 
 /** Ids of the packages that requests without a model get; a task without one has the usual default. */
 export type Defaults = { readonly [T in Task]?: string | undefined };

@@ -23,7 +23,7 @@ export async function writeDurably(path: string, text: string): Promise<void> {
 }
 
 /** Has the disk keep a file's bytes, or the names in a folder. */
-async function syncPath(path: string): Promise<void> {
+export async function syncPath(path: string): Promise<void> {
   const handle = await open(path, "r");
   try {
     await handle.sync();

@@ -1,6 +1,8 @@
+import type { Dirent } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { findPackages } from "../../native/models/find-packages.js";
+import { findPackages, readManifest } from "../../native/models/find-packages.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import type { Config } from "../settings/settings.js";
 
@@ -44,4 +46,51 @@ async function packagesIn(folder: string): Promise<PackageFolder[]> {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
     throw error;
   }
+}
+
+/** A folder that holds a package, or should. */
+export interface SeenPackage {
+  /** Of the manifest; of one that cannot be read, the folder's name. */
+  readonly id: string;
+  readonly folder: string;
+  /** Null where the manifest breaks a rule, which `fault` tells. */
+  readonly package: PackageFolder | null;
+  readonly fault: string | null;
+}
+
+/** Every package in every folder, by id, those that would stop the service among them. */
+export async function seePackages({ read }: ModelFolders): Promise<readonly SeenPackage[]> {
+  const seen: SeenPackage[] = [];
+  for (const root of read) {
+    for (const entry of await entriesOf(root)) {
+      if (!entry.isDirectory() || entry.name.startsWith(".")) continue;
+      const each = await seePackage(join(root, entry.name), entry.name);
+      if (each !== null) seen.push(each);
+    }
+  }
+  return seen.sort((a, b) => a.id.localeCompare(b.id));
+}
+
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  try {
+    return await readdir(folder, { withFileTypes: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
+}
+
+/** Null for a folder without a manifest. */
+async function seePackage(folder: string, name: string): Promise<SeenPackage | null> {
+  try {
+    const manifest = await readManifest(folder);
+    return manifest === null ? null : { id: manifest.id, folder, package: { folder, manifest }, fault: null };
+  } catch (error) {
+    return { id: name, folder, package: null, fault: (error as Error).message };
+  }
+}
+
+/** The packages that can be read; one that is broken is no reason not to add, choose or remove others. */
+export async function readablePackages(folders: ModelFolders): Promise<readonly PackageFolder[]> {
+  return (await seePackages(folders)).flatMap((each) => (each.package === null ? [] : [each.package]));
 }

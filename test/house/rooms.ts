@@ -169,6 +169,12 @@ export const ROOMS: readonly Room[] = [
     "mpg123-decoder opus-decoder crypto files tools",
   ),
   room("src/input/url", "audio behind addresses", `${BASE} src/observe src/ports`, "net tools"),
+  room(
+    "src/models/hub",
+    "adds packages: downloads, bundles; commands alone import it, the service calls nobody",
+    "src/settings src/store/postgres native/models src/models",
+    "undici tar-stream zod crypto files tools",
+  ),
 
   room(
     "src/front/shared",
@@ -244,7 +250,8 @@ export const ROOMS: readonly Room[] = [
   room(
     "src/cli",
     "`npx dauys`: a user of the client, and operators' commands on the store",
-    "src/domain src/observe src/settings src/client src/store/ledger src/store/people src/store",
+    `src/domain src/observe src/settings src/client native/models src/models src/models/hub src/store/ledger
+     src/store/people src/store`,
     "crypto files tools",
   ),
   room("src/main.ts", "the program", "src/service", ""),

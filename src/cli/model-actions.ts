@@ -1,0 +1,16 @@
+import type { CommandInput } from "./command.js";
+import { addModel } from "./model-add.js";
+import { bundleModel } from "./model-bundle.js";
+import { removeModel, useModel } from "./model-choice.js";
+import { listModels } from "./model-list.js";
+import { verifyModels } from "./model-verify.js";
+
+/** What `dauys models` does. */
+export const MODEL_ACTIONS = {
+  list: listModels,
+  add: addModel,
+  verify: verifyModels,
+  use: useModel,
+  remove: removeModel,
+  bundle: bundleModel,
+} satisfies Readonly<Record<string, (input: CommandInput, name: string | null) => Promise<void>>>;

@@ -1,0 +1,71 @@
+import { rename, rm } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { chooseDefault, type Defaults, readDefaults, type Task, writeDefaults } from "../models/defaults.js";
+import { findInstalled, seePackages } from "../models/folders.js";
+import { REMOVED, withInstallLock } from "../models/hub/install-lock.js";
+import { CommandError, type CommandInput, printLine, printNote } from "./command.js";
+import { Interruption } from "./interruption.js";
+import { requireInstalled, requireSeen, writableFolders } from "./model-folders.js";
+
+const TASKS: readonly Task[] = ["transcription", "synthesis"];
+const RESTART = "A running service has it when it is started again.";
+
+/** `models use NAME`. */
+export async function useModel(input: CommandInput, name: string | null): Promise<void> {
+  await changing(input, async (folders) => {
+    const { manifest } = requireInstalled(await findInstalled(folders), name!);
+    const { id, task } = manifest;
+    const before = await readDefaults(folders.install);
+    await writeDefaults(folders.install, { ...before, [task]: id });
+    if (input.options.isSet("json")) return printLine(JSON.stringify({ id, task }));
+    printLine(`${id} is the default for ${task}`);
+    remark(input, RESTART);
+  });
+}
+
+/** `models remove NAME`. */
+export async function removeModel(input: CommandInput, name: string | null): Promise<void> {
+  await changing(input, async (folders) => {
+    const seen = await seePackages(folders);
+    const { id, folder } = requireSeen(seen, name!);
+    if (resolve(dirname(folder)) !== resolve(folders.install))
+      throw new CommandError(`${id} came with the service, and stays: ${folder}`);
+    const defaults = await readDefaults(folders.install);
+    const task = TASKS.find((each) => defaults[each] === id) ?? null;
+    // First: a default that is not installed would stop the service's next start.
+    if (task !== null) await writeDefaults(folders.install, without(defaults, task));
+    const aside = join(folders.install, `.${id}${REMOVED}`);
+    await rm(aside, { recursive: true, force: true });
+    // In one step: a package of which half is gone is never seen.
+    await rename(folder, aside);
+    await rm(aside, { recursive: true, force: true });
+    const left = seen.flatMap((each) => (each.package === null || each.id === id ? [] : [each.package]));
+    const next = task === null ? null : chooseDefault(left, task, { defaults: {}, folder: folders.install });
+    const successor = next?.manifest.id ?? null;
+    if (input.options.isSet("json")) return printLine(JSON.stringify({ id, task, default: successor }));
+    printLine(`${id} is removed`);
+    if (task !== null) remark(input, `The default for ${task} is ${successor ?? "none now"}. ${RESTART}`);
+  });
+}
+
+async function changing(
+  input: CommandInput,
+  work: (folders: Awaited<ReturnType<typeof writableFolders>>) => Promise<void>,
+): Promise<void> {
+  const folders = await writableFolders(input);
+  const interruption = new Interruption();
+  try {
+    const onWait = (message: string) => remark(input, message);
+    await withInstallLock(folders.install, { signal: interruption.signal, onWait }, () => work(folders));
+  } finally {
+    interruption.over();
+  }
+}
+
+function without(defaults: Defaults, task: keyof Defaults): Defaults {
+  return Object.fromEntries(Object.entries(defaults).filter(([each]) => each !== task));
+}
+
+function remark({ options }: CommandInput, text: string): void {
+  if (!options.isSet("quiet")) printNote(text);
+}

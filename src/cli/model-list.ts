@@ -1,0 +1,137 @@
+import type { PackageFolder } from "../../native/models/package.js";
+import {
+  type CatalogueEntry,
+  packageIdOf,
+  readCatalogue,
+  sizeOf,
+  variantsOf,
+  wantedFiles,
+} from "../models/catalogue.js";
+import { chooseDefault, readDefaults, type Task } from "../models/defaults.js";
+import { findInstalled } from "../models/folders.js";
+import { type CommandInput, printLine } from "./command.js";
+import { foldersOf } from "./model-folders.js";
+import { megabytes } from "./progress.js";
+
+const TASKS: readonly Task[] = ["transcription", "synthesis"];
+const ABILITIES = { livePartials: "live partials", wordTimes: "word times", hotWords: "hot words" } as const;
+/** Of published figures, those that fit on two lines. */
+const SHOWN_FIGURES = 3;
+
+/** One thing of the list: a model of the catalogue, one that is installed, or both. */
+interface Listed {
+  readonly name: string;
+  readonly entry: CatalogueEntry | null;
+  /** Packages that came of it. */
+  readonly packages: readonly PackageFolder[];
+}
+
+/** `models list`. */
+export async function listModels(input: CommandInput): Promise<void> {
+  const folders = foldersOf(input);
+  const [catalogue, packages, defaults] = await Promise.all([
+    readCatalogue(input.options.text("catalogue") ?? undefined),
+    findInstalled(folders),
+    readDefaults(folders.install),
+  ]);
+  const chosen = new Set(
+    TASKS.map((task) => chooseDefault(packages, task, { defaults, folder: folders.install })?.manifest.id),
+  );
+  const listed = pair(catalogue, packages);
+  if (input.options.isSet("json")) {
+    return printLine(JSON.stringify({ data: listed.map((each) => toJson(each, catalogue, chosen)) }));
+  }
+  printLine(listed.map((each) => block(each, catalogue, chosen)).join("\n\n"));
+}
+
+function pair(catalogue: readonly CatalogueEntry[], packages: readonly PackageFolder[]): readonly Listed[] {
+  const entries = catalogue.filter(({ task }) => task !== "part");
+  const ofEntry = (entry: CatalogueEntry) => {
+    const ids = variantsOf(entry).map((variant) => packageIdOf(entry, variant));
+    return packages.filter(({ manifest }) => ids.includes(manifest.id));
+  };
+  const known = entries.map((entry) => ({ name: entry.name, entry, packages: ofEntry(entry) }));
+  const taken = new Set(known.flatMap((each) => each.packages));
+  const others = packages.filter((each) => !taken.has(each));
+  return [...others.map((each) => ({ name: each.manifest.id, entry: null, packages: [each] })), ...known];
+}
+
+function block(
+  { name, entry, packages }: Listed,
+  catalogue: readonly CatalogueEntry[],
+  chosen: ReadonlySet<string | undefined>,
+): string {
+  const states = packages.map(({ manifest }) => {
+    const what = manifest.id === name ? "installed" : `${manifest.id} installed`;
+    return chosen.has(manifest.id) ? `${what}, default for ${manifest.task}` : what;
+  });
+  const head = states.length === 0 ? name : `${name}  (${states.join("; ")})`;
+  if (entry === null) {
+    const { task, languages, notes } = packages[0]!.manifest;
+    const rows = [`${task} of ${languages.join(", ")}`, ...(notes === undefined ? [] : [notes])];
+    return [head, ...rows.map((row) => `  ${row}`)].join("\n");
+  }
+  const { task, languages, licence, quality } = entry;
+  const sizes = variantsOf(entry).map((variant) => {
+    const files = wantedFiles(catalogue, entry, variant);
+    const about = files.some(({ bytes }) => bytes === null) ? "about " : "";
+    return `${variant} ${about}${megabytes(sizeOf(files))} MB`;
+  });
+  const can = abilitiesOf(entry);
+  const figures = quality
+    .slice(0, SHOWN_FIGURES)
+    .map(({ set, figure, unit, source }) => `${set} ${figure} ${unit} (${source})`);
+  const unpinned = variantsOf(entry).some((variant) =>
+    wantedFiles(catalogue, entry, variant).some(({ sha256 }) => sha256 === null),
+  );
+  const rows = [
+    `${task} of ${languages.join(", ")}; ${sizes.join(", ")}`,
+    `licence: ${licence.name}${licence.isRestricted ? " (needs --accept-licence)" : ""}`,
+    ...(can.length === 0 ? [] : [`can: ${can.join(", ")}`]),
+    ...figures.map((figure) => `published: ${figure}`),
+    ...(unpinned ? ["not every file's hash is known: needs --trust"] : []),
+  ];
+  return [head, ...rows.map((row) => `  ${row}`)].join("\n");
+}
+
+function abilitiesOf({ can }: CatalogueEntry): readonly string[] {
+  return Object.entries(ABILITIES).flatMap(([name, words]) => (can[name as keyof typeof can] ? [words] : []));
+}
+
+function toJson(
+  { name, entry, packages }: Listed,
+  catalogue: readonly CatalogueEntry[],
+  chosen: ReadonlySet<string | undefined>,
+) {
+  const manifest = packages[0]?.manifest;
+  return {
+    name,
+    task: entry?.task ?? manifest?.task,
+    languages: entry?.languages ?? manifest?.languages,
+    licence: entry?.licence ?? null,
+    quality: entry?.quality ?? [],
+    can:
+      entry === null
+        ? null
+        : {
+            live_partials: entry.can.livePartials,
+            word_times: entry.can.wordTimes,
+            hot_words: entry.can.hotWords,
+          },
+    variants: (entry === null ? [] : variantsOf(entry)).map((variant) => {
+      const files = wantedFiles(catalogue, entry!, variant);
+      return {
+        name: variant,
+        id: packageIdOf(entry!, variant),
+        bytes: sizeOf(files),
+        needs_trust: files.some(({ sha256 }) => sha256 === null),
+      };
+    }),
+    installed: packages.map(({ folder, manifest: { id, task } }) => ({
+      id,
+      task,
+      folder,
+      default: chosen.has(id),
+    })),
+  };
+}

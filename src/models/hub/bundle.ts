@@ -1,0 +1,121 @@
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { mkdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { finished, pipeline } from "node:stream/promises";
+import { extract, type Headers, pack } from "tar-stream";
+import type { PackageFolder } from "../../../native/models/package.js";
+import { isInnerPath } from "../catalogue.js";
+import { syncPath } from "../durable.js";
+import { AddError } from "./add-error.js";
+
+/** Files of a package that its manifest does not name. */
+const BESIDE = ["manifest.json", "CARD.md"];
+/** More than any package has: each is an entry on the disk. */
+const MOST_FILES = 1_000;
+
+/**
+ * Writes a package into a tar: a folder of its id with the files in it. Hashes are checked on the way.
+ *
+ * @param path takes the tar when it is whole
+ * @param onBytes is told how much has been written
+ * @throws {AddError} when a file is not the one of the manifest
+ */
+export async function bundlePackage(
+  { folder, manifest }: PackageFolder,
+  path: string,
+  { signal, onBytes }: { readonly signal: AbortSignal; readonly onBytes: (bytes: number) => void },
+): Promise<{ readonly bytes: number }> {
+  const part = join(dirname(path), `.${basename(path)}.part`);
+  const tar = pack();
+  const written = pipeline(tar, createWriteStream(part), { signal });
+  // Whoever reads its outcome is below; until then a failure must not end the process.
+  written.catch(() => {});
+  let bytes = 0;
+  try {
+    for (const name of BESIDE) {
+      const text = await readFile(join(folder, name)).catch(() => null);
+      if (text !== null) tar.entry({ name: `${manifest.id}/${name}`, mode: 0o644 }, text);
+    }
+    for (const file of Object.values(manifest.files)) {
+      const place = join(folder, file.path);
+      const { size } = await stat(place);
+      const hash = createHash("sha256");
+      const entry = tar.entry({ name: `${manifest.id}/${file.path}`, size, mode: 0o644 });
+      const counted = async function* (source: AsyncIterable<Buffer>) {
+        for await (const chunk of source) {
+          hash.update(chunk);
+          bytes += chunk.length;
+          onBytes(bytes);
+          yield chunk;
+        }
+      };
+      await pipeline(createReadStream(place), counted, entry, { signal });
+      const sha256 = hash.digest("hex");
+      if (sha256 !== file.sha256)
+        throw new AddError(`${place} is damaged: its sha256 must be ${file.sha256}, found ${sha256}`);
+    }
+    tar.finalize();
+    await written;
+    await syncPath(part);
+    await rename(part, path);
+    return { bytes };
+  } catch (error) {
+    tar.destroy();
+    await written.catch(() => {});
+    await rm(part, { force: true });
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+/**
+ * Takes a bundle apart.
+ *
+ * @param path of a tar that holds one folder with a manifest
+ * @param folder an empty one, which receives what was in that folder
+ * @throws {AddError} for what no bundle holds: links, devices, paths that lead out of it
+ */
+export async function unpackBundle(path: string, folder: string, signal: AbortSignal): Promise<void> {
+  const { size } = await stat(path);
+  const tar = extract();
+  const source = createReadStream(path);
+  const fed = pipeline(source, tar, { signal });
+  fed.catch(() => {});
+  let root: string | null = null;
+  let files = 0;
+  let bytes = 0;
+  try {
+    for await (const entry of tar) {
+      const { name, type, size: entryBytes = 0 } = entry.header as Headers;
+      const inner = name.replace(/^\.\//, "").replace(/\/+$/, "");
+      if (type === "directory" && (inner === "" || inner === "." || isInnerPath(inner))) {
+        entry.resume();
+        continue;
+      }
+      const [first = "", ...rest] = inner.split("/");
+      if (type !== "file" || !isInnerPath(inner) || rest.length === 0)
+        throw new AddError(`${path} is no bundle: it holds ${name} (${type ?? "nothing"})`);
+      root ??= first;
+      files++;
+      bytes += entryBytes;
+      // Entries are as long as the tar at most: headers that say more are made to fill a disk.
+      if (first !== root || files > MOST_FILES || bytes > size)
+        throw new AddError(`${path} is no bundle: it holds more than one package, or more than its size`);
+      const place = join(folder, ...rest);
+      await mkdir(dirname(place), { recursive: true });
+      const target = createWriteStream(place, { flags: "wx" });
+      entry.pipe(target);
+      await finished(target);
+    }
+    await fed;
+  } catch (error) {
+    source.destroy();
+    tar.destroy();
+    await fed.catch(() => {});
+    signal.throwIfAborted();
+    if (error instanceof AddError) throw error;
+    throw new AddError(`${path} cannot be read as a tar: ${(error as Error).message}`, { cause: error });
+  }
+  if (root === null) throw new AddError(`${path} is no bundle: it holds no files`);
+}

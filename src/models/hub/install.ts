@@ -1,0 +1,213 @@
+import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { readManifest, readPackage } from "../../../native/models/find-packages.js";
+import type { PackageFolder } from "../../../native/models/package.js";
+import { syncPath, writeDurably } from "../durable.js";
+import { hashFile, verifyPackage } from "../verify.js";
+import { AddError } from "./add-error.js";
+import { requireFreeSpace } from "./free-space.js";
+import { PARTIAL, REPLACED } from "./install-lock.js";
+
+/** A file that a package is made of. */
+export interface PackageFile {
+  /** Its name in the manifest. */
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number | null;
+  readonly aboutBytes?: number | undefined;
+  readonly sha256: string | null;
+  /** Of a graph: names of the files that hold its weights. */
+  readonly external?: readonly string[] | undefined;
+}
+
+/** A file that has come. */
+export interface AddedFile {
+  readonly name: string;
+  readonly path: string;
+  readonly bytes: number;
+  readonly sha256: string;
+  /** No hash was known of it: this one was taken as it came. */
+  readonly isTrusted: boolean;
+}
+
+interface PackageOutline {
+  readonly id: string;
+  readonly files: readonly PackageFile[];
+  /** Fields of the manifest but `id` and `files`, when all files are there. */
+  readonly fields: () => Readonly<Record<string, unknown>>;
+  /** What people read about the package. */
+  readonly card: string | null;
+}
+
+interface PackagePlan<F extends PackageFile> extends PackageOutline {
+  readonly files: readonly F[];
+  /** Puts a file at `path`, with the hash that it must have where one is known. */
+  readonly fetch: (file: F, path: string) => Promise<{ readonly bytes: number; readonly sha256: string }>;
+}
+
+export interface InstallOptions {
+  /** Where the package's folder goes. */
+  readonly folder: string;
+  /** Takes files of no known hash. */
+  readonly isTrusted: boolean;
+  /** Packages whose files need not come again. */
+  readonly installed: readonly PackageFolder[];
+}
+
+export interface Installed {
+  readonly folder: string;
+  readonly files: readonly AddedFile[];
+  /** It was there before, with the same files. */
+  readonly isNew: boolean;
+}
+
+/**
+ * Makes a package and gives it its name in one step, when it is whole, checked, and on the disk: whatever ends the process
+ * before leaves a hidden folder, from which the next try goes on. The caller holds the folder's lock.
+ *
+ * @throws {AddError} when a file cannot be had, is another one, or has no known hash and is not trusted
+ * @throws {ServiceError} `MODEL_BROKEN` when the manifest or a JSON file breaks a rule of its family
+ */
+export async function installPackage<F extends PackageFile>(
+  plan: PackagePlan<F>,
+  options: InstallOptions,
+): Promise<Installed> {
+  const { folder, isTrusted } = options;
+  const target = join(folder, plan.id);
+  const present = await sameInstalled(plan, target);
+  if (present !== null) return { folder: target, files: present, isNew: false };
+  refuseUnknown(plan, isTrusted);
+  const partial = join(folder, `.${plan.id}${PARTIAL}`);
+  await mkdir(partial, { recursive: true });
+  const files: AddedFile[] = [];
+  await requireFreeSpace(folder, await missingBytes(plan.files, partial));
+  for (const file of plan.files) files.push(await obtain(file, partial, plan, options));
+  await dropStrays(partial, plan);
+  await describe(plan, partial, files);
+  await checkWhole(partial);
+  for (const path of new Set(plan.files.map(({ path }) => dirname(join(partial, path)))))
+    await syncPath(path);
+  await syncPath(partial);
+  await replace(target, partial, join(folder, `.${plan.id}${REPLACED}`));
+  await syncPath(folder);
+  return { folder: target, files, isNew: true };
+}
+
+/** The files of an installed package that is what the plan would make; null when there is none, or it is damaged. */
+async function sameInstalled(plan: PackageOutline, target: string): Promise<readonly AddedFile[] | null> {
+  const manifest = await readManifest(target).catch(() => null);
+  if (manifest === null || manifest.id !== plan.id) return null;
+  const isSame = plan.files.every(({ name, path, sha256 }) => {
+    const found = manifest.files[name];
+    return found?.path === path && (sha256 === null || found.sha256 === sha256);
+  });
+  if (!isSame || Object.keys(manifest.files).length !== plan.files.length) return null;
+  const checks = await verifyPackage({ folder: target, manifest });
+  if (checks.some(({ isGood }) => !isGood)) return null;
+  return Object.entries(manifest.files).map(([name, { path, sha256 }], index) => ({
+    name,
+    path,
+    sha256,
+    bytes: checks[index]!.bytes,
+    isTrusted: false,
+  }));
+}
+
+function refuseUnknown(plan: PackageOutline, isTrusted: boolean): void {
+  const unknown = plan.files.filter(({ sha256 }) => sha256 === null).map(({ path }) => path);
+  if (unknown.length === 0 || isTrusted) return;
+  throw new AddError(
+    `${plan.id}: nobody has told the hash of ${unknown.join(", ")}. With --trust what comes is taken, ` +
+      "its hash printed and kept in the package",
+  );
+}
+
+/** Bytes that are not in the folder yet, as far as sizes are known. */
+async function missingBytes(files: readonly PackageFile[], partial: string): Promise<number> {
+  let missing = 0;
+  for (const { path, bytes, aboutBytes } of files) {
+    const wanted = bytes ?? aboutBytes ?? 0;
+    const here = (await sizeOf(join(partial, path))) + (await sizeOf(join(partial, `${path}.part`)));
+    missing += Math.max(0, wanted - here);
+  }
+  return missing;
+}
+
+async function obtain<F extends PackageFile>(
+  file: F,
+  partial: string,
+  plan: PackagePlan<F>,
+  { installed }: InstallOptions,
+): Promise<AddedFile> {
+  const { name, path, sha256 } = file;
+  const place = join(partial, path);
+  await mkdir(dirname(place), { recursive: true });
+  const known = sha256 === null ? null : await knownCopy(sha256, place, installed);
+  const { bytes, sha256: found } = known ?? (await plan.fetch(file, place));
+  return { name, path, bytes, sha256: found, isTrusted: sha256 === null };
+}
+
+/** A file with this hash that an earlier try, or another package, has brought already; hashed before it is believed. */
+async function knownCopy(
+  sha256: string,
+  place: string,
+  installed: readonly PackageFolder[],
+): Promise<{ readonly bytes: number; readonly sha256: string } | null> {
+  const earlier = await hashFile(place).catch(() => null);
+  if (earlier?.sha256 === sha256) return earlier;
+  await rm(place, { force: true });
+  for (const { folder, manifest } of installed) {
+    for (const file of Object.values(manifest.files)) {
+      if (file.sha256 !== sha256) continue;
+      const path = join(folder, file.path);
+      const found = await hashFile(path).catch(() => null);
+      if (found?.sha256 !== sha256) continue;
+      // One file on the disk under two names; where the disk cannot do that, a copy.
+      await link(path, place).catch(async () => {
+        await copyFile(path, place);
+        await syncPath(place);
+      });
+      return found;
+    }
+  }
+  return null;
+}
+
+async function describe(plan: PackageOutline, partial: string, files: readonly AddedFile[]): Promise<void> {
+  const entries = files.map(({ name, path, sha256 }, index) => {
+    const external = plan.files[index]!.external;
+    return [name, { path, sha256, ...(external === undefined ? {} : { external }) }];
+  });
+  const manifest = { id: plan.id, ...plan.fields(), files: Object.fromEntries(entries) };
+  await writeDurably(join(partial, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  if (plan.card !== null) await writeDurably(join(partial, "CARD.md"), plan.card);
+}
+
+/** What an earlier try, of another version perhaps, has left beside the files. */
+async function dropStrays(partial: string, plan: PackageOutline): Promise<void> {
+  const kept = new Set(plan.files.map(({ path }) => join(partial, path)));
+  for (const entry of await readdir(partial, { withFileTypes: true, recursive: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (!entry.isDirectory() && !kept.has(path)) await rm(path, { force: true });
+  }
+}
+
+/** A package that would stop the service's start is none. */
+async function checkWhole(partial: string): Promise<void> {
+  const { task } = JSON.parse(await readFile(join(partial, "manifest.json"), "utf8")) as {
+    readonly task: unknown;
+  };
+  await readPackage(partial, task === "synthesis" ? "synthesis" : "transcription");
+}
+
+/** A package of that name makes way, and goes when its successor is there. */
+async function replace(target: string, partial: string, replaced: string): Promise<void> {
+  const isThere = (await stat(target).catch(() => null)) !== null;
+  if (isThere) await rename(target, replaced);
+  await rename(partial, target);
+  if (isThere) await rm(replaced, { recursive: true, force: true });
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => null))?.size ?? 0;
+}

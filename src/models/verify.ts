@@ -1,0 +1,54 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import type { PackageFolder } from "../../native/models/package.js";
+
+/** Of one file of a package. */
+export interface FileCheck {
+  /** Its path in the package. */
+  readonly path: string;
+  readonly bytes: number;
+  readonly isGood: boolean;
+  /** What is wrong with it; null when it is good. */
+  readonly fault: string | null;
+}
+
+const CHUNK_BYTES = 1 << 20;
+
+/** Hashes every file that a package's manifest names, and compares. */
+export async function verifyPackage(
+  { folder, manifest }: PackageFolder,
+  onFile: (check: FileCheck) => void = () => {},
+): Promise<readonly FileCheck[]> {
+  const checks: FileCheck[] = [];
+  for (const { path, sha256 } of Object.values(manifest.files)) {
+    const check = await checkFile(folder, path, sha256);
+    checks.push(check);
+    onFile(check);
+  }
+  return checks;
+}
+
+async function checkFile(folder: string, path: string, sha256: string): Promise<FileCheck> {
+  try {
+    const found = await hashFile(join(folder, path));
+    const isGood = found.sha256 === sha256;
+    const fault = isGood ? null : `sha256 must be ${sha256}, found ${found.sha256}`;
+    return { path, bytes: found.bytes, isGood, fault };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    const fault = code === "ENOENT" ? "is missing" : `cannot be read: ${message}`;
+    return { path, bytes: 0, isGood: false, fault };
+  }
+}
+
+/** @returns the hash, 64 hexadecimal digits, and how long the file is */
+export async function hashFile(path: string): Promise<{ readonly sha256: string; readonly bytes: number }> {
+  const hash = createHash("sha256");
+  let bytes = 0;
+  for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
+    hash.update(chunk as Uint8Array);
+    bytes += (chunk as Uint8Array).length;
+  }
+  return { sha256: hash.digest("hex"), bytes };
+}

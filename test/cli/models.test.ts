@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
+import { after, before, type TestContext, test } from "node:test";
+import { pack } from "tar-stream";
+import { readPackage } from "../../native/models/find-packages.js";
+import { runCommandLine } from "../../src/cli/main.js";
+import { temporaryFolder } from "../support/folders.js";
+import { type Fault, LocalHub } from "../support/local-hub.js";
+import type { Outcome } from "../support/run-program.js";
+import { COMMIT, REPOSITORIES, tinyCatalogue } from "../support/tiny-catalogue.js";
+import { dauys } from "./support.js";
+
+let hub: LocalHub;
+let catalogue: string;
+
+before(async () => {
+  hub = await LocalHub.start(REPOSITORIES);
+  catalogue = (await tinyCatalogue()).path;
+});
+after(() => hub.stop());
+
+/** Runs `dauys models` on a folder, as a process of its own. */
+async function models(folder: string, ...args: string[]): Promise<Outcome> {
+  return await dauys(["models", ...args, ...ours(args)], { env: environment(folder) });
+}
+
+/** The same in this process, for what fails. @returns the exit code, and what standard error says */
+async function failing(
+  t: TestContext,
+  folder: string,
+  ...args: string[]
+): Promise<readonly [number, string]> {
+  const noted = t.mock.method(process.stderr, "write", () => true);
+  const code = await runCommandLine(["models", ...args, ...ours(args)], environment(folder));
+  noted.mock.restore();
+  return [code, noted.mock.calls.map((call) => String(call.arguments[0])).join("")];
+}
+
+function ours([action = ""]: readonly string[]): readonly string[] {
+  return ["list", "add"].includes(action) ? ["--catalogue", catalogue] : [];
+}
+
+function environment(folder: string) {
+  return { MODELS_DIR: folder, HF_ENDPOINT: hub.endpoint };
+}
+
+test("a model of the catalogue is added, chosen, verified, bundled, removed, and added from the bundle", async (t) => {
+  const folder = join(await temporaryFolder(), "models");
+  const bundle = join(await temporaryFolder(), "listener.tar");
+
+  await t.test("add tells the licence and the folder; again it is there already", async () => {
+    const added = await models(folder, "add", "tiny-listener");
+    assert.equal(added.code, 0, added.stderr);
+    assert.equal(added.stdout, `tiny-listener is installed in ${folder}/tiny-listener\n`);
+    assert.match(added.stderr, /licence of tiny-listener: MIT, https:\/\/example\.org\/mit/);
+    const again = JSON.parse((await models(folder, "add", "tiny-listener", "--json")).stdout);
+    assert.deepEqual([again.is_new, again.files.length], [false, 3]);
+    assert.equal((await stat(folder)).mode & 0o777, 0o711);
+  });
+
+  await t.test(
+    "list tells licence, size, quality with its source, what it can do, and what is installed",
+    async () => {
+      const { stdout } = await models(folder, "list");
+      const first = [
+        "tiny-listener  (installed, default for transcription)",
+        "  transcription of ru; fp32 0.0 MB, int8 0.0 MB",
+      ];
+      assert.deepEqual(stdout.split("\n").slice(0, 2), first);
+      assert.match(
+        stdout,
+        / licence: MIT\n {2}can: live partials, hot words\n {2}published: ru test 12\.5 % WER \(nobody\)/,
+      );
+      assert.match(stdout, /licence: CC-BY-NC-4\.0 \(needs --accept-licence\)/);
+    },
+  );
+
+  await t.test("use makes it the default of its task, and list shows it", async () => {
+    const { code, stdout, stderr } = await models(folder, "use", "tiny-listener");
+    assert.deepEqual([code, stdout], [0, "tiny-listener is the default for transcription\n"]);
+    assert.match(stderr, /started again/);
+    const text = await readFile(join(folder, "defaults.json"), "utf8");
+    assert.deepEqual(JSON.parse(text), { transcription: "tiny-listener" });
+    const { data } = JSON.parse((await models(folder, "list", "--json")).stdout);
+    assert.deepEqual(data[0].installed, [
+      { id: "tiny-listener", task: "transcription", folder: `${folder}/tiny-listener`, default: true },
+    ]);
+  });
+
+  await t.test("bundle writes a tar that another machine takes", async () => {
+    const made = await models(folder, "bundle", "tiny-listener", "-o", bundle);
+    assert.equal(made.code, 0, made.stderr);
+    const other = await temporaryFolder();
+    const taken = await models(other, "add", "--from", bundle);
+    assert.equal(taken.code, 0, taken.stderr);
+    await readPackage(join(other, "tiny-listener"), "transcription");
+    const verified = await models(other, "verify", "tiny-listener");
+    assert.equal(verified.code, 0, verified.stderr);
+    assert.deepEqual(verified.stdout.split("\n").slice(0, 3), [
+      "ok  tiny-listener/model.onnx",
+      "ok  tiny-listener/tokens.txt",
+      "ok  tiny-listener/silero_vad.onnx",
+    ]);
+  });
+
+  await t.test("verify names the file that was changed, and ends with 1", async (t) => {
+    await appendFile(join(folder, "tiny-listener/tokens.txt"), "x");
+    const { code, stdout, stderr } = await models(folder, "verify");
+    assert.equal(code, 1);
+    assert.match(
+      stdout,
+      /^bad tiny-listener\/tokens\.txt: sha256 must be [0-9a-f]{64}, found [0-9a-f]{64}$/m,
+    );
+    assert.match(stderr, /1 file is not as it should be/);
+    const [bundled, why] = await failing(t, folder, "bundle", "tiny-listener", "-o", bundle);
+    assert.equal(bundled, 1);
+    assert.match(why, /tokens\.txt is damaged/);
+  });
+
+  await t.test("remove takes it away, and the default with it", async () => {
+    const removed = JSON.parse((await models(folder, "remove", "tiny-listener", "--json")).stdout);
+    assert.deepEqual(removed, { id: "tiny-listener", task: "transcription", default: null });
+    assert.deepEqual(JSON.parse(await readFile(join(folder, "defaults.json"), "utf8")), {});
+    assert.deepEqual(await readdir(folder), [".lock", "defaults.json"]);
+  });
+});
+
+test("a licence that restricts is accepted first; files of one's own are taken with trust", async (t) => {
+  const folder = await temporaryFolder();
+  const refused = await models(folder, "add", "tiny-speaker");
+  assert.equal(refused.code, 1);
+  assert.match(
+    refused.stderr,
+    /licence of tiny-speaker: CC-BY-NC-4\.0, .*add --accept-licence when you have read it/,
+  );
+  assert.equal((await models(folder, "add", "tiny-speaker", "--accept-licence")).code, 0);
+
+  const own = await temporaryFolder();
+  const manifest = JSON.parse(await readFile(join(folder, "tiny-speaker/manifest.json"), "utf8"));
+  for (const file of Object.values(manifest.files) as { path: string; sha256?: string }[]) {
+    await writeFile(join(own, file.path), await readFile(join(folder, "tiny-speaker", file.path)));
+    delete file.sha256;
+  }
+  await writeFile(
+    join(own, "manifest.json"),
+    JSON.stringify({ ...manifest, id: "mine", licenceTerms: undefined }),
+  );
+  const [, unknown] = await failing(t, folder, "add", "--from", own);
+  assert.match(unknown, /nobody has told the hash of acoustic\.onnx, vocoder\.onnx, symbols\.json/);
+  const mine = await models(folder, "add", "--from", own, "--trust");
+  assert.match(mine.stdout, /trusted acoustic\.onnx: sha256 [0-9a-f]{64}, kept in the package\n/);
+  assert.match(mine.stdout, /mine is installed/);
+  await readPackage(join(folder, "mine"), "synthesis");
+});
+
+test("files that were downloaded by hand become the package that the catalogue describes", async (t) => {
+  const [folder, byHand] = [await temporaryFolder(), await temporaryFolder()];
+  const { files } = REPOSITORIES["tiny/gigaam"]!;
+  for (const [name, bytes] of Object.entries(files)) await writeFile(join(byHand, name), bytes);
+  const before = hub.requests.length;
+  const [, without] = await failing(t, folder, "add", "tiny-listener", "--from", byHand);
+  assert.match(without, new RegExp(`${byHand} has no vad\\.onnx \\(tiny/vad at ${COMMIT}`));
+  await mkdir(join(byHand, "silero"));
+  await writeFile(join(byHand, "silero/vad.onnx"), REPOSITORIES["tiny/vad"]!.files["silero/vad.onnx"]!);
+  const added = await models(folder, "add", "tiny-listener", "--from", byHand);
+  assert.equal(added.code, 0, added.stderr);
+  assert.equal(hub.requests.length, before);
+});
+
+test("what is mistyped is told with the nearest name; a download that fails says why in one line", async (t) => {
+  const folder = await temporaryFolder();
+  for (const [args, code, message] of [
+    [["ad"], 2, /say list, add, .*did you mean add\?/],
+    [["add"], 2, /add takes one NAME/],
+    [["add", "tiny-listner"], 1, /the catalogue has no tiny-listner: did you mean tiny-listener\?/],
+    [["add", "tiny-vad"], 1, /tiny-vad is a part of tiny-listener/],
+    [
+      ["add", "tiny-listener", "--variant", "int4"],
+      2,
+      /tiny-listener has fp32 and int8, received --variant int4/,
+    ],
+    [["use", "tiny-listener"], 1, /tiny-listener is not installed/],
+    [["bundle", "tiny-listener"], 2, /bundle takes -o FILE/],
+    [["add", "--from", "/is/not/there"], 1, /there is no \/is\/not\/there/],
+  ] as const) {
+    const [found, why] = await failing(t, folder, ...args);
+    assert.equal(found, code, why);
+    assert.match(why, message);
+  }
+  hub.fault = ({ server }): Fault | null => (server === "cdn" ? { kind: "status", status: 404 } : null);
+  const [code, why] = await failing(t, folder, "add", "tiny-listener", "-q");
+  hub.fault = () => null;
+  assert.deepEqual([code, why.trimEnd().split("\n").length], [1, 1]);
+  assert.match(why, /^dauys: 127\.0\.0\.1:\d+ has no tiny-listener\/model\.onnx \(404\)/);
+});
+
+test("a bundle with a link, a path out of it, or more than its size is refused, and nothing of it is kept", async (t) => {
+  const [folder, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
+  for (const header of [
+    { name: "p/model.onnx", type: "symlink", linkname: "/etc/passwd" },
+    { name: "p/model.onnx", type: "link", linkname: "/etc/passwd" },
+    { name: "p/../../escaped", type: "file" },
+    { name: "/escaped", type: "file" },
+    { name: "p\\..\\escaped", type: "file" },
+    { name: "p/fifo", type: "fifo" },
+  ] as const) {
+    const tar = pack();
+    tar.entry({ name: "p/manifest.json" }, "{}");
+    tar.entry({ ...header, size: 0 }).end();
+    tar.finalize();
+    const path = join(elsewhere, "evil.tar");
+    await writeFile(path, await buffer(tar));
+    const [code, why] = await failing(t, folder, "add", "--from", path, "--trust");
+    assert.equal(code, 1, header.name);
+    assert.match(why, /is no bundle: it holds /, header.name);
+  }
+  assert.deepEqual(await readdir(folder), [".lock"]);
+  await assert.rejects(stat(join(folder, "escaped")), { code: "ENOENT" });
+});

@@ -1,0 +1,327 @@
+import assert from "node:assert/strict";
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { after, before, beforeEach, test } from "node:test";
+import { readPackage } from "../../../native/models/find-packages.js";
+import { type AddJob, addFromCatalogue } from "../../../src/models/hub/add-from-catalogue.js";
+import { readHubOptions } from "../../../src/models/hub/client.js";
+import type { AddedFile, Installed } from "../../../src/models/hub/install.js";
+import { withInstallLock } from "../../../src/models/hub/install-lock.js";
+import { temporaryFolder } from "../../support/folders.js";
+import { type Fault, LocalHub, type SeenRequest, sha256 } from "../../support/local-hub.js";
+import { type Changes, COMMIT, REPOSITORIES, TOKEN, tinyCatalogue } from "../../support/tiny-catalogue.js";
+
+const STALL_MS = 150;
+let hub: LocalHub;
+let folder: string;
+let notes: string[];
+/** Bytes of the file that comes. */
+let arrived: number;
+
+before(async () => {
+  hub = await LocalHub.start(REPOSITORIES);
+});
+after(() => hub.stop());
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  hub.requests.length = 0;
+  hub.fault = () => null;
+  notes = [];
+  arrived = 0;
+});
+
+type Job = Partial<AddJob> & { readonly changes?: Changes; readonly environment?: Record<string, string> };
+
+/** Adds a model of the tests' catalogue. */
+async function add(name: string, { changes, environment = {}, ...job }: Job = {}): Promise<Installed> {
+  const { catalogue } = await tinyCatalogue(changes);
+  return await addFromCatalogue({
+    catalogue,
+    entry: catalogue.find((entry) => entry.name === name)!,
+    variant: "fp32",
+    folders: { read: [folder], install: folder },
+    hub: { ...readHubOptions({ HF_ENDPOINT: hub.endpoint, ...environment }), stallMs: STALL_MS },
+    from: null,
+    isTrusted: false,
+    retry: { tries: 3, firstPauseMs: 1 },
+    signal: new AbortController().signal,
+    observer: {
+      progress: ({ bytes }) => {
+        arrived = bytes;
+      },
+      note: (text) => void notes.push(text),
+    },
+    ...job,
+  });
+}
+
+test("a package comes from the hub and the server that it leads to, and the token goes to the hub alone", async () => {
+  const { isNew, files } = await add("tiny-listener", { environment: { HF_TOKEN: "hf_mine" } });
+  assert.equal(isNew, true);
+  assert.deepEqual(
+    files.map(({ name, path }) => [name, path]),
+    [
+      ["model", "model.onnx"],
+      ["vocabulary", "tokens.txt"],
+      ["vad", "silero_vad.onnx"],
+    ],
+  );
+  const { manifest } = await readPackage(join(folder, "tiny-listener"), "transcription");
+  assert.equal(manifest.id, "tiny-listener");
+  assert.deepEqual(await visibleIn(folder), ["tiny-listener"]);
+  const tokens = (server: SeenRequest["server"]) =>
+    new Set(
+      hub.requests.filter((each) => each.server === server).map(({ headers }) => headers.authorization),
+    );
+  assert.deepEqual(tokens("hub"), new Set(["Bearer hf_mine"]));
+  assert.deepEqual(tokens("cdn"), new Set([undefined]));
+  const text = await readFile(join(folder, "tiny-listener/manifest.json"), "utf8");
+  assert.deepEqual(JSON.parse(text).source, { repository: "tiny/gigaam", revision: COMMIT, variant: "fp32" });
+});
+
+test("what is installed is not downloaded again; a damaged file is, and another package's is shared", async () => {
+  await add("tiny-listener");
+  hub.requests.length = 0;
+  assert.equal((await add("tiny-listener")).isNew, false);
+  assert.equal(hub.requests.length, 0);
+  await add("tiny-listener", { variant: "int8" });
+  assert.equal(hub.requests.length, 0);
+  const inodes = await Promise.all(
+    ["tiny-listener", "tiny-listener-int8"].map((id) => stat(join(folder, id, "silero_vad.onnx"))),
+  );
+  assert.equal(inodes[0]!.ino, inodes[1]!.ino);
+  // A file of its own: the shared ones are one file under two names.
+  await writeFile(join(folder, "tiny-listener/manifest.json"), "{}");
+  assert.equal((await add("tiny-listener")).isNew, true);
+  await readPackage(join(folder, "tiny-listener"), "transcription");
+});
+
+test("a cut connection goes on where it ended, and so does the next process", async () => {
+  let cuts = 0;
+  hub.fault = ({ path }): Fault | null => (path.includes("ctc.onnx") && cuts++ < 2 ? cutAfter(9_000) : null);
+  await add("tiny-listener");
+  const ranges = downloadsOf("ctc.onnx").map(({ headers }) => headers.range);
+  assert.equal(ranges.length, 3);
+  assert.equal(ranges[0], undefined);
+  for (const range of ranges.slice(1)) assert.match(range!, /^bytes=[1-9]\d*-$/);
+  assert.match(notes.join("\n"), /the connection was cut; trying again/);
+
+  folder = await temporaryFolder();
+  hub.fault = ({ path }) => (path.includes("ctc.onnx") ? cutAfter(9_000) : null);
+  hub.requests.length = 0;
+  await assert.rejects(
+    add("tiny-listener", { retry: { tries: 1, firstPauseMs: 1 } }),
+    /what has arrived is kept/,
+  );
+  assert.deepEqual(await visibleIn(folder), []);
+  hub.fault = () => null;
+  await add("tiny-listener");
+  assert.match(downloadsOf("ctc.onnx").at(-1)!.headers.range!, /^bytes=[1-9]\d*-$/);
+});
+
+test("a server that forgets us, answers another part, or all of it, is asked until the file is right", async () => {
+  for (const kind of ["stall", "whole", "shifted"] as const) {
+    folder = await temporaryFolder();
+    let turn = 0;
+    hub.fault = ({ path }): Fault | null => {
+      if (!path.includes("ctc.onnx")) return null;
+      turn++;
+      if (turn === 1) return kind === "stall" ? { kind, after: 9_000 } : cutAfter(9_000);
+      return turn === 2 && kind !== "stall" ? { kind } : null;
+    };
+    await add("tiny-listener");
+    await readPackage(join(folder, "tiny-listener"), "transcription");
+    assert.ok(turn >= 2, kind);
+  }
+});
+
+test("503 and 429 are waited out as the server asks; 500 for ever is given up with its reason", async () => {
+  let turn = 0;
+  hub.fault = ({ server }): Fault | null => {
+    if (server !== "cdn") return null;
+    turn++;
+    if (turn > 2) return null;
+    return { kind: "status", status: turn === 1 ? 503 : 429, headers: { "retry-after": "0" } };
+  };
+  await add("tiny-listener");
+  assert.match(notes.join("\n"), /answers 503; trying again in 0 s\n.*answers 429; trying again in 0 s/);
+  folder = await temporaryFolder();
+  hub.fault = () => ({ kind: "status", status: 500 });
+  await assert.rejects(
+    add("tiny-listener"),
+    /^AddError: Cannot download tiny-listener\/model.onnx: .* answers 500$/,
+  );
+});
+
+test("another file than it should be is removed, and the message names both hashes", async () => {
+  hub.fault = ({ path }) => (path.includes("ctc.onnx") ? { kind: "changed" } : null);
+  const wanted = sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!);
+  const found = /[0-9a-f]{64}/.source;
+  await assert.rejects(
+    add("tiny-listener"),
+    new RegExp(`model.onnx is another file .* was removed: its sha256 must be ${wanted}, found ${found}`),
+  );
+  assert.deepEqual(await readdir(join(folder, ".tiny-listener.partial")), []);
+});
+
+test("a catalogue that is wrong is told before anything is downloaded", async () => {
+  const wrong = { file: { model: { sha256: "0".repeat(64) } } };
+  await assert.rejects(
+    add("tiny-listener", { changes: wrong }),
+    /its sha256 must be 0{64}, the server tells [0-9a-f]{64}/,
+  );
+  const short = { file: { model: { bytes: 7 } } };
+  await assert.rejects(add("tiny-listener", { changes: short }), /must be 7 bytes long, the server has \d+/);
+});
+
+test("what an earlier run left damaged is downloaded from its beginning", async () => {
+  await mkdir(join(folder, ".tiny-listener.partial"));
+  const part = join(folder, ".tiny-listener.partial/model.onnx.part");
+  await appendFile(part, "not the beginning of that file");
+  await add("tiny-listener");
+  assert.match(notes.join("\n"), /what an earlier run left is damaged/);
+  await readPackage(join(folder, "tiny-listener"), "transcription");
+});
+
+test("a file whose hash nobody has told is refused, and with trust kept with the hash that came", async () => {
+  const changes: Changes = {
+    file: { model: { sha256: null, bytes: null }, vocabulary: { sha256: null, bytes: null } },
+    entry: { "tiny-listener": { source: { repository: "tiny/gigaam", revision: null } } },
+  };
+  await assert.rejects(
+    add("tiny-listener", { changes }),
+    /nobody has told the hash of model.onnx, tokens.txt.*--trust/,
+  );
+  assert.equal(hub.requests.length, 0);
+  const { files } = await add("tiny-listener", { changes, isTrusted: true });
+  const trusted = (file: AddedFile) => [file.name, file.isTrusted];
+  assert.deepEqual(files.map(trusted), [
+    ["model", true],
+    ["vocabulary", true],
+    ["vad", false],
+  ]);
+  const manifest = JSON.parse(await readFile(join(folder, "tiny-listener/manifest.json"), "utf8"));
+  assert.equal(manifest.files.model.sha256, sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!));
+  // What came is pinned: the commit that the hub has told.
+  assert.equal(manifest.source.revision, COMMIT);
+  const [, second] = hub.requests.filter(({ path }) => path.includes("/resolve/"));
+  assert.match(second!.path, new RegExp(`/resolve/${COMMIT}/`));
+});
+
+test("a file of no known hash goes on only while the server says that it is the same", async () => {
+  const changes: Changes = { file: { model: { sha256: null, bytes: null } } };
+  await mkdir(join(folder, ".tiny-listener.partial"));
+  const part = join(folder, ".tiny-listener.partial/model.onnx.part");
+  await appendFile(part, "an older version's first bytes");
+  await writeFile(`${part}.version`, '"another"');
+  await add("tiny-listener", { changes, isTrusted: true });
+  assert.deepEqual(
+    downloadsOf("ctc.onnx").map(({ headers }) => headers["if-range"]),
+    ['"another"'],
+  );
+  await readPackage(join(folder, "tiny-listener"), "transcription");
+});
+
+test("terms that were not accepted, and what is not there, are told apart, with what to do", async () => {
+  await assert.rejects(
+    add("tiny-gated"),
+    /does not give out tiny-gated\/acoustic.onnx \(401, GatedRepo\): set HF_TOKEN .* http:.*\/tiny\/gated$/,
+  );
+  await add("tiny-gated", { environment: { HF_TOKEN: TOKEN } });
+  folder = await temporaryFolder();
+  const gone = { entry: { "tiny-speaker": { source: { repository: "tiny/gone", revision: COMMIT } } } };
+  await assert.rejects(
+    add("tiny-speaker", { changes: gone }),
+    /has no tiny-speaker\/acoustic.onnx \(401, RepoNotFound\)/,
+  );
+  const other = { file: { acoustic: { from: "other.onnx" } } };
+  await assert.rejects(add("tiny-speaker", { changes: other }), /has no .* \(404, EntryNotFound\)/);
+});
+
+test("a disk without room is told before anything is downloaded", async () => {
+  const changes: Changes = { file: { model: { bytes: null, aboutBytes: 10 ** 15 } } };
+  await assert.rejects(
+    add("tiny-listener", { changes }),
+    /too little space on the disk of .*: 1000000000\.\d MB are needed/,
+  );
+  assert.equal(hub.requests.length, 0);
+});
+
+test("an entry whose package would stop the service adds nothing", async () => {
+  const changes = { entry: { "tiny-listener": { family: "unheard-of" } } };
+  await assert.rejects(add("tiny-listener", { changes }), /family must be one of/);
+  assert.deepEqual(await visibleIn(folder), []);
+});
+
+test("two additions at once: the second says that it waits, and finds it done", async () => {
+  const signal = new AbortController().signal;
+  let second: Promise<Installed> | null = null;
+  await withInstallLock(folder, { signal, onWait: () => {} }, async () => {
+    second = add("tiny-listener");
+    while (notes.length === 0) await new Promise((settle) => setImmediate(settle));
+    assert.deepEqual(await visibleIn(folder), []);
+  });
+  assert.match(notes.join("\n"), /another command works in .* waiting for its end/);
+  assert.equal((await second!).isNew, true);
+  const both = await Promise.all([add("tiny-listener"), add("tiny-speaker")]);
+  assert.deepEqual(
+    both.map(({ isNew }) => isNew),
+    [false, true],
+  );
+});
+
+test("an interrupted addition ends with its reason, and keeps what has come", async () => {
+  const control = new AbortController();
+  hub.fault = ({ path }) => (path.includes("ctc.onnx") ? { kind: "stall", after: 9_000 } : null);
+  const observer = {
+    progress: ({ bytes }: { readonly bytes: number }) => {
+      if (bytes > 8_000) control.abort(new Error("the operator has left"));
+    },
+    note: () => {},
+  };
+  await assert.rejects(add("tiny-listener", { signal: control.signal, observer }), /the operator has left/);
+  assert.ok((await stat(join(folder, ".tiny-listener.partial/model.onnx.part"))).size > 8_000);
+});
+
+test("proxies by the usual variables are used, and NO_PROXY leaves hosts out", async () => {
+  const asked: string[] = [];
+  const proxy = createServer();
+  proxy.on("connect", (request, socket, head) => {
+    asked.push(request.url!);
+    const [host = "", port] = request.url!.split(":");
+    const upstream = connect(Number(port), host, () => {
+      socket.write("HTTP/1.1 200 OK\r\n\r\n");
+      upstream.write(head);
+      upstream.pipe(socket).pipe(upstream);
+    });
+    for (const each of [socket, upstream]) each.on("error", () => {});
+  });
+  await new Promise<void>((settle) => proxy.listen(0, "127.0.0.1", settle));
+  try {
+    const { port } = proxy.address() as { readonly port: number };
+    const environment = { HTTP_PROXY: `http://127.0.0.1:${port}` };
+    await add("tiny-speaker", { environment: { ...environment, NO_PROXY: "127.0.0.1" } });
+    assert.equal(asked.length, 0);
+    folder = await temporaryFolder();
+    await add("tiny-speaker", { environment });
+    assert.ok(asked.includes(new URL(hub.endpoint).host), asked.join());
+  } finally {
+    proxy.closeAllConnections();
+    proxy.close();
+  }
+});
+
+function cutAfter(after: number): Fault {
+  const before = arrived;
+  return { kind: "cut", after, isTaken: () => arrived - before >= after };
+}
+
+function downloadsOf(name: string): readonly SeenRequest[] {
+  return hub.downloads.filter(({ path }) => path.includes(name));
+}
+
+async function visibleIn(path: string): Promise<readonly string[]> {
+  return (await readdir(path)).filter((name) => !name.startsWith("."));
+}

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, readdir, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { findPackages } from "../../../native/models/find-packages.js";
+import { type CatalogueEntry, readCatalogue } from "../../../src/models/catalogue.js";
+import { addFromCatalogue } from "../../../src/models/hub/add-from-catalogue.js";
+import { readHubOptions } from "../../../src/models/hub/client.js";
+import { verifyPackage } from "../../../src/models/verify.js";
+import { changeManifest, temporaryFolder } from "../../support/folders.js";
+import { LocalHub, sha256 } from "../../support/local-hub.js";
+import { RUN_FACTOR, SEED, uniform } from "../../support/seed.js";
+import { REPOSITORIES, tinyCatalogue } from "../../support/tiny-catalogue.js";
+
+const CHILD = fileURLToPath(new URL("../../support/add-models-child.js", import.meta.url));
+/** Each kill ends so many additions of one process, at different points of each. */
+const KILLS = 10 * RUN_FACTOR;
+const AT_ONCE = 5;
+const NAME = "tiny-listener";
+/** A file that comes in many pieces, before the package's own. */
+const BALLAST = Buffer.alloc(600_000, "ballast ");
+/** Steps by which an addition is ahead of the next, at most: three of its files are small. */
+const MOST_AHEAD = 10;
+/** Looks at the folder, of some 50 µs each, that pass at most between the last byte and the kill. */
+const MOST_LOOKS = 300;
+
+// Issue 15, acceptance 1.
+test(`kill -9 in ${KILLS * AT_ONCE} additions at random moments leaves no broken package, and the next one goes on`, async () => {
+  const { path, entry, catalogue } = await catalogueWithBallast();
+  const { commit, files } = REPOSITORIES["tiny/gigaam"]!;
+  const hub = await LocalHub.start({
+    ...REPOSITORIES,
+    "tiny/gigaam": { commit, files: { ...files, "ballast.bin": BALLAST } },
+  });
+  const random = uniform(SEED);
+  const seen = { none: 0, whole: 0, older: 0, resumed: 0 };
+  try {
+    for (let kill = 0; kill < KILLS; kill++) {
+      const folders = await Promise.all(Array.from({ length: AT_ONCE }, temporaryFolder));
+      // Every other time they take the place of an older version.
+      if (kill % 2 === 1) for (const folder of folders) await installOlder(folder);
+      await killSomewhere(folders, [path, NAME, hub.endpoint], random);
+      for (const [index, folder] of folders.entries()) {
+        const where = `kill ${kill}, addition ${index}`;
+        const [version = "none"] = await wholePackages(folder, where);
+        seen[version]++;
+        const partBytes = await sizeOf(partOf(folder));
+        hub.requests.length = 0;
+        await addFromCatalogue({
+          catalogue,
+          entry,
+          variant: "fp32",
+          folders: { read: [folder], install: folder },
+          hub: readHubOptions({ HF_ENDPOINT: hub.endpoint }),
+          from: null,
+          isTrusted: false,
+          retry: { tries: 1, firstPauseMs: 1 },
+          signal: new AbortController().signal,
+          observer: { progress: () => {}, note: (text) => assert.fail(`${where}: ${text}`) },
+        });
+        const asked = hub.downloads.find((request) => request.path.includes("ballast"));
+        if (partBytes > 0 && partBytes < BALLAST.length) {
+          assert.equal(asked?.headers.range, `bytes=${partBytes}-`, where);
+          seen.resumed++;
+        }
+        assert.deepEqual(await wholePackages(folder, where), ["whole"], where);
+        assert.deepEqual((await readdir(folder)).sort(), [".lock", NAME], where);
+        assert.deepEqual((await readdir(join(folder, NAME))).length, 6, where);
+      }
+    }
+  } finally {
+    await hub.stop();
+  }
+  // The moments were spread over the whole of it.
+  for (const [what, count] of Object.entries(seen)) assert.ok(count > 0, `${what}: ${JSON.stringify(seen)}`);
+});
+
+async function catalogueWithBallast(): Promise<{
+  readonly path: string;
+  readonly entry: CatalogueEntry;
+  readonly catalogue: readonly CatalogueEntry[];
+}> {
+  const { path, catalogue } = await tinyCatalogue();
+  const [first, ...others] = catalogue;
+  const ballast = {
+    from: "ballast.bin",
+    path: "ballast.bin",
+    bytes: BALLAST.length,
+    sha256: sha256(BALLAST),
+  };
+  const files = { ballast, ...first!.variants["fp32"]!.files };
+  await writeFile(path, JSON.stringify([{ ...first, variants: { fp32: { files } } }, ...others]));
+  const changed = await readCatalogue(path);
+  return { path, entry: changed[0]!, catalogue: changed };
+}
+
+/** Starts additions and kills them when one of them has so many bytes, or a little after its last. */
+async function killSomewhere(
+  folders: readonly string[],
+  args: readonly string[],
+  random: () => number,
+): Promise<void> {
+  const places = folders.flatMap((folder) => [String(1 + Math.floor(random() * MOST_AHEAD)), folder]);
+  const watched = folders[Math.floor(random() * folders.length)]!;
+  const killAt = Math.floor(random() * 1.5 * BALLAST.length);
+  const looks = Math.floor(random() * MOST_LOOKS);
+  const child = spawn(process.execPath, [CHILD, ...args, ...places], {
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  const ended = once(child, "exit");
+  const target = Math.min(killAt, BALLAST.length);
+  while ((await arrivedIn(watched)) < target && child.exitCode === null);
+  if (killAt >= BALLAST.length) for (let i = 0; i < looks; i++) await stat(watched);
+  child.kill("SIGKILL");
+  await ended;
+}
+
+async function arrivedIn(folder: string): Promise<number> {
+  const isDone = (await sizeOf(join(folder, `.${NAME}.partial/ballast.bin`))) > 0;
+  return isDone || (await sizeOf(join(folder, NAME, "ballast.bin"))) > 0
+    ? BALLAST.length
+    : sizeOf(partOf(folder));
+}
+
+function partOf(folder: string): string {
+  return join(folder, `.${NAME}.partial/ballast.bin.part`);
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return (await stat(path).catch(() => null))?.size ?? 0;
+}
+
+/** The same package with other files in it. */
+async function installOlder(folder: string): Promise<void> {
+  const target = join(folder, NAME);
+  await cp("test/fixtures/adapters/tiny-nemo-ctc", target, { recursive: true });
+  await changeManifest(target, (manifest) => ({ ...manifest, id: NAME }));
+}
+
+/** What a service would find: every file of it must be right. @returns which versions they are */
+async function wholePackages(folder: string, where: string): Promise<readonly ("whole" | "older")[]> {
+  const found = await findPackages(folder);
+  for (const each of found) {
+    for (const { path, fault } of await verifyPackage(each))
+      assert.equal(fault, null, `${where}: ${path} ${fault}`);
+  }
+  return found.map(({ manifest }) => (manifest.family === "gigaam-ctc" ? "whole" : "older"));
+}
