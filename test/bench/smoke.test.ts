@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runProgram } from "../support/run-program.js";
+
+const BENCH = "dist/bench/main.js";
+
+test("the bench of families goes through load, files, live sessions and speech", async () => {
+  const { code, stdout, stderr } = await runProgram(BENCH, ["families", "--smoke"]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /tiny-gigaam-ctc: .* loaded in .* with a peak of/);
+  assert.match(stdout, /files: real-time factor \d/);
+  assert.match(stdout, /live: \d+ sessions within 1000 ms at p95/);
+  assert.match(stdout, /speech: word, \d/);
+});
+
+test("the bench of int8 variants makes one and compares it", async () => {
+  const { code, stdout, stderr } = await runProgram(BENCH, ["quantized", "--smoke"]);
+  assert.equal(code, 0, stderr);
+  assert.equal(JSON.parse(stdout).id, "tiny-nemo-streaming-ctc-int8");
+});
