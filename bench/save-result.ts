@@ -46,12 +46,15 @@ export async function saveResult(name: string, data: Readonly<Record<string, unk
   return path;
 }
 
-/** JSON that a person can read, with a list of numbers on one line: raw samples are most of a result. */
+/** JSON that a person can read: a list of numbers, and an object of single values, on one line each. */
 function onFewLines(value: unknown): string {
   const rounded = (_key: string, item: unknown) =>
     typeof item === "number" && !Number.isInteger(item) ? Number(item.toPrecision(DIGITS)) : item;
   const numbers = /\[\n\s+(?:(?:-?[\d.eE+-]+|null),?\s*)+\]/g;
-  return JSON.stringify(value, rounded, 1).replace(numbers, (list) => list.replace(/\s+/g, ""));
+  const flatObjects = /\{\n(?: +"[^"\n]*": [^{}[\]\n]+\n)+ +\}/g;
+  return JSON.stringify(value, rounded, 1)
+    .replace(numbers, (list) => list.replace(/\s+/g, ""))
+    .replace(flatObjects, (object) => object.replace(/\n +/g, " "));
 }
 
 /** Figures of a finished tinybench run; its tasks must have been made with `retainSamples`. */

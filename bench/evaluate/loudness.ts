@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
@@ -8,9 +8,10 @@ import { seedOf } from "../../src/domain/synthesis/noise.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { saveResult } from "../save-result.js";
+import { corpusLines } from "../support/corpora.js";
 import { fitLoudness, type LevelSample } from "../support/fit-loudness.js";
 import { integratedLoudness } from "../support/loudness.js";
-import { MODELS, RECIPES } from "./paths.js";
+import { MODELS } from "./paths.js";
 import { table } from "./report.js";
 
 const SENTENCES = 40;
@@ -55,7 +56,7 @@ export async function evaluateLoudness(options: {
   const synthesizer = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
   const { manifest } = synthesizer;
   const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
-  const texts = await heldOut();
+  const texts = heldOut();
   if (options.calibrate) {
     const samples: LevelSample[] = [];
     // Every other sentence: what is measured below was not fitted to.
@@ -107,8 +108,8 @@ export function loudnessTable(rows: readonly LoudnessRow[]): string {
 }
 
 /** Sentences of which one half is for fitting and the other for measuring, spread over the whole file. */
-async function heldOut(): Promise<string[]> {
-  const lines = (await readFile(`${RECIPES}data/text/kk-heldout.txt`, "utf8")).split("\n");
+function heldOut(): string[] {
+  const lines = corpusLines("kk-heldout.txt.br");
   const speakable = lines
     .map((line) => line.trim().toLowerCase())
     .filter((line) => /^[а-яёәғқңөұүһі ,.!?-]{8,160}$/.test(line));

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
@@ -6,9 +5,10 @@ import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
 import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import { corpusLines } from "../support/corpora.js";
 import { loadRecognizerParts } from "./acoustics.js";
 import { type ErrorRates, errorRates } from "./error-rate.js";
-import { MODELS, RECIPES } from "./paths.js";
+import { MODELS } from "./paths.js";
 import { percent, table } from "./report.js";
 import { listenerOf } from "./synthesis.js";
 
@@ -51,7 +51,7 @@ export async function evaluateSchedules(options: {
   const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
   const recognizer = await loadRecognizerParts(MODELS + options.recognizerId);
   const listen = listenerOf(recognizer, manifest.sampleRateHz);
-  const texts = await heldOut(Math.min(options.limit, 40));
+  const texts = heldOut(Math.min(options.limit, 40));
   const jobs = manifest.voices.flatMap((voice) =>
     texts.map(
       (spokenText): SynthesisJob => ({
@@ -106,8 +106,8 @@ function schedules(): { readonly name: string; readonly schedule: Float64Array }
   return [...swayed, ...pruned];
 }
 
-async function heldOut(count: number): Promise<string[]> {
-  const lines = (await readFile(`${RECIPES}data/text/kk-heldout.txt`, "utf8")).split("\n");
+function heldOut(count: number): string[] {
+  const lines = corpusLines("kk-heldout.txt.br");
   const speakable = lines
     .map((line) => line.trim().toLowerCase())
     .filter((line) => /^[а-яёәғқңөұүһі ,.!?-]{20,160}$/.test(line));

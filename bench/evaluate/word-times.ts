@@ -1,12 +1,10 @@
-import { readFile } from "node:fs/promises";
 import { DauysClient } from "../../src/client/node.js";
 import { saveResult } from "../save-result.js";
+import { corpusLines } from "../support/corpora.js";
 import { type HeardSpeech, hearWords, recognizerLateness } from "../support/heard-words.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
-import { ROOT } from "./paths.js";
 import { table } from "./report.js";
 
-const HELDOUT = `${ROOT}models/recipes/data/text/kk-heldout.txt`;
 const SENTENCES = 40;
 /** Words: with fewer a sentence is mostly its own edges, with more it is cut into pieces. */
 const WORDS = { min: 4, max: 16 };
@@ -53,7 +51,7 @@ export async function evaluateWordTimes(limit: number): Promise<WordTimesReport>
     const [model] = await client.models();
     const voices = model?.voices ?? [];
     const spoken: Spoken[] = [];
-    for (const [i, text] of (await heldOutSentences()).slice(0, limit).entries()) {
+    for (const [i, text] of heldOutSentences().slice(0, limit).entries()) {
       const voice = voices[i % voices.length]!;
       const speed = SPEEDS[Math.floor(i / voices.length) % SPEEDS.length]!;
       const { samples: _, words: __, ...heard } = await hearWords(client, { text, voice, speed, nfe: NFE });
@@ -94,8 +92,8 @@ export function wordTimesTable({ recognizerLatenessMs, rows }: WordTimesReport):
 }
 
 /** Spread evenly over the file, so that all its kinds of text are among them. */
-async function heldOutSentences(): Promise<string[]> {
-  const lines = (await readFile(HELDOUT, "utf8")).split("\n").filter((line) => {
+function heldOutSentences(): string[] {
+  const lines = corpusLines("kk-heldout.txt.br").filter((line) => {
     const words = line.split(" ").length;
     return words >= WORDS.min && words <= WORDS.max;
   });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { Bench } from "tinybench";
 import { normalizeKazakh } from "../../src/domain/text/kazakh/normalize.js";
 import { splitIntoSentences } from "../../src/domain/text/sentences.js";
 import { spokenSentences } from "../../src/domain/text/spoken-sentences.js";
 import { saveResult, taskFigures } from "../save-result.js";
+import { corpusLines } from "../support/corpora.js";
 
 /** A sentence in which almost every word has a rule, and one in which none has. */
 const DENSE =
@@ -17,10 +17,7 @@ const SPOKEN_BEGIN =
 const LONGEST_REQUEST = 5_000;
 const DENSE_TEXT = DENSE.repeat(Math.ceil(LONGEST_REQUEST / DENSE.length)).slice(0, LONGEST_REQUEST);
 /** Text as people write it: sentences of news and dictation with whatever figures and names are in them. */
-const WRITTEN_TEXT = readFileSync("models/recipes/data/text/kk-heldout.txt", "utf8").slice(
-  0,
-  LONGEST_REQUEST,
-);
+const WRITTEN_TEXT = corpusLines("kk-heldout.txt.br").join("\n").slice(0, LONGEST_REQUEST);
 
 /**
  * From a request's text to what a voice is given, for the longest text there is. Throughput is in MB of UTF-8 a second of

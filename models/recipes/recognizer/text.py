@@ -155,7 +155,7 @@ def _lines(name):
 @functools.lru_cache(None)
 def heldout_keys():
     keys = set()
-    for name, lang in (("kk-heldout.txt", "kk"), ("ru-heldout.txt", "ru"), ("mixed-heldout.txt", "kk")):
+    for name, lang in (("kk-heldout.txt.br", "kk"), ("ru-heldout.txt.br", "ru"), ("mixed-heldout.txt.br", "kk")):
         for line in _lines(name):
             keys.add(key(line))
             keys.add(key(spell_digits(line, lang)))
@@ -214,7 +214,7 @@ def heldout(name):
     """Held-out sentences of `kk`, `ru`, `mixed` that can be spoken, digits spelled; key duplicates removed."""
     lang = "ru" if name == "ru" else "kk"
     out, seen = [], set()
-    for line in _lines("%s-heldout.txt" % name):
+    for line in _lines("%s-heldout.txt.br" % name):
         line = re.sub(r"[^\w\s.,!?;:\-–—()\"'«»„“”’ʼ…/%№&+]", " ", line)
         spelled = spell_digits(line, lang)
         if usable(line) and key(spelled) not in seen:

@@ -49,11 +49,9 @@ def read_heldout():
     """Returns (cleaned Kazakh held-out sentences in file order, set of normalized held-out sentences of every list)."""
     keys = set()
     for name in sorted(os.listdir(TEXT_DIR)):
-        if name.endswith("-heldout.txt"):
-            with open(os.path.join(TEXT_DIR, name), encoding="utf-8") as file:
-                keys |= {normalized(line) for line in file}
-    with open(os.path.join(TEXT_DIR, "kk-heldout.txt"), encoding="utf-8") as file:
-        cleaned = [clean(line) for line in file]
+        if name.endswith("-heldout.txt.br"):
+            keys |= {normalized(line) for line in corpora.lines(name)}
+    cleaned = [clean(line) for line in corpora.lines("kk-heldout.txt.br")]
     return [text for text in cleaned if text and 8 <= len(text) <= 140], keys - {""}
 
 

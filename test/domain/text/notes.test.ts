@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { corpusLines } from "../../../bench/support/corpora.js";
 import { textNotes } from "../../../src/domain/text/notes.js";
-
-const linesOf = (file: string) =>
-  readFileSync(`models/recipes/data/text/${file}`, "utf8").trimEnd().split("\n");
 
 test("a text with a Russian sentence is noted, Kazakh ones with Russian words are not", () => {
   for (const text of [
@@ -49,10 +46,10 @@ test("characters without a place in speech are noted, silent and invisible ones 
 
 test("held-out Russian is noted, held-out Kazakh is not", (context) => {
   const share = (file: string) => {
-    const lines = linesOf(file);
+    const lines = corpusLines(file);
     return lines.filter((line) => textNotes(line).includes("russian_text")).length / lines.length;
   };
-  const shares = [share("ru-heldout.txt"), share("kk-heldout.txt"), share("mixed-heldout.txt")];
+  const shares = [share("ru-heldout.txt.br"), share("kk-heldout.txt.br"), share("mixed-heldout.txt.br")];
   context.diagnostic(`Russian ${shares[0]}, Kazakh ${shares[1]}, mixed ${shares[2]}`);
   assert.ok(shares[0]! >= 0.97 && shares[1]! <= 0.002 && shares[2]! <= 0.03, shares.join(" "));
 });

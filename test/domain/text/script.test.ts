@@ -1,19 +1,19 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { corpusLines } from "../../../bench/support/corpora.js";
 import { majorityLanguage, wordLanguage } from "../../../src/domain/text/script.js";
 
 const wordsOf = (line: string) => line.toLowerCase().match(/[а-яёәғқңөұүһі]+/g) ?? [];
 
 /** Held-out lines of the corpora, which the word lists were not counted on. */
 function shareRight(file: string, language: string): number {
-  const lines = readFileSync(`models/recipes/data/text/${file}`, "utf8").trim().split("\n");
+  const lines = corpusLines(file);
   return lines.filter((line) => majorityLanguage(wordsOf(line)) === language).length / lines.length;
 }
 
 test("the language of a sentence is told by its words", () => {
-  const kazakh = shareRight("kk-heldout.txt", "kazakh");
-  const russian = shareRight("ru-heldout.txt", "russian");
+  const kazakh = shareRight("kk-heldout.txt.br", "kazakh");
+  const russian = shareRight("ru-heldout.txt.br", "russian");
   assert.ok(kazakh >= 0.99, `kazakh ${kazakh}`);
   assert.ok(russian >= 0.97, `russian ${russian}`);
 });

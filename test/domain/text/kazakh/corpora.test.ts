@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { corpusLines } from "../../../../bench/support/corpora.js";
 import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
-import { corpusLines } from "../../../support/corpora.js";
 import { assertMapped } from "./word-map.js";
 
 const FILES = [
-  "kk-heldout.txt",
-  "mixed-heldout.txt",
-  "ru-heldout.txt",
+  "kk-heldout.txt.br",
+  "mixed-heldout.txt.br",
+  "ru-heldout.txt.br",
   "kk-latin.txt.br",
   "kk-ru-mixed.txt.br",
   "kk.txt.br",

@@ -14,7 +14,7 @@ export function tableRows(name: string): string[][] {
 
 /** Rows of one category of the facts: key, spoken form, and all accepted forms. */
 export function facts(category: string): { key: string; spoken: string; accepted: string[] }[] {
-  return tableRows("facts-kk.tsv")
+  return tableRows("facts-kk.tsv.br")
     .filter((row) => row[0] === category)
     .map(([, key, spoken, alternative]) => ({
       key: key!,

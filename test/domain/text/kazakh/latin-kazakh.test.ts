@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { corpusLines } from "../../../../bench/support/corpora.js";
 import { latinAlphabetOf } from "../../../../src/domain/text/kazakh/latin-kazakh.js";
 import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
 import { spokenSentences } from "../../../../src/domain/text/spoken-sentences.js";
-import { corpusLines } from "../../../support/corpora.js";
 import { assertMapped } from "./word-map.js";
 
 const spoken = (text: string) =>
@@ -64,7 +64,7 @@ test("no line of the corpus with Latin names in it is taken for Kazakh in Latin 
 });
 
 test("Cyrillic corpus text, written in the alphabet of 2018, is read as it is in Cyrillic", (context) => {
-  const lines = corpusLines("kk-heldout.txt");
+  const lines = corpusLines("kk-heldout.txt.br");
   const bare = (text: string) => text.match(/[а-яёәғқңөұүһі]+/g) ?? [];
   let words = 0;
   let right = 0;

@@ -1,0 +1,14 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
+
+/** `models/recipes/data/text`, seen from `dist/bench/support`. */
+const TEXTS = fileURLToPath(new URL("../../../models/recipes/data/text/", import.meta.url));
+
+/** Lines of a corpus, `kk.txt.br` for one; they are kept as Brotli. */
+export function corpusLines(file: string): string[] {
+  return brotliDecompressSync(readFileSync(TEXTS + file))
+    .toString("utf8")
+    .trimEnd()
+    .split("\n");
+}
