@@ -3,6 +3,7 @@ import { addModel } from "./model-add.js";
 import { bundleModel } from "./model-bundle.js";
 import { removeModel, useModel } from "./model-choice.js";
 import { listModels } from "./model-list.js";
+import { quantizeModel } from "./model-quantize.js";
 import { verifyModels } from "./model-verify.js";
 
 /** What `dauys models` does. */
@@ -13,4 +14,5 @@ export const MODEL_ACTIONS = {
   use: useModel,
   remove: removeModel,
   bundle: bundleModel,
+  quantize: quantizeModel,
 } satisfies Readonly<Record<string, (input: CommandInput, name: string | null) => Promise<void>>>;

@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { findInstalled } from "../models/folders.js";
+import type { PackageFolder } from "../../native/models/package.js";
+import { readablePackages } from "../models/folders.js";
 import { bundlePackage } from "../models/hub/bundle.js";
 import { type CommandInput, printLine, UsageError } from "./command.js";
 import { Interruption } from "./interruption.js";
@@ -12,7 +13,7 @@ import { megabytes, startProgress } from "./progress.js";
 export async function bundleModel(input: CommandInput, name: string | null): Promise<void> {
   const output = input.options.text("output");
   if (output === null) throw new UsageError("bundle takes -o FILE");
-  const found = requireInstalled(await findInstalled(foldersOf(input)), name!);
+  const found = requireInstalled(await readablePackages(foldersOf(input)), name!);
   const total = await sizeOf(found);
   const progress = new FileProgress();
   const stop = startProgress(input, () => progress.parts());
@@ -33,10 +34,7 @@ export async function bundleModel(input: CommandInput, name: string | null): Pro
   }
 }
 
-async function sizeOf({
-  folder,
-  manifest,
-}: Awaited<ReturnType<typeof findInstalled>>[number]): Promise<number> {
+async function sizeOf({ folder, manifest }: PackageFolder): Promise<number> {
   const sizes = Object.values(manifest.files).map(async ({ path }) => (await stat(join(folder, path))).size);
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

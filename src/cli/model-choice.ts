@@ -1,7 +1,7 @@
 import { rename, rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { chooseDefault, type Defaults, readDefaults, type Task, writeDefaults } from "../models/defaults.js";
-import { findInstalled, seePackages } from "../models/folders.js";
+import { readablePackages, seePackages } from "../models/folders.js";
 import { REMOVED, withInstallLock } from "../models/hub/install-lock.js";
 import { CommandError, type CommandInput, printLine, printNote } from "./command.js";
 import { Interruption } from "./interruption.js";
@@ -13,7 +13,7 @@ const RESTART = "A running service has it when it is started again.";
 /** `models use NAME`. */
 export async function useModel(input: CommandInput, name: string | null): Promise<void> {
   await changing(input, async (folders) => {
-    const { manifest } = requireInstalled(await findInstalled(folders), name!);
+    const { manifest } = requireInstalled(await readablePackages(folders), name!);
     const { id, task } = manifest;
     const before = await readDefaults(folders.install);
     await writeDefaults(folders.install, { ...before, [task]: id });

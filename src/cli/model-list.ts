@@ -8,7 +8,7 @@ import {
   wantedFiles,
 } from "../models/catalogue.js";
 import { chooseDefault, readDefaults, type Task } from "../models/defaults.js";
-import { findInstalled } from "../models/folders.js";
+import { readablePackages } from "../models/folders.js";
 import { type CommandInput, printLine } from "./command.js";
 import { foldersOf } from "./model-folders.js";
 import { megabytes } from "./progress.js";
@@ -31,7 +31,7 @@ export async function listModels(input: CommandInput): Promise<void> {
   const folders = foldersOf(input);
   const [catalogue, packages, defaults] = await Promise.all([
     readCatalogue(input.options.text("catalogue") ?? undefined),
-    findInstalled(folders),
+    readablePackages(folders),
     readDefaults(folders.install),
   ]);
   const chosen = new Set(

@@ -2,10 +2,11 @@ import { type Command, type CommandInput, UsageError, unknownAction } from "./co
 import { operatorsPart } from "./operators-part.js";
 import { QUIET_HELP, QUIET_OPTION } from "./service-client.js";
 
-const ACTIONS = ["list", "add", "verify", "use", "remove", "bundle"] as const;
+const ACTIONS = ["list", "add", "verify", "use", "remove", "bundle", "quantize"] as const;
 
 export const modelsCommand: Command = {
-  usage: "models list | add NAME | verify [NAME] | use NAME | remove NAME | bundle NAME -o FILE",
+  usage:
+    "models list | add NAME | verify [NAME] | use NAME | remove NAME | bundle NAME -o FILE | quantize NAME",
   summary:
     "Lists, adds and checks model packages, and says which of them requests without a model get. Works on MODELS_DIR, or on " +
     "`models` in DATA_DIR; a running service has the change when it is started again.",
@@ -37,6 +38,7 @@ export const modelsCommand: Command = {
     "models verify",
     "models bundle gigaam-multilingual -o gigaam.tar",
     "models add --from gigaam.tar",
+    "models quantize gigaam-multilingual",
   ],
   run: models,
 };

@@ -92,5 +92,9 @@ async function seePackage(folder: string, name: string): Promise<SeenPackage | n
 
 /** The packages that can be read; one that is broken is no reason not to add, choose or remove others. */
 export async function readablePackages(folders: ModelFolders): Promise<readonly PackageFolder[]> {
-  return (await seePackages(folders)).flatMap((each) => (each.package === null ? [] : [each.package]));
+  const found = new Map<string, PackageFolder>();
+  for (const { id, package: each } of await seePackages(folders)) {
+    if (each !== null && !found.has(id)) found.set(id, each);
+  }
+  return [...found.values()];
 }

@@ -10,6 +10,8 @@ import { quantizeGraph } from "./onnx/quantize-graph.js";
 export interface QuantizeOptions {
   /** Bits of weights, 7 by default: 8 overflow on x86 processors without VNNI. */
   readonly weightBits?: 7 | 8;
+  /** Of the package that is made, when it is not the old one with `-int8` behind it. */
+  readonly id?: string;
   readonly onProgress?: (progress: QuantizeProgress) => void;
 }
 
@@ -52,7 +54,7 @@ const NOTE =
 
 /**
  * Writes an int8 variant of the package in `folder` to `outFolder`, which must not be there yet; it appears whole or not at
- * all. The id is the package's with `-int8` behind it; hashes are sealed and notes say what was done. Weights that lie
+ * all. Hashes are sealed and notes say what was done. Weights that lie
  * beside a graph come into it.
  *
  * @throws {ServiceError} `MODEL_BROKEN` when a file is not what the manifest says, holds nothing to quantize, or is too large
@@ -99,7 +101,7 @@ async function writePackage(
     await mkdir(dirname(join(to, file.path)), { recursive: true });
     await copyFile(join(from, file.path), join(to, file.path));
   }
-  const id = `${manifest.id}-int8`;
+  const id = options.id ?? `${manifest.id}-int8`;
   const sealed = {
     ...manifest,
     id,

@@ -1,41 +1,45 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { spawn } from "node:child_process";
+import { appendFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
 import { buffer } from "node:stream/consumers";
-import { after, before, type TestContext, test } from "node:test";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { pack } from "tar-stream";
 import { readPackage } from "../../native/models/find-packages.js";
-import { runCommandLine } from "../../src/cli/main.js";
+import { verifyPackage } from "../../src/models/verify.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type Fault, LocalHub } from "../support/local-hub.js";
 import type { Outcome } from "../support/run-program.js";
 import { COMMIT, REPOSITORIES, tinyCatalogue } from "../support/tiny-catalogue.js";
 import { dauys } from "./support.js";
 
+const PROGRAM = fileURLToPath(new URL("../support/run-commands.js", import.meta.url));
 let hub: LocalHub;
 let catalogue: string;
+/** Runs all but one of the command lines: most of what each costs is the start of a process. */
+const program = spawn(process.execPath, [PROGRAM], { stdio: ["pipe", "pipe", "inherit"] });
+const answers = createInterface({ input: program.stdout })[Symbol.asyncIterator]();
 
 before(async () => {
   hub = await LocalHub.start(REPOSITORIES);
   catalogue = (await tinyCatalogue()).path;
 });
-after(() => hub.stop());
+after(async () => {
+  program.stdin.end();
+  await hub.stop();
+});
 
-/** Runs `dauys models` on a folder, as a process of its own. */
+/** Runs `dauys models` on a folder. */
 async function models(folder: string, ...args: string[]): Promise<Outcome> {
-  return await dauys(["models", ...args, ...ours(args)], { env: environment(folder) });
+  program.stdin.write(`${JSON.stringify({ args: commandLine(args), env: environment(folder) })}\n`);
+  const { value } = await answers.next();
+  return JSON.parse(value as string) as Outcome;
 }
 
-/** The same in this process, for what fails. @returns the exit code, and what standard error says */
-async function failing(
-  t: TestContext,
-  folder: string,
-  ...args: string[]
-): Promise<readonly [number, string]> {
-  const noted = t.mock.method(process.stderr, "write", () => true);
-  const code = await runCommandLine(["models", ...args, ...ours(args)], environment(folder));
-  noted.mock.restore();
-  return [code, noted.mock.calls.map((call) => String(call.arguments[0])).join("")];
+function commandLine(args: readonly string[]): readonly string[] {
+  return ["models", ...args, ...ours(args)];
 }
 
 function ours([action = ""]: readonly string[]): readonly string[] {
@@ -51,7 +55,7 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
   const bundle = join(await temporaryFolder(), "listener.tar");
 
   await t.test("add tells the licence and the folder; again it is there already", async () => {
-    const added = await models(folder, "add", "tiny-listener");
+    const added = await dauys(commandLine(["add", "tiny-listener"]), { env: environment(folder) });
     assert.equal(added.code, 0, added.stderr);
     assert.equal(added.stdout, `tiny-listener is installed in ${folder}/tiny-listener\n`);
     assert.match(added.stderr, /licence of tiny-listener: MIT, https:\/\/example\.org\/mit/);
@@ -105,7 +109,19 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
     ]);
   });
 
-  await t.test("verify names the file that was changed, and ends with 1", async (t) => {
+  await t.test("quantize makes an int8 variant beside it, which is whole", async () => {
+    // The graph of the one that was added has no matrix products.
+    const name = "tiny-nemo-streaming-ctc";
+    await cp(`test/fixtures/adapters/${name}`, join(folder, name), { recursive: true });
+    const made = JSON.parse((await models(folder, "quantize", name, "--json")).stdout);
+    assert.equal(made.id, `${name}-own-int8`);
+    assert.ok(made.products > 0 && made.bytes_after < made.bytes_before, JSON.stringify(made));
+    const found = await readPackage(made.folder, "transcription");
+    assert.ok((await verifyPackage(found)).every(({ isGood }) => isGood));
+    for (const each of [made.folder, join(folder, name)]) await rm(each, { recursive: true });
+  });
+
+  await t.test("verify names the file that was changed, and ends with 1", async () => {
     await appendFile(join(folder, "tiny-listener/tokens.txt"), "x");
     const { code, stdout, stderr } = await models(folder, "verify");
     assert.equal(code, 1);
@@ -114,7 +130,7 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
       /^bad tiny-listener\/tokens\.txt: sha256 must be [0-9a-f]{64}, found [0-9a-f]{64}$/m,
     );
     assert.match(stderr, /1 file is not as it should be/);
-    const [bundled, why] = await failing(t, folder, "bundle", "tiny-listener", "-o", bundle);
+    const { code: bundled, stderr: why } = await models(folder, "bundle", "tiny-listener", "-o", bundle);
     assert.equal(bundled, 1);
     assert.match(why, /tokens\.txt is damaged/);
   });
@@ -127,7 +143,7 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
   });
 });
 
-test("a licence that restricts is accepted first; files of one's own are taken with trust", async (t) => {
+test("a licence that restricts is accepted first; files of one's own are taken with trust", async () => {
   const folder = await temporaryFolder();
   const refused = await models(folder, "add", "tiny-speaker");
   assert.equal(refused.code, 1);
@@ -147,7 +163,7 @@ test("a licence that restricts is accepted first; files of one's own are taken w
     join(own, "manifest.json"),
     JSON.stringify({ ...manifest, id: "mine", licenceTerms: undefined }),
   );
-  const [, unknown] = await failing(t, folder, "add", "--from", own);
+  const { stderr: unknown } = await models(folder, "add", "--from", own);
   assert.match(unknown, /nobody has told the hash of acoustic\.onnx, vocoder\.onnx, symbols\.json/);
   const mine = await models(folder, "add", "--from", own, "--trust");
   assert.match(mine.stdout, /trusted acoustic\.onnx: sha256 [0-9a-f]{64}, kept in the package\n/);
@@ -155,12 +171,12 @@ test("a licence that restricts is accepted first; files of one's own are taken w
   await readPackage(join(folder, "mine"), "synthesis");
 });
 
-test("files that were downloaded by hand become the package that the catalogue describes", async (t) => {
+test("files that were downloaded by hand become the package that the catalogue describes", async () => {
   const [folder, byHand] = [await temporaryFolder(), await temporaryFolder()];
   const { files } = REPOSITORIES["tiny/gigaam"]!;
   for (const [name, bytes] of Object.entries(files)) await writeFile(join(byHand, name), bytes);
   const before = hub.requests.length;
-  const [, without] = await failing(t, folder, "add", "tiny-listener", "--from", byHand);
+  const { stderr: without } = await models(folder, "add", "tiny-listener", "--from", byHand);
   assert.match(without, new RegExp(`${byHand} has no vad\\.onnx \\(tiny/vad at ${COMMIT}`));
   await mkdir(join(byHand, "silero"));
   await writeFile(join(byHand, "silero/vad.onnx"), REPOSITORIES["tiny/vad"]!.files["silero/vad.onnx"]!);
@@ -169,7 +185,7 @@ test("files that were downloaded by hand become the package that the catalogue d
   assert.equal(hub.requests.length, before);
 });
 
-test("what is mistyped is told with the nearest name; a download that fails says why in one line", async (t) => {
+test("what is mistyped is told with the nearest name; a download that fails says why in one line", async () => {
   const folder = await temporaryFolder();
   for (const [args, code, message] of [
     [["ad"], 2, /say list, add, .*did you mean add\?/],
@@ -185,18 +201,18 @@ test("what is mistyped is told with the nearest name; a download that fails says
     [["bundle", "tiny-listener"], 2, /bundle takes -o FILE/],
     [["add", "--from", "/is/not/there"], 1, /there is no \/is\/not\/there/],
   ] as const) {
-    const [found, why] = await failing(t, folder, ...args);
+    const { code: found, stderr: why } = await models(folder, ...args);
     assert.equal(found, code, why);
     assert.match(why, message);
   }
   hub.fault = ({ server }): Fault | null => (server === "cdn" ? { kind: "status", status: 404 } : null);
-  const [code, why] = await failing(t, folder, "add", "tiny-listener", "-q");
+  const { code, stderr: why } = await models(folder, "add", "tiny-listener", "-q");
   hub.fault = () => null;
   assert.deepEqual([code, why.trimEnd().split("\n").length], [1, 1]);
   assert.match(why, /^dauys: 127\.0\.0\.1:\d+ has no tiny-listener\/model\.onnx \(404\)/);
 });
 
-test("a bundle with a link, a path out of it, or more than its size is refused, and nothing of it is kept", async (t) => {
+test("a bundle with a link, a path out of it, or more than its size is refused, and nothing of it is kept", async () => {
   const [folder, elsewhere] = [await temporaryFolder(), await temporaryFolder()];
   for (const header of [
     { name: "p/model.onnx", type: "symlink", linkname: "/etc/passwd" },
@@ -212,7 +228,7 @@ test("a bundle with a link, a path out of it, or more than its size is refused, 
     tar.finalize();
     const path = join(elsewhere, "evil.tar");
     await writeFile(path, await buffer(tar));
-    const [code, why] = await failing(t, folder, "add", "--from", path, "--trust");
+    const { code, stderr: why } = await models(folder, "add", "--from", path, "--trust");
     assert.equal(code, 1, header.name);
     assert.match(why, /is no bundle: it holds /, header.name);
   }

@@ -1,6 +1,6 @@
 // Adds a model of a catalogue to several folders, as `dauys models add` does: to be killed by the process that starts it.
 // Arguments: catalogue, name, endpoint of the hub, then folders, each behind the count of steps that the one before it goes
-// first.
+// first. Each step is told on standard output: which addition, and bytes of its file.
 import { readCatalogue } from "../../src/models/catalogue.js";
 import { addFromCatalogue } from "../../src/models/hub/add-from-catalogue.js";
 import { readHubOptions } from "../../src/models/hub/client.js";
@@ -9,7 +9,7 @@ const [path, name, endpoint, ...places] = process.argv.slice(2) as [string, stri
 const catalogue = await readCatalogue(path);
 const entry = catalogue.find((each) => each.name === name)!;
 
-async function add(folder: string, onStep: () => void): Promise<void> {
+async function add(index: number, folder: string, onStep: () => void): Promise<void> {
   await addFromCatalogue({
     catalogue,
     entry,
@@ -20,7 +20,13 @@ async function add(folder: string, onStep: () => void): Promise<void> {
     isTrusted: false,
     retry: { tries: 3, firstPauseMs: 1 },
     signal: new AbortController().signal,
-    observer: { progress: onStep, note: () => {} },
+    observer: {
+      progress: ({ bytes }) => {
+        process.stdout.write(`${index} ${bytes}\n`);
+        onStep();
+      },
+      note: () => {},
+    },
   });
   // What waits for more steps than there were begins now.
   for (let i = 0; i < 1_000; i++) onStep();
@@ -30,10 +36,8 @@ function startFrom(index: number): void {
   const [steps, folder] = places.slice(index);
   if (folder === undefined) return;
   let left = Number(steps);
-  void add(folder, () => {
+  void add(index / 2, folder, () => {
     if (--left === 0) startFrom(index + 2);
   });
 }
-// The process that kills begins to look now.
-process.stdout.write("\n");
 startFrom(0);

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cp, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { createInterface } from "node:readline/promises";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { findPackages } from "../../../native/models/find-packages.js";
@@ -21,7 +22,7 @@ const KILLS = 10 * RUN_FACTOR;
 const AT_ONCE = 5;
 const NAME = "tiny-listener";
 /** A file that comes in many pieces, before the package's own. */
-const BALLAST = Buffer.alloc(600_000, "ballast ");
+const BALLAST = Buffer.alloc(300_000, "ballast ");
 /** Steps by which an addition is ahead of the next, at most: three of its files are small. */
 const MOST_AHEAD = 10;
 /** Looks at the folder, of some 50 µs each, that pass at most between the last byte and the kill. */
@@ -104,25 +105,21 @@ async function killSomewhere(
   random: () => number,
 ): Promise<void> {
   const places = folders.flatMap((folder) => [String(1 + Math.floor(random() * MOST_AHEAD)), folder]);
-  const watched = folders[Math.floor(random() * folders.length)]!;
+  const watched = Math.floor(random() * folders.length);
   const killAt = Math.floor(random() * 1.5 * BALLAST.length);
   const looks = Math.floor(random() * MOST_LOOKS);
   const child = spawn(process.execPath, [CHILD, ...args, ...places], {
-    stdio: ["ignore", "ignore", "inherit"],
+    stdio: ["ignore", "pipe", "inherit"],
   });
   const ended = once(child, "exit");
-  const target = Math.min(killAt, BALLAST.length);
-  while ((await arrivedIn(watched)) < target && child.exitCode === null);
-  if (killAt >= BALLAST.length) for (let i = 0; i < looks; i++) await stat(watched);
-  child.kill("SIGKILL");
+  for await (const line of createInterface({ input: child.stdout })) {
+    const [index, bytes] = line.split(" ").map(Number);
+    if (index !== watched || bytes! < Math.min(killAt, BALLAST.length)) continue;
+    if (killAt >= BALLAST.length) for (let i = 0; i < looks; i++) await stat(folders[watched]!);
+    child.kill("SIGKILL");
+    break;
+  }
   await ended;
-}
-
-async function arrivedIn(folder: string): Promise<number> {
-  const isDone = (await sizeOf(join(folder, `.${NAME}.partial/ballast.bin`))) > 0;
-  return isDone || (await sizeOf(join(folder, NAME, "ballast.bin"))) > 0
-    ? BALLAST.length
-    : sizeOf(partOf(folder));
 }
 
 function partOf(folder: string): string {

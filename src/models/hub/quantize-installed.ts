@@ -1,0 +1,40 @@
+import { mkdtemp, readdir, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { PackageFolder } from "../../../native/models/package.js";
+import { syncPath } from "../durable.js";
+import { type QuantizedPackage, type QuantizeOptions, quantizePackage } from "../quantize.js";
+import { AddError } from "./add-error.js";
+import { UNPACKED } from "./install-lock.js";
+
+/**
+ * Makes the int8 variant of an installed package beside it. The caller holds the folder's lock.
+ *
+ * @param install where packages are added
+ * @throws {AddError} when it is there already
+ * @throws {ServiceError} what `quantizePackage` throws
+ */
+export async function quantizeInstalled(
+  { folder, manifest }: PackageFolder,
+  install: string,
+  { onProgress }: Required<Pick<QuantizeOptions, "onProgress">>,
+): Promise<QuantizedPackage & { readonly folder: string }> {
+  // Not `-int8`: the hub's own int8 variant has that name, and other weights.
+  const id = `${manifest.id}-own-int8`;
+  const target = join(install, id);
+  if ((await stat(target).catch(() => null)) !== null)
+    throw new AddError(`${id} is there already: \`dauys models remove ${id}\` makes room`);
+  const aside = await mkdtemp(join(install, UNPACKED));
+  try {
+    const made = join(aside, id);
+    const quantized = await quantizePackage(folder, made, { id, onProgress });
+    for (const entry of await readdir(made, { withFileTypes: true, recursive: true })) {
+      await syncPath(join(entry.parentPath, entry.name));
+    }
+    await syncPath(made);
+    await rename(made, target);
+    await syncPath(install);
+    return { ...quantized, folder: target };
+  } finally {
+    await rm(aside, { recursive: true, force: true });
+  }
+}
