@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { SHIPPED_IDS } from "../models/defaults.js";
 import { createLog } from "../observe/log.js";
 import { reachableUrl } from "../settings/address.js";
 import { type Config, readConfig } from "../settings/settings.js";
@@ -92,10 +93,15 @@ ${limits(service.modelNotes)}${service.isFirstStart ? firstCommands(address, ser
 `;
 }
 
-/** One line: the first sentence of what each model cannot do. */
+/** For those who hear people with the model that comes along. */
+const BETTER_WEIGHTS =
+  "Understand people: npx dauys models add gigaam-multilingual && npx dauys models use gigaam-multilingual\n";
+
+/** The first sentence of what each model cannot do, and what to do about it. */
 function limits(notes: ReadonlyMap<string, string>): string {
   const told = [...notes].map(([name, text]) => `${name}: ${/^.*?[.!?](?=\s|$)/s.exec(text)?.[0] ?? text}`);
-  return told.length === 0 ? "" : `Limits: ${told.join(" ")} More: docs/models.md\n`;
+  const better = notes.has(SHIPPED_IDS.transcription) ? BETTER_WEIGHTS : "";
+  return told.length === 0 ? "" : `Limits: ${told.join(" ")} More: docs/models.md\n${better}`;
 }
 
 function firstCommands(address: string, developmentKey: string): string {

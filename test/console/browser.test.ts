@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
@@ -13,6 +13,7 @@ import { SYNTHESIS_TARIFF } from "../../src/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
 import { privateStore } from "../store/support.js";
 import { eventually } from "../support/eventually.js";
+import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "../support/folders.js";
 import { pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
@@ -36,6 +37,14 @@ const SLOW_UPLOAD_BYTES_PER_S = 60_000;
 /** Of the words of a text those that a busy machine shows while they are heard; short ones may fall between two pictures. */
 const SHOWN_WORDS = 0.5;
 
+/** The shipped models, and two of public weights. */
+const INSTALLED = [
+  RECOGNIZER_FOLDER,
+  SYNTHESIZER_FOLDER,
+  "test/fixtures/adapters/tiny-gigaam-ctc",
+  "test/fixtures/adapters/tiny-matcha",
+];
+
 /** What the operator of this service tells its people. */
 const TOLD = { CREDIT_PRICE: "1/25000 USD", OPERATOR_CONTACT: "sound@example.org", FREE_FILES_PER_ORG: "3" };
 
@@ -46,6 +55,7 @@ interface Charge {
 
 const folder = mkdtempSync(join(tmpdir(), "dauys-console-"));
 const speech = join(folder, "speech.wav");
+const models = mkdtempSync(join(tmpdir(), "dauys-models-"));
 const faults: string[] = [];
 /** Requests that were charged, by what their answers said. */
 const charges: Charge[] = [];
@@ -61,7 +71,15 @@ let page: Page;
 let key = "";
 
 before(async () => {
-  service = await startServiceProcess({ URL_FETCH_ALLOW: "127.0.0.0/8", LOG_LEVEL: "debug", ...TOLD });
+  for (const path of INSTALLED) symlinkSync(resolve(path), join(models, basename(path)));
+  mkdirSync(join(models, "damaged"));
+  writeFileSync(join(models, "damaged", "manifest.json"), "{");
+  service = await startServiceProcess({
+    URL_FETCH_ALLOW: "127.0.0.0/8",
+    LOG_LEVEL: "debug",
+    MODELS_DIR: models,
+    ...TOLD,
+  });
   const wav = await spokenWav(service);
   writeFileSync(speech, wav);
   elsewhere = createServer(({ url }, response) => {
@@ -88,7 +106,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   elsewhere?.close();
-  rmSync(folder, { recursive: true, force: true });
+  for (const made of [folder, models]) rmSync(made, { recursive: true, force: true });
   assert.equal(await service.stop(), 0);
 });
 
@@ -167,7 +185,8 @@ describe("the console in a browser", () => {
     await page.getByRole("link", { name: "Status" }).click();
     await page.getByText("The service takes requests.").waitFor();
     // Speech was asked for before the tests; the others load with their first work.
-    assert.deepEqual(await page.locator(".state-of strong").allTextContents(), ["Warm", "Cold", "Cold"]);
+    const states = await page.locator(".state-of strong").allTextContents();
+    assert.deepEqual(states, ["Warm", ...Array.from({ length: 5 }, () => "Cold"), "Broken"]);
     await inspect(page, "status");
   });
 
@@ -416,6 +435,53 @@ describe("the console in a browser", () => {
     assert.equal(await copied(page.locator(".history li")), heard, "it outlives a walk to another page");
     await playSound(page.locator(".history .sound"));
     await inspect(page, "listen-history");
+  });
+
+  test("of several models each page offers all, remembers the choice, and says which one answered", async () => {
+    const model = page.getByLabel("Model", { exact: true });
+    await open("Speak");
+    assert.deepEqual(await model.locator("option").allTextContents(), [
+      "svc-kk-v1 (kk) · default",
+      "tiny-matcha (kk)",
+    ]);
+    await model.selectOption("tiny-matcha");
+    await page.getByRole("radio", { name: "First" }).waitFor();
+    assert.equal(await page.getByRole("radio", { name: "First" }).isChecked(), true);
+    await assertSamples("curl", '"model":"tiny-matcha"');
+    await inspect(page, "speak-model");
+    await page.getByLabel("Text", { exact: true }).fill("Сәлем!");
+    const spoken = page.waitForResponse((response) => response.url().includes("/v1/tts/stream"));
+    await page.getByRole("button", { name: "Speak" }).click();
+    assert.equal((await spoken).request().postDataJSON().model, "tiny-matcha");
+    charges.push({ requestId: (await spoken).headers()["x-request-id"] ?? "", credits: 3 });
+    await page.locator(".player .answered", { hasText: "tiny-matcha" }).waitFor();
+    await page.locator(".history li .number", { hasText: "· tiny-matcha" }).waitFor();
+    await open("Transcribe");
+    await model.selectOption("tiny-gigaam-ctc");
+    const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
+    await page.locator("input[type=file]").first().setInputFiles(speech);
+    charges.push(chargeOf(await answered));
+    await page.locator(".transcript .answered", { hasText: "tiny-gigaam-ctc" }).waitFor();
+    await assertSamples("TypeScript", '"model":"tiny-gigaam-ctc"');
+    await page.reload();
+    await open("Listen");
+    assert.equal(await model.inputValue(), "tiny-gigaam-ctc", "it hears live as well");
+    await assertSamples("Python", "/v1/stream?model=tiny-gigaam-ctc");
+    await open("Speak");
+    assert.equal(await model.inputValue(), "tiny-matcha");
+    await model.selectOption("svc-kk-v1");
+    await page.getByRole("radio", { name: "Aigul" }).waitFor();
+    await open("Transcribe");
+    await model.selectOption("svc-kk-ru-v2");
+    await page.getByRole("link", { name: "Status" }).click();
+    await page.locator(".models div").nth(3).waitFor();
+    const installed = await page.locator(".models dt").allInnerTexts();
+    assert.deepEqual(
+      installed.map((line) => line.split(/\s+/).join(" ")),
+      ["svc-kk-ru-v2 kk, ru default", "svc-kk-v1 kk default", "tiny-gigaam-ctc ru", "tiny-matcha kk"],
+    );
+    await page.locator(".engines li", { hasText: "damaged" }).getByText("Broken").waitFor();
+    await inspect(page, "status-models");
   });
 
   test("a voucher of the operator is credited, once", async () => {

@@ -65,8 +65,10 @@ test("npm start prints a banner with key and commands, speaks, and ends with exi
     const address = `http://127.0.0.1:${port}`;
     for (const line of [`listens on ${address}`, `Console: ${address}/console`])
       assert.ok(second.output().includes(line), line);
-    for (const output of [banner, second.output()])
+    for (const output of [banner, second.output()]) {
       assert.match(output, /^Limits: svc-kk-ru-v2: It hardly understands people: .+ svc-kk-v1: .+$/m);
+      assert.match(output, /^Understand people: npx dauys models add gigaam-multilingual && /m);
+    }
     assert.ok(!second.output().includes(TEST_KEY), "the key is shown once");
   } finally {
     await rm(dataDir, { recursive: true, force: true });
