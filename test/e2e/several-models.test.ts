@@ -32,6 +32,8 @@ before(async () => {
   models = join(dataDir, "models");
   await mkdir(models);
   for (const name of INSTALLED) await cp(join(ADAPTERS, name), join(models, name), { recursive: true });
+  // The graph tells the frames of each token: with them the voice tells when it says its words.
+  await changeManifest(join(models, "tiny-vits"), (manifest) => ({ ...manifest, durations: "durations" }));
   const damaged = join(models, "damaged");
   await cp(join(ADAPTERS, "tiny-nemo-ctc"), damaged, { recursive: true });
   await changeManifest(damaged, (manifest) => ({ ...manifest, id: "damaged", melBins: "many" }));
@@ -108,7 +110,7 @@ describe("a service with models of one's own beside the shipped ones", () => {
       [
         [TINY.speaks, true, false],
         [SHIPPED.speaks, false, true],
-        ["tiny-vits", false, false],
+        ["tiny-vits", false, true],
       ],
     );
     assert.deepEqual(
@@ -163,6 +165,27 @@ describe("a service with models of one's own beside the shipped ones", () => {
       assert.equal(new DataView(wavs[0]!.buffer).getUint32(24, true), 24_000);
       const [usual, fast, slow] = wavs.map((wav) => wav.length) as [number, number, number];
       assert.ok(fast < usual && usual < slow, `${fast} ${usual} ${slow}`);
+      const timed = await speak(
+        { model: "tiny-vits", text: "Сәлем! Бағасы 15%." },
+        "/v1/tts?timestamps=true",
+      );
+      const { words } = (await timed.json()) as {
+        readonly words: readonly { word: string; spoken?: string; start: number; end: number }[];
+      };
+      assert.deepEqual(
+        words.map(({ word, spoken }) => [word, spoken]),
+        [
+          ["Сәлем", undefined],
+          ["Бағасы", undefined],
+          ["15%", "он бес пайыз"],
+        ],
+      );
+      const times = words.flatMap(({ start, end }) => [start, end]);
+      assert.deepEqual(
+        times,
+        times.toSorted((a, b) => a - b),
+      );
+      assert.ok(times[0]! > 0 && times[1]! > times[0]!, String(times));
     },
   );
 
