@@ -1,6 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { readManifest } from "../../native/models/find-packages.js";
+import { ServiceError } from "../../src/domain/errors.js";
 import { originOf } from "../save-result.js";
 import { installedRecognizer } from "./installed.js";
 import { evaluateLoudness, loudnessTable } from "./loudness.js";
@@ -78,7 +79,11 @@ if (values.help || isUnknown) {
   console.log(HELP);
   process.exitCode = isUnknown ? 2 : 0;
 } else if (isPeople) {
-  await evaluateOnPeople(positionals[1]!);
+  await evaluateOnPeople(positionals[1]!).catch((error: unknown) => {
+    if (!(error instanceof RangeError || error instanceof ServiceError)) throw error;
+    console.error(`Cannot evaluate: ${error.message}`);
+    process.exitCode = 1;
+  });
 } else {
   await evaluate();
 }

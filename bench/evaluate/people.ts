@@ -84,7 +84,7 @@ export interface PeopleResult {
  * Scores one recogniser, or two that are compared, on recordings of one's own. What was heard
  * before is taken from the cache.
  *
- * @throws {RangeError} when there is nothing to score
+ * @throws {RangeError} when there is nothing to score, or a set or a model cannot be read
  */
 export async function evaluatePeople(
   models: readonly PackageFolder<RecognizerManifest>[],
@@ -161,6 +161,8 @@ async function hearAll(
     await listener.close();
     await recognizer.model.release();
   }
+  if (scored.length === 0)
+    throw new RangeError(`nothing is left to score: ${failed[0] ?? "all references have digits"}`);
   return { scored, failed };
 }
 

@@ -31,7 +31,9 @@ export interface Transcripts {
 export async function readTranscripts(folder: string, split: string | null): Promise<Transcripts> {
   const tables = await tablesBelow(folder, split, 0);
   if (tables.length === 0) {
-    throw new RangeError(`${folder} holds no ${split === null ? "" : split}.tsv, nor does a folder below it`);
+    throw new RangeError(
+      `${folder} holds no ${split === null ? "table (.tsv)" : `${split}.tsv`}, nor does a folder below it`,
+    );
   }
   const items: SpokenItem[] = [];
   const missing: string[] = [];

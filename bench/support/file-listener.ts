@@ -1,6 +1,6 @@
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { decodePieces } from "../../native/transcription/decode.js";
 import { segmentFile } from "../../native/transcription/segment.js";
@@ -40,10 +40,12 @@ export class FileListener {
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`
    */
   async hear(path: string): Promise<HeardFile> {
+    // Decoders run in a folder of their own.
+    const source = resolve(path);
     const decodedPath = join(this.#folder, "decoded.wav");
     // A decoder writes over no file.
     await rm(decodedPath, { force: true });
-    const wavPath = await this.#decoder.decode(path, decodedPath, new AbortController().signal);
+    const wavPath = await this.#decoder.decode(source, decodedPath, new AbortController().signal);
     const pcmPath = this.#pcmPath;
     const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
     const startedAtMs = performance.now();

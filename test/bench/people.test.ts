@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { test } from "node:test";
 import { bootstrapRate } from "../../bench/evaluate/bootstrap.js";
 import { scoreText, scoringText } from "../../bench/evaluate/scoring-text.js";
@@ -48,7 +48,7 @@ test("recordings lie beside the table or in clips, and sets are named by folder 
   );
   await writeFile(join(folder, "own/more.tsv"), "3.wav\tүш\n");
   await assert.rejects(readTranscripts(folder, null), /several tables \(list\.tsv, more\.tsv\): say which/);
-  await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /holds no \.tsv/);
+  await assert.rejects(readTranscripts(join(folder, "cv/clips"), null), /holds no table/);
 });
 
 test("figures are spoken in Kazakh, and stay digits in Russian", () => {
@@ -92,7 +92,14 @@ test("a recogniser is scored on a folder of recordings, beside another, and a se
     runProgram(
       "dist/bench/evaluate/main.js",
       [
-        ...["people", set, "--model", "tiny-gigaam-ctc", "--compare", "tiny-nemo-ctc"],
+        ...[
+          "people",
+          relative(process.cwd(), set),
+          "--model",
+          "tiny-gigaam-ctc",
+          "--compare",
+          "tiny-nemo-ctc",
+        ],
         ...["--out", join(folder, "out.json"), "--cache", cache],
       ],
       { env: { MODELS_DIR: "test/fixtures/adapters" } },
@@ -118,4 +125,17 @@ test("a recogniser is scored on a folder of recordings, beside another, and a se
   const second = await evaluate();
   assert.equal(second.stdout, first.stdout);
   assert.deepEqual(await lines(), heard);
+});
+
+test("a folder without recordings and a recogniser that is not installed are told in a line", async () => {
+  const run = (...args: string[]) =>
+    runProgram("dist/bench/evaluate/main.js", ["people", ...args], {
+      env: { MODELS_DIR: "test/fixtures/adapters" },
+    });
+  const empty = await run(await temporaryFolder(), "--model", "tiny-gigaam-ctc");
+  assert.deepEqual([empty.code, empty.stdout], [1, ""]);
+  assert.match(empty.stderr, /^Cannot evaluate: \S+ holds no table \(\.tsv\), nor does a folder below it\n$/);
+  const unknown = await run(SPEECH, "--model", "nobody");
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.stderr, /^Cannot evaluate: no recogniser nobody in .*, there are: tiny-gigaam-ctc, /);
 });
