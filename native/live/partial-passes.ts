@@ -4,14 +4,14 @@ import type { LiveWorkerAnswer } from "../threads/protocol.js";
 import type { GrowingUtterance } from "./growing-utterance.js";
 import type { LiveTrack } from "./live-track.js";
 
-/** Of the worker's time, at most; less where steps and finals leave less of `BUSY_SHARE`. */
+/** Of the worker's time, when it has nothing else to do; the less, the more it has, and none at `BUSY_SHARE`. */
 const PASS_SHARE = 0.4;
 const BUSY_SHARE = 0.9;
 /** With less than this left there are no partials for a second. */
 const LEAST_SHARE = 0.02;
 const LOAD_WINDOW_MS = 1_000;
 /** A final that becomes due while a pass runs waits for it: passes are cut to about so long. */
-const LONGEST_PASS_MS = 400;
+const LONGEST_PASS_MS = 250;
 /** The longest window of a pass, and what it is cut to at most where the model is slow. */
 const LONGEST_WINDOW_SECONDS = 8;
 const SHORTEST_WINDOW_SECONDS = 3;
@@ -99,7 +99,7 @@ export class PartialPasses {
     if (startedAtMs < this.#restUntilMs) return false;
     const rows = this.#rowsOf(this.#dueOf(tracks));
     if (rows.length === 0 || this.#wouldHoldUp(tracks, this.#expectedMs(rows))) return false;
-    const share = Math.min(PASS_SHARE, BUSY_SHARE - this.#load);
+    const share = PASS_SHARE * (1 - this.#load / BUSY_SHARE);
     if (share < LEAST_SHARE) {
       this.#restUntilMs = startedAtMs + LOAD_WINDOW_MS;
       return false;
