@@ -10,7 +10,7 @@ import { pack } from "tar-stream";
 import { readPackage } from "../../native/models/find-packages.js";
 import { verifyPackage } from "../../src/models/verify.js";
 import { temporaryFolder } from "../support/folders.js";
-import { type Fault, LocalHub } from "../support/local-hub.js";
+import { type Fault, LocalHub, sha256 } from "../support/local-hub.js";
 import type { Outcome } from "../support/run-program.js";
 import { COMMIT, REPOSITORIES, tinyCatalogue } from "../support/tiny-catalogue.js";
 import { dauys } from "./support.js";
@@ -18,12 +18,14 @@ import { dauys } from "./support.js";
 const PROGRAM = fileURLToPath(new URL("../support/run-commands.js", import.meta.url));
 let hub: LocalHub;
 let catalogue: string;
+/** What the hub has beside the models: a test puts it there. */
+const bundles: Record<string, Uint8Array> = {};
 /** Runs all but one of the command lines: most of what each costs is the start of a process. */
 const program = spawn(process.execPath, [PROGRAM], { stdio: ["pipe", "pipe", "inherit"] });
 const answers = createInterface({ input: program.stdout })[Symbol.asyncIterator]();
 
 before(async () => {
-  hub = await LocalHub.start(REPOSITORIES);
+  hub = await LocalHub.start({ ...REPOSITORIES, "tiny/bundles": { commit: COMMIT, files: bundles } });
   catalogue = (await tinyCatalogue()).path;
 });
 after(async () => {
@@ -107,6 +109,22 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
       "ok  tiny-listener/tokens.txt",
       "ok  tiny-listener/silero_vad.onnx",
     ]);
+  });
+
+  await t.test("a bundle comes from an address too, when its hash is named", async () => {
+    const bytes = await readFile(bundle);
+    bundles["listener.tar"] = bytes;
+    const address = `${hub.endpoint}/tiny/bundles/resolve/main/listener.tar`;
+    const other = await temporaryFolder();
+    const unknown = await models(other, "add", "--from", address);
+    assert.deepEqual([unknown.code, await readdir(other)], [1, []]);
+    assert.match(unknown.stderr, /its hash is not known\. --sha256 names it, or --trust/);
+    const wrong = await models(other, "add", "--from", address, "--sha256", "0".repeat(64));
+    assert.match(wrong.stderr, /its sha256 must be 0{64}, the server tells [0-9a-f]{64}/);
+    const right = await models(other, "add", "--from", address, "--sha256", sha256(bytes));
+    assert.equal(right.code, 0, right.stderr);
+    await readPackage(join(other, "tiny-listener"), "transcription");
+    assert.deepEqual(await readdir(other), [".lock", "tiny-listener"]);
   });
 
   await t.test("quantize makes an int8 variant beside it, which is whole", async () => {

@@ -46,7 +46,7 @@ export interface AddJob {
 }
 
 /** How often a download is tried that brings nothing, and the first pause. */
-export const USUAL_RETRY: RetryRule = { tries: 8, firstPauseMs: 1_000 };
+export const USUAL_RETRY: RetryRule = { tries: 6, firstPauseMs: 1_000 };
 
 /**
  * Adds a model of the catalogue; another addition to the same folder is waited for.
