@@ -47,7 +47,7 @@ export async function saveResult(name: string, data: Readonly<Record<string, unk
 }
 
 /** JSON that a person can read: a list of numbers, and an object of single values, on one line each. */
-function onFewLines(value: unknown): string {
+export function onFewLines(value: unknown): string {
   const rounded = (_key: string, item: unknown) =>
     typeof item === "number" && !Number.isInteger(item) ? Number(item.toPrecision(DIGITS)) : item;
   const numbers = /\[\n\s+(?:(?:-?[\d.eE+-]+|null),?\s*)+\]/g;

@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
 import { readManifest } from "../../native/models/find-packages.js";
 import { ServiceError } from "../../src/domain/errors.js";
-import { originOf } from "../save-result.js";
+import { onFewLines, originOf } from "../save-result.js";
 import { installedRecognizer } from "./installed.js";
 import { evaluateLoudness, loudnessTable } from "./loudness.js";
 import { evaluateNonSpeech, nonSpeechTable } from "./nonspeech.js";
@@ -167,10 +167,7 @@ async function publish(
     date: origin.date,
     rows: report.rows,
   });
-  await writeFile(
-    `${folder}evaluation.json`,
-    `${JSON.stringify({ ...origin, ...report, versions }, null, 1)}\n`,
-  );
+  await writeFile(`${folder}evaluation.json`, `${onFewLines({ ...origin, ...report, versions })}\n`);
   const comparison = versionsTable(versions);
   console.log(`${comparison}\n`);
   await writeIntoCard(report.modelId, "evaluation", result);

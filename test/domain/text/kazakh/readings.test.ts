@@ -12,7 +12,7 @@ interface ReadingRow {
 }
 
 const SOURCES = new Map(tableRows("readings-sources.tsv").map(([number, source]) => [number, source]));
-const ROWS: readonly ReadingRow[] = tableRows("readings-kk.tsv").map(
+const ROWS: readonly ReadingRow[] = tableRows("readings-kk.tsv.br").map(
   ([written = "", spoken = "", kind = "", confidence = "", source = ""]) => ({
     written,
     spoken,
