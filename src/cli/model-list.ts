@@ -8,8 +8,8 @@ import {
   wantedFiles,
 } from "../models/catalogue.js";
 import { chooseDefault, readDefaults, type Task } from "../models/defaults.js";
-import { readablePackages } from "../models/folders.js";
-import { type CommandInput, printLine } from "./command.js";
+import { readablePackages, seePackages } from "../models/folders.js";
+import { type CommandInput, printLine, printNote } from "./command.js";
 import { foldersOf } from "./model-folders.js";
 import { megabytes } from "./progress.js";
 
@@ -29,9 +29,10 @@ interface Listed {
 /** `models list`. */
 export async function listModels(input: CommandInput): Promise<void> {
   const folders = foldersOf(input);
-  const [catalogue, packages, defaults] = await Promise.all([
+  const [catalogue, packages, seen, defaults] = await Promise.all([
     readCatalogue(input.options.text("catalogue") ?? undefined),
     readablePackages(folders),
+    seePackages(folders),
     readDefaults(folders.install),
   ]);
   const chosen = new Set(
@@ -42,6 +43,7 @@ export async function listModels(input: CommandInput): Promise<void> {
     return printLine(JSON.stringify({ data: listed.map((each) => toJson(each, catalogue, chosen)) }));
   }
   printLine(listed.map((each) => block(each, catalogue, chosen)).join("\n\n"));
+  for (const { fault } of seen) if (fault !== null) printNote(fault);
 }
 
 function pair(catalogue: readonly CatalogueEntry[], packages: readonly PackageFolder[]): readonly Listed[] {

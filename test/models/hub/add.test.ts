@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
-import { appendFile, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { appendFile, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -247,6 +249,27 @@ test("a disk without room is told before anything is downloaded", async () => {
     /too little space on the disk of .*: 1000000000\.\d MB are needed/,
   );
   assert.equal(hub.requests.length, 0);
+});
+
+test("a disk that fills up in the middle is told, and with room again it goes on", async (t) => {
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=17m", "tmpfs", folder]);
+  if (mounted.status !== 0) return t.skip("mounting a small disk needs root");
+  const filler = join(folder, "filler");
+  try {
+    hub.onSent = () => {
+      hub.onSent = () => {};
+      // It writes what there is room for.
+      assert.throws(() => writeFileSync(filler, Buffer.alloc(17 << 20)), { code: "ENOSPC" });
+    };
+    await assert.rejects(add("tiny-listener"), /no space left on the device; what has arrived is kept/);
+    assert.deepEqual(await visibleIn(folder), ["filler"]);
+    await rm(filler);
+    await add("tiny-listener");
+    await readPackage(join(folder, "tiny-listener"), "transcription");
+  } finally {
+    hub.onSent = () => {};
+    spawnSync("umount", [folder]);
+  }
 });
 
 test("an entry whose package would stop the service adds nothing", async () => {
