@@ -28,7 +28,11 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   ["/v1/audio/speech", { ...INPUT, pronunciation: [] }, /did you mean "pronunciations"\?$/],
   ["/v1/audio/speech", { ...INPUT, format: "mp3" }, /did you mean "response_format"\?$/],
   ["/v1/transcribe?hotword=а", {}, /^unknown parameter "hotword": did you mean "hotwords"\?$/],
-  ["/v1/transcribe?language=kk", {}, /^unknown parameter "language": known are hotwords, timestamps, url$/],
+  [
+    "/v1/transcribe?language=kk",
+    {},
+    /^unknown parameter "language": known are hotwords, model, timestamps, url$/,
+  ],
   ["/v1/stream/token?eou_ms=300", {}, /^unknown parameter "eou_ms": there are none here$/],
 ];
 
