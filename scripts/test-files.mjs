@@ -12,7 +12,18 @@ const compiled = join(root, "dist/test");
  */
 const LONGEST_FIRST = [
   ...["input/media/uploads-damaged", "attack/", "console/browser", "client/live-service-killed", "fault/"],
-  ...["e2e/", "patterns/", "input/media/", "store/", "console/", "client/", "cli/", "front/", "models/", "native/"],
+  ...[
+    "e2e/",
+    "patterns/",
+    "input/media/",
+    "store/",
+    "console/",
+    "client/",
+    "cli/",
+    "front/",
+    "models/",
+    "native/",
+  ],
 ];
 
 /** What a quick test has no part in, with anything that it imports: processes, threads, models, databases, browsers. */
