@@ -112,10 +112,12 @@ function graphWithWeightsIn(location: string): Buffer {
   return Buffer.concat([whole(1, 8), longField(7, Buffer.concat(graph)), field(8, whole(2, 16))]);
 }
 
-/** As `field`, for up to 16,383 bytes. */
+/** As `field`, for any number of bytes. */
 function longField(number: number, bytes: Buffer): Buffer {
-  const length = Buffer.of((bytes.length & 0x7f) | 0x80, bytes.length >> 7);
-  return Buffer.concat([Buffer.of((number << 3) | 2), length, bytes]);
+  const length: number[] = [];
+  let rest = bytes.length;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) length.push((rest % 128) | 0x80);
+  return Buffer.concat([Buffer.of((number << 3) | 2, ...length, rest), bytes]);
 }
 
 const ADDING = { file: "graph", inputs: ["x"], outputs: ["y"] } as const;
@@ -191,6 +193,32 @@ test("a graph whose weights are mapped from its file gives what the whole graph 
     await graph.release();
   }
   assert.deepEqual(answers[1], answers[0]);
+});
+
+test("a graph of more than 64 MiB is loaded with its weights mapped", async () => {
+  const weights = new Float32Array(17 * 2 ** 20);
+  weights[5] = 7;
+  weights[weights.length - 1] = 9;
+  const value = (name: string, type: number) => {
+    const shape = field(2, field(1, whole(1, 2)));
+    return Buffer.concat([field(1, name), field(2, field(1, Buffer.concat([whole(1, type), shape])))]);
+  };
+  const size = Buffer.of(1 << 3, 0x80, 0x80, 0xc0, 0x08);
+  const tensor = [size, whole(2, 1), field(8, "w"), longField(9, Buffer.from(weights.buffer))];
+  const node = Buffer.concat([field(1, "w"), field(1, "x"), field(2, "y"), field(4, "Gather")]);
+  const graph = [
+    field(1, node),
+    field(2, "g"),
+    longField(5, Buffer.concat(tensor)),
+    field(11, value("x", 7)),
+    field(12, value("y", 1)),
+  ];
+  const bytes = Buffer.concat([whole(1, 8), longField(7, Buffer.concat(graph)), field(8, whole(2, 16))]);
+  const loaded = await loadGraph(await packageOf({ graph: bytes }), ADDING, OPTIONS);
+  const indices = BigInt64Array.of(5n, BigInt(weights.length - 1));
+  const { y } = await loaded.run({ x: new Tensor("int64", indices, [2]) });
+  assert.deepEqual(y!.data, Float32Array.of(7, 9));
+  await loaded.release();
 });
 
 test("weights of a file that is no graph cannot be mapped", async () => {
