@@ -7,8 +7,11 @@ import type { Bench } from "tinybench";
 /** The repository's `bench/results`, seen from `dist/bench`. */
 const RESULTS = fileURLToPath(new URL("../../bench/results/", import.meta.url));
 
-/** Significant digits of a figure: runs differ in the second. */
+/** Significant digits of a figure, and of raw samples: runs differ in the second. */
 const DIGITS = 5;
+const SAMPLE_DIGITS = 4;
+/** A list of so many numbers is of raw samples. */
+const SAMPLES = 8;
 
 /** What every saved result says about where it comes from. */
 export interface ResultOrigin {
@@ -46,10 +49,12 @@ export async function saveResult(name: string, data: Readonly<Record<string, unk
   return path;
 }
 
-/** JSON that a person can read: a list of numbers, and an object of single values, on one line each. */
+/** JSON that a person can read and that stays small: a list of numbers, and an object of single values, on one line each. */
 export function onFewLines(value: unknown): string {
+  const to = (digits: number) => (item: unknown) =>
+    typeof item === "number" && !Number.isInteger(item) ? Number(item.toPrecision(digits)) : item;
   const rounded = (_key: string, item: unknown) =>
-    typeof item === "number" && !Number.isInteger(item) ? Number(item.toPrecision(DIGITS)) : item;
+    Array.isArray(item) && item.length >= SAMPLES ? item.map(to(SAMPLE_DIGITS)) : to(DIGITS)(item);
   const numbers = /\[\n\s+(?:(?:-?[\d.eE+-]+|null),?\s*)+\]/g;
   const flatObjects = /\{\n(?: +"[^"\n]*": [^{}[\]\n]+\n)+ +\}/g;
   return JSON.stringify(value, rounded, 1)

@@ -5,6 +5,7 @@ development sentences, which have no digits, falls by 1 %. A line is dropped whe
 development sentence, before or after spelling, and when one contains the other (from 20 letters on), so a held-out
 sentence cannot come in as part of a longer line.
 """
+import functools
 import hashlib
 import os
 import re
@@ -37,7 +38,7 @@ def heldout_labels(language):
 
 
 def choose_dev():
-    """Picks the development sentences by hash, so that the choice survives changes of the corpora; writes dev.tsv."""
+    """Picks the development sentences by hash, so that the choice survives changes of the corpora; writes their hashes."""
     held = recognizer_text.heldout_keys()
     with open(DEV, "w", encoding="utf-8") as out:
         for language in ("kk", "ru", "mixed"):
@@ -47,15 +48,23 @@ def choose_dev():
                 if not re.search(r"\d", line) and k not in held and recognizer_text.usable(line):
                     if 4 <= len(label(line).split()) <= 14:
                         found[k] = line
-            chosen = sorted(found, key=lambda k: hashlib.sha1(k.encode()).hexdigest())[:DEV_SENTENCES]
-            for k in chosen:
-                out.write("%s\t%s\n" % (language, found[k]))
+            for k in sorted(found, key=mark)[:DEV_SENTENCES]:
+                out.write("%s\t%s\n" % (language, mark(k)))
 
 
+def mark(key):
+    """Hash of a sentence's letters."""
+    return hashlib.sha1(key.encode()).hexdigest()[:16]
+
+
+@functools.lru_cache(None)
 def dev_sentences():
-    """[(language, sentence)] of dev.tsv."""
+    """[(language, sentence)] of dev.tsv, found in the corpora."""
     with open(DEV, encoding="utf-8") as f:
-        return [tuple(line.rstrip("\n").split("\t")) for line in f]
+        chosen = [tuple(line.rstrip("\n").split("\t")) for line in f]
+    found = {(language, mark(recognizer_text.key(line))): line
+             for language in ("kk", "ru", "mixed") for line in lines(FILES[language])}
+    return [(language, found[language, hashed]) for language, hashed in chosen]
 
 
 def training_labels(further=None, report=print):
