@@ -1,6 +1,6 @@
 """Packages of the true shapes of public weights with random ones, for what load time, memory and speed depend on:
 `python3 models/recipes/adapters/true_shapes [gigaam-220m] [fastconformer-115m] [vits-high] [vits-high-halves] [--out .cache/true-shapes]`.
-Each is a complete package that the service loads; `npm run bench -- families` measures them. About two minutes and 1.5 GB for all."""
+Each is a complete package that the service loads; `npm run bench -- families` measures them. Minutes, and 1.6 GB, for all."""
 import argparse
 import glob
 import hashlib
