@@ -24,7 +24,7 @@ export const modelsCommand: Command = {
   optionHelp: [
     "--variant V  add: fp32, int8, as `list` shows them; the first when absent",
     "--from PLACE  add: a folder with a package or with the files of NAME, a bundle, or a bundle's address",
-    "--trust  add: takes files whose hash nobody has told, and keeps the hashes of what came",
+    "--trust  add: takes files whose hash is not known, and keeps the hashes of what came",
     "--sha256 HASH  add: of the bundle that an address leads to",
     "--accept-licence  add: you have read a licence that restricts what the model may be used for",
     "--catalogue FILE  list, add: a catalogue of your own in place of models/catalogue.json",

@@ -25,7 +25,7 @@ const FILE = z.strictObject({
   bytes: z.int().positive().nullable(),
   /** Where `bytes` is not known exactly. */
   aboutBytes: z.int().positive().optional(),
-  /** Null where nobody has told it: such a file is refused unless it is trusted. */
+  /** Null where it is not known: such a file is refused unless it is trusted. */
   sha256: HASH.nullable(),
   /** Of a graph: names of the files that hold its weights. */
   external: z.array(z.string()).optional(),

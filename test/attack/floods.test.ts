@@ -181,7 +181,7 @@ for (const front of ATTACKED_FRONTS) {
       );
       // A place is taken by then, on every front.
       for (const client of held) assert.ok(await client.untilMessage("ready"));
-      // Whoever has no place is told so even where what he asks for is wrong: nothing of it was looked at.
+      // A caller without a place is told so even where the request is wrong: nothing of it was looked at.
       for (const rate of [47_999, 1]) assert.equal((await ask(rate)).status, 429);
       for (const { connection } of held) connection.destroy();
     });

@@ -255,7 +255,7 @@ export const ROOMS: readonly Room[] = [
     "crypto files tools",
   ),
   room("src/main.ts", "the program", "src/service", ""),
-  room("bin", "`npx dauys` as a program", "src/cli", "files modules tools"),
+  room("bin", "`npx dauys` as a program", "src/cli", "files modules processes tools"),
 
   room(
     "bench bench/e2e bench/evaluate bench/micro bench/support",

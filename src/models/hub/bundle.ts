@@ -29,7 +29,7 @@ export async function bundlePackage(
   const part = join(dirname(path), `.${basename(path)}.part`);
   const tar = pack();
   const written = pipeline(tar, createWriteStream(part), { signal });
-  // Whoever reads its outcome is below; until then a failure must not end the process.
+  // Its outcome is read below; until then a failure must not end the process.
   written.catch(() => {});
   let bytes = 0;
   try {

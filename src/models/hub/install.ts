@@ -117,7 +117,7 @@ function refuseUnknown(plan: PackageOutline, isTrusted: boolean): void {
   const unknown = plan.files.filter(({ sha256 }) => sha256 === null).map(({ path }) => path);
   if (unknown.length === 0 || isTrusted) return;
   throw new AddError(
-    `${plan.id}: nobody has told the hash of ${unknown.join(", ")}. With --trust what comes is taken, ` +
+    `${plan.id}: the hash of ${unknown.join(", ")} is not known. With --trust what comes is taken, ` +
       "its hash printed and kept in the package",
   );
 }

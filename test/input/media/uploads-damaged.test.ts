@@ -101,7 +101,7 @@ describe("damaged files", () => {
           const outcome = await outcomeOf(mutant, where);
           slowestMs = Math.max(slowestMs, performance.now() - startMs);
           statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1);
-          // Whoever had opened the pipe would still wait in it, so that looking afterwards is not too late.
+          // A reader that had opened the pipe would still wait in it, so that looking afterwards is not too late.
           assert.equal(canaries.isPipeOpen(), false, `a file was opened, during ${where}`);
           assert.equal(canaries.connections, 0, `an address was called, during ${where}`);
         }
