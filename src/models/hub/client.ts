@@ -43,7 +43,8 @@ export interface Answer {
  * @throws {ConfigError} naming the variable; of a token its length
  */
 export function readHubOptions(environment: Environment): HubOptions {
-  const endpoint = (environment["HF_ENDPOINT"]?.trim() || DEFAULT_ENDPOINT).replace(/\/+$/, "");
+  let endpoint = environment["HF_ENDPOINT"]?.trim() || DEFAULT_ENDPOINT;
+  while (endpoint.endsWith("/")) endpoint = endpoint.slice(0, -1);
   if (!/^https?:\/\//.test(endpoint) || !URL.canParse(endpoint))
     throw new ConfigError(`HF_ENDPOINT must be an http address, received "${endpoint}"`);
   const token = environment["HF_TOKEN"]?.trim() || null;
