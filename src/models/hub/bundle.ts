@@ -88,7 +88,7 @@ export async function unpackBundle(path: string, folder: string, signal: AbortSi
   try {
     for await (const entry of tar) {
       const { name, type, size: entryBytes = 0 } = entry.header as Headers;
-      const inner = name.replace(/^\.\//, "").replace(/\/+$/, "");
+      const inner = name.replace(/^\.\//, "").replace(/\/$/, "");
       if (type === "directory" && (inner === "" || inner === "." || isInnerPath(inner))) {
         entry.resume();
         continue;
