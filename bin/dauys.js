@@ -15,7 +15,11 @@ function isBuilt() {
   process.stderr.write("dauys: building, once\n");
   const root = fileURLToPath(new URL("../", import.meta.url));
   // What it says goes to standard error: standard output is the command's.
-  const { status } = spawnSync("npm", ["run", "--silent", "prestart"], { cwd: root, stdio: ["ignore", 2, 2] });
-  if (status !== 0) process.stderr.write("dauys: cannot build: run `npm ci` in the project's folder, then try again\n");
+  const { status } = spawnSync("npm", ["run", "--silent", "prestart"], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
+  if (status !== 0)
+    process.stderr.write("dauys: cannot build: run `npm ci` in the project's folder, then try again\n");
   return status === 0;
 }
