@@ -126,7 +126,9 @@ test("a reader that leaves ends the work, and nothing half-written stays", async
   });
   await once(child, "close");
   assert.match(stderr, /code 141\n$/);
-  assert.deepEqual((await readdir(folder)).sort(), ["a.wav", "a.wav.txt", "b.wav", "c.wav"]);
+  // Two are sent at once, and either may come first.
+  const texts = (await readdir(folder)).filter((name) => name.endsWith(".txt"));
+  assert.match(texts.join(), /^[ab]\.wav\.txt$/);
 });
 
 test("without credits no other recording is tried", async () => {
