@@ -15,8 +15,8 @@ export interface EncodedSentence {
 }
 
 /**
- * The begin mark, each phoneme, the end mark, with a pad behind each but the last.
- * @see rhasspy/piper-phonemize at 2407c89, `src/phoneme_ids.cpp`: a pad stands behind the begin mark too
+ * Start symbol, phonemes, end symbol, with a pad after each but the last.
+ * @see rhasspy/piper-phonemize at 2407c89, `src/phoneme_ids.cpp`: the start symbol has a pad too
  */
 export function encodePhonemes(phonemes: readonly string[], idsOf: PhonemeIds): EncodedSentence {
   const pad = idsOf[PAD]!;

@@ -1,3 +1,4 @@
+import { countCodePoints } from "../text/code-points.js";
 import type { TimedWord } from "./words.js";
 
 /** Silence behind the last word of a hypothesis after which nothing more of that word is expected. */
@@ -73,10 +74,6 @@ export class LocalAgreement {
   #text(): AgreedText {
     const agreed = this.#agreed.join(" ");
     const text = [...this.#agreed, ...this.#tail.map(({ word }) => word)].join(" ");
-    return { text, stable: codePointCount(agreed) };
+    return { text, stable: countCodePoints(agreed) };
   }
-}
-
-function codePointCount(text: string): number {
-  return [...text].length;
 }
