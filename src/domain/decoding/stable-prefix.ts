@@ -1,3 +1,5 @@
+import { countCodePoints } from "../text/code-points.js";
+
 /** Text of an open utterance as a worker tells it. */
 export interface PartialText {
   readonly utterance: number;
@@ -30,26 +32,9 @@ export function stablePartial(shown: PromisedText | null, next: PartialText): St
   const { utterance, text, stable } = next;
   const before = shown !== null && shown.utterance === utterance ? shown.text : "";
   if (!text.startsWith(before)) return null;
-  if (stable === undefined) return { utterance, text, stable: codePointCount(text), promised: text };
+  if (stable === undefined) return { utterance, text, stable: countCodePoints(text), promised: text };
   const agreed = [...text].slice(0, stable).join("");
   // Another worker may have agreed on less so far.
   const promised = agreed.length >= before.length ? agreed : before;
-  return { utterance, text, stable: codePointCount(promised), promised };
-}
-
-function codePointCount(text: string): number {
-  let count = text.length;
-  for (let index = 1; index < text.length; index++) {
-    const isPair = isLowSurrogate(text.charCodeAt(index)) && isHighSurrogate(text.charCodeAt(index - 1));
-    if (isPair) count--;
-  }
-  return count;
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00;
-}
-
-function isLowSurrogate(unit: number): boolean {
-  return unit >= 0xdc00 && unit < 0xe000;
+  return { utterance, text, stable: countCodePoints(promised), promised };
 }
