@@ -23,6 +23,7 @@ import { newRequestId } from "../shared/request-id.js";
 import { parseBodyLength, parseTarget } from "../shared/request-target.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
 import { refusedVersion } from "../shared/upgrade-version.js";
+import { MessageTurns } from "./message-turns.js";
 import { NodeBody } from "./node-body.js";
 import { deafenBody, deafenConnection } from "./node-parser.js";
 import { NodeAnswer } from "./node-response.js";
@@ -64,6 +65,7 @@ export class NodeFront implements Front {
   readonly #webSockets: WebSocketServer;
   readonly #sockets = new Set<NodeFrontSocket>();
   readonly #watch = new FloodWatch();
+  readonly #messageTurns = new MessageTurns();
   readonly #connections = new WeakMap<Duplex, Connection>();
   /** Connections that asked for something in this turn. */
   readonly #turn: Connection[] = [];
@@ -96,8 +98,8 @@ export class NodeFront implements Front {
       perMessageDeflate: false,
       // Pongs are counted before they are sent.
       autoPong: false,
-      // One message of a socket in one turn of the event loop: a read brings up to 10,000, and others wait for all of them.
-      allowSynchronousEvents: false,
+      // `MessageTurns` bounds what a socket brings in one turn of the event loop: deferring each message costs too much.
+      allowSynchronousEvents: true,
       clientTracking: false,
     });
     this.#server.on("upgrade", (req, socket, head) => void this.#upgrade(req, socket, head));
@@ -244,6 +246,7 @@ export class NodeFront implements Front {
         handlers: this.#handlers,
         limits: this.#limits,
         watch: this.#watch,
+        turn: this.#messageTurns.of(webSocket),
         remoteAddress: req.socket.remoteAddress ?? "",
         floodFarewell: decision.floodFarewell,
         onEnded: () => {

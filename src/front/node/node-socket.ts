@@ -5,6 +5,7 @@ import type { FloodWatch } from "../shared/flood-watch.js";
 import { MessageBudget, type Verdict } from "../shared/message-budget.js";
 import { sayFarewell } from "../shared/say-farewell.js";
 import { callSafely } from "../shared/serve-safely.js";
+import type { SocketTurn } from "./message-turns.js";
 
 /** A client that does not answer a ping until the next one is gone. */
 const PING_MS = 30_000;
@@ -16,6 +17,7 @@ export interface NodeSocketParts {
   readonly handlers: FrontHandlers;
   readonly limits: FrontLimits;
   readonly watch: FloodWatch;
+  readonly turn: SocketTurn;
   readonly remoteAddress: string;
   readonly floodFarewell: Farewell | undefined;
   /** The socket is over. */
@@ -29,6 +31,7 @@ export class NodeFrontSocket implements FrontSocket {
   readonly #limits: FrontLimits;
   readonly #onEnded: () => void;
   readonly #budget: MessageBudget;
+  readonly #turn: SocketTurn;
   readonly #onFlood: () => void;
   readonly #floodFarewell: Farewell | undefined;
   #events: SocketEvents | null = null;
@@ -37,11 +40,12 @@ export class NodeFrontSocket implements FrontSocket {
   #closingTimer: NodeJS.Timeout | null = null;
 
   constructor(parts: NodeSocketParts) {
-    const { ws, handlers, limits, watch, remoteAddress, floodFarewell, onEnded } = parts;
+    const { ws, handlers, limits, watch, turn, remoteAddress, floodFarewell, onEnded } = parts;
     this.#ws = ws;
     this.#handlers = handlers;
     this.#limits = limits;
     this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress));
+    this.#turn = turn;
     this.#onFlood = () => watch.flooded(remoteAddress);
     this.#floodFarewell = floodFarewell;
     this.#onEnded = onEnded;
@@ -50,10 +54,12 @@ export class NodeFrontSocket implements FrontSocket {
   open(open: (socket: FrontSocket) => SocketEvents): void {
     const pings = setInterval(() => this.#ping(), PING_MS).unref();
     this.#ws.on("pong", () => {
+      this.#turn.count();
       this.#isAlive = true;
       this.#takes(this.#budget.control());
     });
     this.#ws.on("ping", (data) => {
+      this.#turn.count();
       if (this.#takes(this.#budget.control()) && this.#canSend()) this.#ws.pong(data);
     });
     this.#ws.on("message", (data, isBinary) => this.#message(data, isBinary));
@@ -101,6 +107,7 @@ export class NodeFrontSocket implements FrontSocket {
   }
 
   #message(data: RawData, isBinary: boolean): void {
+    this.#turn.count();
     // Messages are buffers unless asked for otherwise.
     const bytes = data as Buffer;
     if (!this.#takes(isBinary ? this.#budget.binary(bytes.length) : this.#budget.text(bytes.length))) return;
