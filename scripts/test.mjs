@@ -12,7 +12,7 @@ import { isQuick, testFiles } from "./test-files.mjs";
 import { withFailuresAtEnd } from "./test-runs.mjs";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
-const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium"];
+const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium-headless-shell"];
 /** Installed as root too; without them the tests that need them are skipped, each by its name. */
 const WANTED_PACKAGES = ["espeak-ng"];
 /** What this machine may tell commands about a service of its own; tests must not pick it up. */

@@ -3,13 +3,13 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:http";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { DauysClient } from "../../src/client/node.js";
 import { speechAsWav } from "../support/audio.js";
+import { launchChromium } from "../support/chromium.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, listen } from "./support.js";
 
-const CHROMIUM = "/usr/bin/chromium";
 const SOURCES = fileURLToPath(new URL("../../src/", import.meta.url));
 const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 const PAGE = `<!doctype html><title>client</title><script type="module">
@@ -35,12 +35,7 @@ before(async () => {
     response.end(body ?? "");
   });
   await new Promise<void>((resolve) => files.listen(0, "127.0.0.1", resolve));
-  const args = [
-    "--no-sandbox",
-    "--disable-background-networking",
-    "--autoplay-policy=no-user-gesture-required",
-  ];
-  browser = await chromium.launch({ executablePath: CHROMIUM, args });
+  browser = await launchChromium();
   page = await browser.newPage();
   page.on("pageerror", (error) => faults.push(error.message));
   const address = files.address();

@@ -7,9 +7,9 @@ import { createServer } from "node:http";
 import { dirname, extname, join, resolve } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
 import { listenSamples, speakSamples, transcribeSamples } from "../../src/console/pages/ui/sample-code.js";
 import { speechAsWavFile } from "../support/audio.js";
+import { launchChromium } from "../support/chromium.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { installPacked, type PackedProject, run } from "./packed-project.js";
 import { DIALOGUE } from "./support.js";
@@ -266,8 +266,7 @@ async function titleIn(folder: string): Promise<string> {
     response.writeHead(body === null ? 404 : 200, { "content-type": type }).end(body ?? "");
   });
   await once(files.listen(0, "127.0.0.1"), "listening");
-  const args = ["--no-sandbox", "--autoplay-policy=no-user-gesture-required"];
-  const browser = await chromium.launch({ executablePath: "/usr/bin/chromium", args });
+  const browser = await launchChromium();
   try {
     const page = await browser.newPage();
     const faults: string[] = [];

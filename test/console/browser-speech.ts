@@ -1,10 +1,10 @@
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
+import { launchChromium } from "../support/chromium.js";
 import { pace } from "../support/pace.js";
 import type { ServiceProcess } from "../support/service-process.js";
 
 export const PASSWORD = "correct horse battery";
 export const SPOKEN = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
-const CHROMIUM = "/usr/bin/chromium";
 const SILENCE_SAMPLES = 24_000;
 /** Of the text's length: letters that were not understood may be missing, words may not. */
 const HEARD_LENGTH = 0.9;
@@ -29,17 +29,11 @@ export async function spokenWav(service: ServiceProcess): Promise<Buffer> {
 
 /** A browser whose microphone plays a file once, each time it is opened. */
 export function launchConsoleBrowser(microphoneFile: string): Promise<Browser> {
-  return chromium.launch({
-    executablePath: CHROMIUM,
-    args: [
-      "--no-sandbox",
-      "--disable-background-networking",
-      "--autoplay-policy=no-user-gesture-required",
-      "--use-fake-ui-for-media-stream",
-      "--use-fake-device-for-media-stream",
-      `--use-file-for-fake-audio-capture=${microphoneFile}%noloop`,
-    ],
-  });
+  return launchChromium(
+    "--use-fake-ui-for-media-stream",
+    "--use-fake-device-for-media-stream",
+    `--use-file-for-fake-audio-capture=${microphoneFile}%noloop`,
+  );
 }
 
 export interface Collected {
