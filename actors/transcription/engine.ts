@@ -1,50 +1,40 @@
-import { randomUUID } from "node:crypto";
-import { unlink } from "node:fs/promises";
-import { join } from "node:path";
-import type {
-  DecodedPiece,
-  FileAnswer,
-  FilePiece,
-  FileTask,
-  SegmentResult,
-} from "../../native/threads/protocol.js";
-import { FILE_TASK_CELL, releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
+import { releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
+import { openWav } from "../../native/transcription/wav-audio.js";
+import { audioTooLong } from "../../src/domain/audio/too-long.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
-import type { FileLength, FileTranscript, TranscribedSegment } from "../../src/domain/decoding/transcript.js";
+import type { FileLength, FileTranscript } from "../../src/domain/decoding/transcript.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
-import { ENDLESS_ROOM, type SpoolRoom } from "../../src/ports/spool-room.js";
+import { type FilePool, FileQueue } from "./file-queue.js";
+import { FileRun, type FileRunOptions } from "./file-run.js";
 
-/** A pool of file workers: runs each task on a free one. */
-export interface FilePool {
-  readonly workerCount: number;
-  run(task: FileTask): Promise<unknown>;
-  close(): Promise<void>;
-}
-
-export interface TranscriptionEngineOptions {
+export interface TranscriptionEngineOptions
+  extends Pick<FileRunOptions, "sampleRateHz" | "frameSamples" | "forgets"> {
   readonly pool: FilePool;
   readonly modelId: string;
-  readonly sampleRateHz: number;
-  /** Where the resampled PCM of a running transcription is spooled. */
-  readonly spoolFolder: string;
-  /** How much of the disk that may take; without bounds when it is not said. */
-  readonly room?: SpoolRoom;
   readonly maxSeconds: number;
   readonly log: Log;
 }
 
-/** Seconds of speech in one decode task: long enough to cost little, short enough to spread and to cancel. */
-const TASK_SECONDS = 60;
-/** A task whose worker died is tried once more on another one. */
-const MAX_ATTEMPTS = 2;
+export interface TranscribeOptions {
+  /** Told the length as soon as it is known, before anything is heard; when it fails, so does the work. */
+  readonly onLength?: (length: FileLength) => Promise<void>;
+  /** Told the share of the audio that is done, 0 to 1, whenever it grows; 0 once the length was accepted. */
+  readonly onProgress?: (share: number) => void;
+  /** Words to be preferred, in the model's alphabet. */
+  readonly hotWords?: readonly HotWord[];
+}
 
-/** Splits files at pauses and spreads the pieces over the pool; nothing of a file is held whole in memory. */
+const SHORTEST_SECONDS = 0.1;
+
+/** Spreads files over the pool, part by part and piece by piece; nothing of a file is held whole in memory. */
 export class TranscriptionEngine {
   readonly #options: TranscriptionEngineOptions;
+  readonly #queue: FileQueue;
 
   constructor(options: TranscriptionEngineOptions) {
     this.#options = options;
+    this.#queue = new FileQueue(options.pool, options.log);
   }
 
   /** Loads the models of every worker, so that no request waits for them. @throws {ServiceError} `MODEL_BROKEN`, `WORKER_LOST` */
@@ -52,7 +42,7 @@ export class TranscriptionEngine {
     const { workerCount } = this.#options.pool;
     const cell = new SharedArrayBuffer(WARM_UP_CELL.count * Int32Array.BYTES_PER_ELEMENT);
     const tasks = Array.from({ length: workerCount }, () =>
-      this.#run({ type: "warm-up", cell, workerCount }).catch((error: unknown) => {
+      this.#queue.run({ type: "warm-up", cell, workerCount }).catch((error: unknown) => {
         // Those that are warm wait for this one.
         releaseWarmWorkers(new Int32Array(cell));
         throw error;
@@ -66,111 +56,50 @@ export class TranscriptionEngine {
   }
 
   /**
-   * Transcribes a PCM WAV file on disk in bounded memory.
-   *
-   * @param onLength told the length as soon as it is known, before any decoding; when it fails, so does the work
-   * @param hotWords words to be preferred, in the model's alphabet
+   * Transcribes a PCM WAV file on disk in bounded memory; it must stay there until this settles.
    * @throws {ServiceError} `AUDIO_UNREADABLE`, `AUDIO_TOO_SHORT`, `AUDIO_TOO_LONG`, `CANCELLED`, `WORKER_LOST`
    */
   async transcribe(
     path: string,
     signal: AbortSignal,
-    onLength: (length: FileLength) => Promise<void> = async () => {},
-    hotWords: readonly HotWord[] = [],
+    { onLength, onProgress = () => {}, hotWords = [] }: TranscribeOptions = {},
   ): Promise<FileTranscript> {
-    const shared = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
-    const cell = new Int32Array(shared);
-    const onAbort = () => Atomics.store(cell, 0, FILE_TASK_CELL.giveUp);
-    if (signal.aborted) onAbort();
-    signal.addEventListener("abort", onAbort, { once: true });
-    const pcmPath = join(this.#options.spoolFolder, `${randomUUID()}.pcm`);
-    const share = (this.#options.room ?? ENDLESS_ROOM).open();
-    let full: ServiceError | null = null;
-    share.watch(pcmPath, (error) => {
-      full = error;
-      onAbort();
+    const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
+    const source = await openWav(path);
+    const length = { sampleCountIn: source.sampleCount, sampleRateInHz: source.header.sampleRateHz };
+    // What is there counts, not what the header claims.
+    if (length.sampleCountIn > maxSeconds * length.sampleRateInHz) throw audioTooLong(maxSeconds);
+    if (length.sampleCountIn < SHORTEST_SECONDS * length.sampleRateInHz) {
+      throw new ServiceError("AUDIO_TOO_SHORT", "Cannot transcribe: audio must be at least 0.1 s long");
+    }
+    await onLength?.(length);
+    if (signal.aborted) throw cancelled();
+    onProgress(0);
+    const run = new FileRun({
+      ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
+      onProgress: growing(onProgress),
     });
+    const onAbort = () => this.#queue.giveUp(run, cancelled());
+    signal.addEventListener("abort", onAbort, { once: true });
+    this.#queue.add(run);
     try {
-      const segmented = await this.#run<SegmentResult>({
-        type: "segment",
-        wavPath: path,
-        pcmPath,
-        maxSeconds: this.#options.maxSeconds,
-        cell: shared,
-      });
-      await onLength(segmented);
-      const batches = intoTasks(segmented.pieces, TASK_SECONDS * this.#options.sampleRateHz);
-      const decoded = await Promise.all(
-        batches.map((pieces) =>
-          this.#run<readonly DecodedPiece[]>({
-            type: "decode",
-            pcmPath,
-            pieces,
-            hotWords,
-            cell: shared,
-          }),
-        ),
-      );
-      return {
-        segments: toSegments(segmented.pieces, decoded.flat(), this.#options.sampleRateHz),
-        sampleCountIn: segmented.sampleCountIn,
-        sampleRateInHz: segmented.sampleRateInHz,
-        modelId: this.#options.modelId,
-      };
-    } catch (thrown) {
-      throw full ?? thrown;
+      return { segments: await run.segments, ...length, modelId };
     } finally {
-      // If one task failed its siblings have nothing to work for any more.
-      onAbort();
       signal.removeEventListener("abort", onAbort);
-      await unlink(pcmPath).catch(() => {
-        // The segment task had not begun to write.
-      });
-      share.release();
-    }
-  }
-
-  async #run<T>(task: FileTask): Promise<T> {
-    for (let attempt = 1; ; attempt++) {
-      let answer: FileAnswer<T>;
-      try {
-        answer = (await this.#options.pool.run(task)) as FileAnswer<T>;
-      } catch (error) {
-        // Failures of the task itself come as values: a throw means that the worker is gone.
-        this.#options.log.error({ task: task.type, attempt, err: error }, "file worker ended");
-        if (attempt < MAX_ATTEMPTS) continue;
-        throw new ServiceError("WORKER_LOST", "transcription failed, try again", { cause: error });
-      }
-      if (answer.ok) return answer.value;
-      throw new ServiceError(answer.code, answer.message);
     }
   }
 }
 
-function intoTasks(pieces: readonly FilePiece[], taskSamples: number): FilePiece[][] {
-  const tasks: FilePiece[][] = [];
-  let samples = Number.POSITIVE_INFINITY;
-  for (const piece of pieces) {
-    if (samples >= taskSamples) {
-      tasks.push([]);
-      samples = 0;
-    }
-    tasks.at(-1)!.push(piece);
-    samples += piece.endSample - piece.startSample;
-  }
-  return tasks;
+/** Hands on what is more than before. */
+function growing(onProgress: (share: number) => void): (share: number) => void {
+  let told = 0;
+  return (share) => {
+    if (share <= told) return;
+    told = share;
+    onProgress(share);
+  };
 }
 
-function toSegments(
-  pieces: readonly FilePiece[],
-  decoded: readonly DecodedPiece[],
-  sampleRateHz: number,
-): TranscribedSegment[] {
-  return decoded.flatMap(({ text, words }, index) => {
-    const piece = pieces[index]!;
-    if (text === "") return [];
-    const startSeconds = words[0]?.start ?? piece.startSample / sampleRateHz;
-    const endSeconds = words.at(-1)?.end ?? piece.endSample / sampleRateHz;
-    return [{ text, startSeconds, endSeconds, words }];
-  });
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "transcription was cancelled");
 }

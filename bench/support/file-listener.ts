@@ -1,9 +1,12 @@
-import { mkdtemp, open, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
-import { decodePieces } from "../../native/transcription/decode.js";
-import { segmentFile } from "../../native/transcription/segment.js";
+import { performTask } from "../../native/transcription/perform.js";
+import { openWav, WavAudio } from "../../native/transcription/wav-audio.js";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { openDecoder } from "../../src/input/media/open-decoder.js";
 import { createLog } from "../../src/observe/log.js";
 import type { AudioDecoder } from "../../src/ports/audio-decoder.js";
@@ -18,17 +21,33 @@ export interface HeardFile {
   readonly workSeconds: number;
 }
 
-/** Transcribes files as the service does: its decoder processes, and the two tasks of its file workers, in this thread. */
+/** Transcribes files as the service does: its decoder processes and its engine, whose only worker is this thread. */
 export class FileListener {
   readonly #recognizer: Recognizer;
   readonly #folder: string;
   readonly #decoder: AudioDecoder;
+  readonly #engine: TranscriptionEngine;
+  #wavPath = "";
 
   private constructor(recognizer: Recognizer, folder: string) {
+    const log = createLog({ level: "error" });
+    const { manifest } = recognizer.model;
     this.#recognizer = recognizer;
     this.#folder = folder;
-    const log = createLog({ level: "error" });
     this.#decoder = openDecoder({ searchPath: process.env["PATH"] ?? "", maxSeconds: MAX_SECONDS, log });
+    this.#engine = new TranscriptionEngine({
+      pool: {
+        workerCount: 1,
+        run: async (task) => ({ ok: true, value: await performTask(task, recognizer) }),
+        close: async () => {},
+      },
+      modelId: manifest.id,
+      sampleRateHz: manifest.sampleRateHz,
+      frameSamples: manifest.frameSamples,
+      forgets: recognizerFamilyOf(manifest).can.forget,
+      maxSeconds: MAX_SECONDS,
+      log,
+    });
   }
 
   static async open(recognizer: Recognizer): Promise<FileListener> {
@@ -45,20 +64,12 @@ export class FileListener {
     const decodedPath = join(this.#folder, "decoded.wav");
     // A decoder writes over no file.
     await rm(decodedPath, { force: true });
-    const wavPath = await this.#decoder.decode(source, decodedPath, new AbortController().signal);
-    const pcmPath = this.#pcmPath;
-    const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+    const never = new AbortController().signal;
+    this.#wavPath = await this.#decoder.decode(source, decodedPath, never);
     const startedAtMs = performance.now();
-    const { pieces, sampleCountIn, sampleRateInHz } = await segmentFile(
-      { type: "segment", wavPath, pcmPath, maxSeconds: MAX_SECONDS, cell },
-      this.#recognizer.model,
-    );
-    const decoded = await decodePieces(
-      { type: "decode", pcmPath, pieces, hotWords: [], cell },
-      this.#recognizer,
-    );
+    const { segments, sampleCountIn, sampleRateInHz } = await this.#engine.transcribe(this.#wavPath, never);
     return {
-      text: joined(decoded.map(({ text }) => text)),
+      text: joined(segments.map(({ text }) => text)),
       audioSeconds: sampleCountIn / sampleRateInHz,
       workSeconds: (performance.now() - startedAtMs) / 1_000,
     };
@@ -66,17 +77,17 @@ export class FileListener {
 
   /** The samples of the last file, as the recogniser heard them. */
   async samples(): Promise<Int16Array> {
-    const spooled = await open(this.#pcmPath);
-    const { buffer, byteOffset, byteLength } = await spooled.readFile().finally(() => spooled.close());
-    return new Int16Array(buffer.slice(byteOffset, byteOffset + byteLength));
+    const { sampleRateHz } = this.#recognizer.model.manifest;
+    const audio = await WavAudio.open(await openWav(this.#wavPath), sampleRateHz);
+    try {
+      return toInt16(await audio.read({ start: 0, end: audio.sampleCount }));
+    } finally {
+      await audio.close();
+    }
   }
 
   async close(): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true });
-  }
-
-  get #pcmPath(): string {
-    return join(this.#folder, "spooled.pcm");
   }
 }
 

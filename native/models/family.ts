@@ -23,6 +23,8 @@ export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManif
   readonly can: {
     /** Text of an utterance that is still spoken. */
     readonly livePartials: boolean;
+    /** Steps forget all audio before the last `contextFrames`, to the last bit: parts of a file are heard in any order. */
+    readonly forget: boolean;
   };
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<RecognizerModel>;

@@ -49,6 +49,8 @@ export interface RecognizerModel {
   readonly stateBytes: number;
   /** Floats that a step leaves of each frame for the second pass. */
   readonly encodedSize: number;
+  /** Frames of audio before a frame on which what a step leaves of it depends, at most. */
+  readonly reachFrames: number;
   /** Samples that one row of the second pass stands for. */
   readonly outputFrameSamples: number;
   /** Steps by which a frame's row of log-probs may come later than the frame, the same throughout a stream. */

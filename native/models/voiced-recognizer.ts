@@ -36,6 +36,7 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly vocabulary: readonly string[];
   readonly stateSize: number;
   readonly stateBytes = 0;
+  readonly reachFrames = 0;
   readonly outputBias = null;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;

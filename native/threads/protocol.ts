@@ -1,9 +1,11 @@
+import type { WavHeader } from "../../src/domain/audio/wav.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import type { ModelManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
+import type { EncoderState } from "../models/state-rows.js";
 
 /** Both sides check it: a worker of another build must not be talked to. */
 export const PROTOCOL_VERSION = 3;
@@ -141,21 +143,19 @@ export type FromSynthesisWorker =
 /** Tasks of the file workers' pool. */
 export type FileTask =
   | {
-      readonly type: "segment";
-      readonly wavPath: string;
-      /** Where the 16 kHz mono PCM of the whole file is spooled. */
-      readonly pcmPath: string;
-      readonly maxSeconds: number;
+      readonly type: "hear";
+      readonly source: WavSource;
+      /** The part, in frames of the model; the end exclusive, and it may lie behind the audio. */
+      readonly startFrame: number;
+      readonly endFrame: number;
+      /** What the encoder remembers there; null where it may begin with its context before the part, or with the file. */
+      readonly state: EncoderState | null;
+      /** Memory that nobody uses any more. */
+      readonly room: SharedArrayBuffer | null;
       /** One Int32, see `FILE_TASK_CELL`. */
       readonly cell: SharedArrayBuffer;
     }
-  | {
-      readonly type: "decode";
-      readonly pcmPath: string;
-      readonly pieces: readonly FilePiece[];
-      readonly hotWords: readonly HotWord[];
-      readonly cell: SharedArrayBuffer;
-    }
+  | { readonly type: "decode"; readonly pieces: readonly FilePiece[] }
   | {
       readonly type: "warm-up";
       /** See `WARM_UP_CELL`. */
@@ -164,24 +164,57 @@ export type FileTask =
       readonly workerCount: number;
     };
 
-/** A run of speech in the spooled PCM, in samples. */
+/** What the encoder has heard in a part of a file. */
+export interface HeardPart {
+  /** Probability of each frame that it is speech. */
+  readonly speech: Float32Array;
+  /** `[frames, encodedSize]`, what the second pass works on, and perhaps more behind it. */
+  readonly encoded: SharedArrayBuffer;
+  readonly encodedSize: number;
+  /** Behind the last frame. */
+  readonly state: EncoderState | null;
+}
+
+/** Frames of a file whose encoder output lies in memory. */
+interface EncodedPart {
+  readonly encoded: SharedArrayBuffer;
+  readonly startFrame: number;
+  readonly endFrame: number;
+}
+
+/** A run of speech in a file, with the encoder's output of all its frames. */
 export interface FilePiece {
-  readonly startSample: number;
+  readonly source: WavSource;
+  /** In frames of the model, the end exclusive and behind some silence. */
+  readonly startFrame: number;
+  readonly endFrame: number;
+  /** End of its audio: words end here at the latest. */
   readonly endSample: number;
   /** Mean probability of speech in it. */
   readonly speechMean: number;
-}
-
-export interface SegmentResult {
-  readonly pieces: readonly FilePiece[];
-  readonly sampleCountIn: number;
-  readonly sampleRateInHz: number;
+  /** Speech goes on before it: it is heard as if nothing had been said. */
+  readonly isCutBefore: boolean;
+  /** Speech goes on behind it: silence is heard there instead. */
+  readonly isCutBehind: boolean;
+  /** One behind the other, and they hold every frame of it. */
+  readonly parts: readonly EncodedPart[];
+  readonly hotWords: readonly HotWord[];
+  /** Of its file, see `FILE_TASK_CELL`. */
+  readonly cell: SharedArrayBuffer;
 }
 
 export interface DecodedPiece {
   readonly text: string;
   /** Seconds from the start of the file. */
   readonly words: readonly TimedWord[];
+}
+
+/** A WAV file on disk, and where its samples lie in it. */
+export interface WavSource {
+  readonly path: string;
+  readonly header: WavHeader;
+  /** Samples per channel at its own rate: what is there, not what its header claims. */
+  readonly sampleCount: number;
 }
 
 /** A file task's answer: errors travel as values, since classes do not survive the way between threads. */

@@ -1,47 +1,114 @@
-import { type FileHandle, open } from "node:fs/promises";
-import { toFloat } from "../../src/domain/audio/pcm.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { ServiceError } from "../../src/domain/errors.js";
+import { asServiceError } from "../../src/domain/errors.js";
+import type { RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
-import type { DecodedPiece, FilePiece, FileTask } from "../threads/protocol.js";
+import type { DecodedPiece, FileAnswer, FilePiece } from "../threads/protocol.js";
 import { obeyCell } from "./task-cell.js";
+import { WavAudio } from "./wav-audio.js";
 
-/** Decodes some pieces of a spooled file: the search of each runs beside the graphs of the next. Cancelled between two pieces. */
+/**
+ * The second pass over some pieces of files: the search of each runs beside the graphs of the next. What goes wrong with one
+ * is its own outcome.
+ */
 export async function decodePieces(
-  task: Extract<FileTask, { type: "decode" }>,
+  pieces: readonly FilePiece[],
   recognizer: Recognizer,
-): Promise<DecodedPiece[]> {
-  const cell = new Int32Array(task.cell);
-  const { sampleRateHz } = recognizer.model.manifest;
-  const hotWords = HotWords.compile(task.hotWords, recognizer.model.vocabulary);
-  const file = await open(task.pcmPath, "r");
-  try {
-    const decoded: DecodedPiece[] = [];
-    let searching: Promise<DecodedPiece> | null = null;
-    for (const piece of task.pieces) {
-      obeyCell(cell);
-      const pcm = await readPiece(file, piece);
-      const begun = await recognizer.utterances.begin(pcm, {
-        offsetSeconds: piece.startSample / sampleRateHz,
-        speechMean: piece.speechMean,
-        hotWords,
-      });
-      if (searching !== null) decoded.push(await searching);
-      searching = begun.decoded;
+): Promise<FileAnswer<DecodedPiece>[]> {
+  const hotWordsOf = compiledOnce(recognizer.model.vocabulary);
+  const searching: Promise<FileAnswer<DecodedPiece>>[] = [];
+  for (const piece of pieces) {
+    try {
+      obeyCell(new Int32Array(piece.cell));
+      const { decoded } = await beginPiece(piece, recognizer, hotWordsOf(piece));
+      searching.push(decoded.then((value) => ({ ok: true, value }), failureOf));
+    } catch (error) {
+      searching.push(Promise.resolve(failureOf(error)));
     }
-    if (searching !== null) decoded.push(await searching);
-    return decoded;
-  } finally {
-    await file.close();
   }
+  return Promise.all(searching);
 }
 
-async function readPiece(file: FileHandle, piece: FilePiece): Promise<Float32Array> {
-  const samples = new Int16Array(piece.endSample - piece.startSample);
-  const bytes = new Uint8Array(samples.buffer);
-  const { bytesRead } = await file.read(bytes, 0, bytes.length, piece.startSample * 2);
-  if (bytesRead < bytes.length) {
-    throw new ServiceError("INTERNAL", `Cannot read the spooled PCM: ${bytesRead} of ${bytes.length} bytes`);
+/** Settles when the graphs have run. */
+async function beginPiece(
+  piece: FilePiece,
+  { model, utterances }: Recognizer,
+  hotWords: HotWords | null,
+): Promise<{ readonly decoded: Promise<DecodedPiece> }> {
+  const { frameSamples, sampleRateHz } = model.manifest;
+  const encoded = await encodedOf(piece, model);
+  const { logProbs, frames } = await model.refine(encoded, encoded.length / model.encodedSize);
+  const decoded = utterances.search(logProbs, frames, {
+    offsetSeconds: (piece.startFrame * frameSamples) / sampleRateHz,
+    endSeconds: piece.endSample / sampleRateHz,
+    speechMean: piece.speechMean,
+    hotWords,
+  });
+  return { decoded };
+}
+
+function failureOf(error: unknown): FileAnswer<never> {
+  const { code, message } = asServiceError(error);
+  return { ok: false, code, message };
+}
+
+/** Pieces of a file have the same words. */
+function compiledOnce(vocabulary: readonly string[]): (piece: FilePiece) => HotWords | null {
+  const compiled = new Map<SharedArrayBuffer, HotWords | null>();
+  return ({ cell, hotWords }) => {
+    let words = compiled.get(cell);
+    if (words === undefined) {
+      words = HotWords.compile(hotWords, vocabulary);
+      compiled.set(cell, words);
+    }
+    return words;
+  };
+}
+
+/** What the second pass works on, `[frames, encodedSize]`. */
+async function encodedOf(piece: FilePiece, model: RecognizerModel): Promise<Float32Array> {
+  const { encodedSize, manifest } = model;
+  const { startFrame, endFrame, isCutBefore, isCutBehind } = piece;
+  const flushFrames = isCutBehind ? Math.ceil(manifest.flushSamples / manifest.frameSamples) : 0;
+  const encoded = new Float32Array((endFrame - startFrame + flushFrames) * encodedSize);
+  for (const part of piece.parts) {
+    const first = Math.max(startFrame, part.startFrame);
+    const rows = new Float32Array(part.encoded).subarray(
+      (first - part.startFrame) * encodedSize,
+      (Math.min(endFrame, part.endFrame) - part.startFrame) * encodedSize,
+    );
+    encoded.set(rows, (first - startFrame) * encodedSize);
   }
-  return toFloat(samples);
+  if (!isCutBefore && !isCutBehind) return encoded;
+  const audio = await WavAudio.open(piece.source, manifest.sampleRateHz);
+  try {
+    if (isCutBefore) {
+      const frames = Math.min(model.reachFrames, endFrame - startFrame);
+      encoded.set(
+        await encodeAlone(audio, model, { startFrame, endFrame: startFrame + frames, flushFrames: 0 }),
+      );
+    }
+    if (isCutBehind) {
+      const from = Math.max(isCutBefore ? startFrame : 0, endFrame - model.reachFrames);
+      const rows = await encodeAlone(audio, model, { startFrame: from, endFrame, flushFrames });
+      encoded.set(rows.subarray((endFrame - from) * encodedSize), (endFrame - startFrame) * encodedSize);
+    }
+  } finally {
+    await audio.close();
+  }
+  return encoded;
+}
+
+/** The encoder's output where nothing was before, and of silence behind it. */
+async function encodeAlone(
+  audio: WavAudio,
+  model: RecognizerModel,
+  { startFrame, endFrame, flushFrames }: { startFrame: number; endFrame: number; flushFrames: number },
+): Promise<Float32Array> {
+  const { frameSamples } = model.manifest;
+  const frames = endFrame - startFrame + flushFrames;
+  if (frames === 0) return new Float32Array(0);
+  const batch = model.speechBatch(1, frames);
+  batch.pcm.set(await audio.read({ start: startFrame * frameSamples, end: endFrame * frameSamples }));
+  await batch.run();
+  return batch.encoded;
 }

@@ -98,7 +98,7 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
         withDecodedFile(engines.decoder, file, signal, (wavPath) =>
           transcription.use(
             signal,
-            (engine) => engine.transcribe(wavPath, signal, onLength, hotWords),
+            (engine) => engine.transcribe(wavPath, signal, { onLength, hotWords }),
             caller.onModelWait,
           ),
         ),

@@ -2,6 +2,7 @@ import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import {
@@ -18,7 +19,6 @@ import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
-import type { SpoolRoom } from "../ports/spool-room.js";
 import type { Config } from "../settings/settings.js";
 import type { InstalledModels } from "./installed-models.js";
 
@@ -49,9 +49,6 @@ export interface EngineParts {
   readonly config: Config;
   readonly log: Log;
   readonly entries: WorkerEntries;
-  /** Where the audio of a file lies while it is transcribed. */
-  readonly spoolFolder: string;
-  readonly room: SpoolRoom;
   readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers">;
   readonly metrics: Metrics;
 }
@@ -178,13 +175,13 @@ function transcriptionEngine(
   parts: EngineParts,
   { folder, manifest }: PackageFolder<RecognizerManifest>,
 ): TranscriptionEngine {
-  const { config, spoolFolder, room, log } = parts;
+  const { config, log } = parts;
   return new TranscriptionEngine({
     pool: startFilePool({ ...workerSettings(parts, folder), workerCount: config.fileWorkers }),
     modelId: manifest.id,
     sampleRateHz: manifest.sampleRateHz,
-    spoolFolder,
-    room,
+    frameSamples: manifest.frameSamples,
+    forgets: recognizerFamilyOf(manifest).can.forget,
     maxSeconds: MAX_FILE_SECONDS,
     log,
   });

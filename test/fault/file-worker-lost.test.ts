@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { FilePool } from "../../actors/transcription/engine.js";
+import type { FilePool } from "../../actors/transcription/file-queue.js";
 import type { FileTask } from "../../native/threads/protocol.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
@@ -12,12 +12,10 @@ import { temporaryFolder } from "../support/folders.js";
 const NEVER = new AbortController().signal;
 
 let pool: FilePool;
-let spoolFolder: string;
 let wavPath: string;
 
 before(async () => {
   pool = filePool();
-  spoolFolder = await temporaryFolder();
   wavPath = join(await temporaryFolder(), "speech.wav");
   const pcm = joined(silence(0.3), speech("kazakh-speech-commands/example_1.flac"), silence(0.6));
   await writeFile(wavPath, wavOf(pcm, 16_000, 1));
@@ -42,20 +40,18 @@ function losing(losses: Partial<Record<FileTask["type"], number>>): FilePool {
 }
 
 test("a task whose worker dies is done again, and the transcript is the undisturbed one", async () => {
-  const undisturbed = await transcriptionEngine(pool, spoolFolder).transcribe(wavPath, NEVER);
-  const engine = transcriptionEngine(losing({ segment: 1, decode: 1 }), spoolFolder);
+  const undisturbed = await transcriptionEngine(pool).transcribe(wavPath, NEVER);
+  const engine = transcriptionEngine(losing({ hear: 1, decode: 1 }));
   assert.deepEqual(await engine.transcribe(wavPath, NEVER), undisturbed);
-  assert.deepEqual(await readdir(spoolFolder), []);
 });
 
-for (const type of ["segment", "decode"] as const) {
-  test(`a ${type} task whose workers die twice fails the transcription and leaves nothing behind`, async () => {
-    const engine = transcriptionEngine(losing({ [type]: 2 }), spoolFolder);
+for (const type of ["hear", "decode"] as const) {
+  test(`a ${type} task whose workers die twice fails the transcription`, async () => {
+    const engine = transcriptionEngine(losing({ [type]: 2 }));
     await assert.rejects(
       engine.transcribe(wavPath, NEVER),
       (error) =>
         error instanceof ServiceError && error.code === "WORKER_LOST" && error.cause instanceof Error,
     );
-    assert.deepEqual(await readdir(spoolFolder), []);
   });
 }

@@ -11,7 +11,7 @@ import {
   synthesisEngine,
   transcriptionEngine,
 } from "../support/engines.js";
-import { copyOfPackage, temporaryFolder } from "../support/folders.js";
+import { copyOfPackage } from "../support/folders.js";
 
 function brokenModel(file: string): (error: unknown) => boolean {
   return (error) => {
@@ -47,7 +47,7 @@ test("a file worker over a file that was cut short refuses its tasks and says wh
   const modelFolder = await copyOfPackage(RECOGNIZER.modelFolder);
   await truncate(join(modelFolder, "lm.bin"), 1_000);
   const pool = startFilePool({ ...RECOGNIZER, modelFolder, workerCount: 1 });
-  const engine = transcriptionEngine(pool, await temporaryFolder());
+  const engine = transcriptionEngine(pool);
   await assert.rejects(engine.start(), brokenModel("lm.bin"));
   await engine.stop();
 });

@@ -1,10 +1,7 @@
 import { LiveEngine, type LiveEngineOptions } from "../../actors/live/engine.js";
 import { SynthesisEngine, type SynthesisEngineOptions } from "../../actors/synthesis/engine.js";
-import {
-  type FilePool,
-  TranscriptionEngine,
-  type TranscriptionEngineOptions,
-} from "../../actors/transcription/engine.js";
+import { TranscriptionEngine, type TranscriptionEngineOptions } from "../../actors/transcription/engine.js";
+import type { FilePool } from "../../actors/transcription/file-queue.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import {
@@ -69,14 +66,14 @@ export function filePool(workerCount = 1): FilePool {
 /** A transcription engine over `pool`. */
 export function transcriptionEngine(
   pool: FilePool,
-  spoolFolder: string,
   changes: Partial<TranscriptionEngineOptions> = {},
 ): TranscriptionEngine {
   return new TranscriptionEngine({
     pool,
     modelId: "svc-kk-ru-v2",
     sampleRateHz: 16_000,
-    spoolFolder,
+    frameSamples: 640,
+    forgets: true,
     maxSeconds: 7_200,
     log: SILENT,
     ...changes,

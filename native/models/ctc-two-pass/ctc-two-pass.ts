@@ -83,6 +83,10 @@ export class CtcTwoPass implements RecognizerModel {
     return this.#runMs;
   }
 
+  get reachFrames(): number {
+    return this.manifest.contextFrames;
+  }
+
   get outputFrameSamples(): number {
     return this.manifest.frameSamples;
   }

@@ -38,10 +38,9 @@ export class Resampler {
 
   /** @throws {ServiceError} `AUDIO_UNREADABLE` for rates that are not whole or not within 4 to 384 kHz */
   constructor(options: ResampleOptions) {
-    for (const rateHz of [options.fromHz, options.toHz]) checkRate(rateHz);
-    const divisor = greatestCommonDivisor(options.fromHz, options.toHz);
-    this.#up = options.toHz / divisor;
-    this.#down = options.fromHz / divisor;
+    const { up, down } = ratioOf(options);
+    this.#up = up;
+    this.#down = down;
     this.#filter = filterFor(this.#up, this.#down);
     this.#heldStart = -this.#filter.tapCount / 2;
     this.#heldCount = this.#filter.tapCount / 2;
@@ -105,6 +104,52 @@ export class Resampler {
     this.#heldStart += dropped;
     this.#heldCount -= dropped;
   }
+}
+
+/** Places in a recording, the end exclusive. */
+export interface SampleSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The inputs that some outputs are made of; places before the recording and behind it are silence. */
+export function inputSpan({ start, end }: SampleSpan, options: ResampleOptions): SampleSpan {
+  const { up, down } = ratioOf(options);
+  if (up === down || end <= start) return { start, end };
+  const half = tapCountFor(up, down) / 2;
+  const place = (output: number) => Math.floor((output * down) / up);
+  return { start: place(start) - half + 1, end: place(end - 1) + half + 1 };
+}
+
+/**
+ * Some outputs of a recording, bit for bit as `Resampler` gives them.
+ *
+ * @param inputs what `inputSpan` names for these outputs
+ */
+export function resampleSpan(
+  inputs: Float32Array,
+  { start, end }: SampleSpan,
+  options: ResampleOptions,
+): Float32Array {
+  const { up, down } = ratioOf(options);
+  if (up === down) return inputs;
+  const filter = filterFor(up, down);
+  const outputs = new Float32Array(Math.max(0, end - start));
+  const first = Math.floor((start * down) / up);
+  const wholeStep = Math.floor(down / up);
+  const phaseStep = down % up;
+  let position = 0;
+  let phase = start * down - first * up;
+  for (let i = 0; i < outputs.length; i++) {
+    outputs[i] = filter.apply(inputs, position, phase);
+    position += wholeStep;
+    phase += phaseStep;
+    if (phase >= up) {
+      phase -= up;
+      position++;
+    }
+  }
+  return outputs;
 }
 
 /** Changes the rate of a whole recording. */
@@ -235,6 +280,12 @@ function kaiserCoefficients(): Float64Array {
     coefficients[k] = term;
   }
   return coefficients;
+}
+
+function ratioOf({ fromHz, toHz }: ResampleOptions): { readonly up: number; readonly down: number } {
+  for (const rateHz of [fromHz, toHz]) checkRate(rateHz);
+  const divisor = greatestCommonDivisor(fromHz, toHz);
+  return { up: toHz / divisor, down: fromHz / divisor };
 }
 
 function greatestCommonDivisor(a: number, b: number): number {

@@ -64,7 +64,7 @@ export class WavSampleReader {
 }
 
 /** Mono samples of whole blocks. */
-function decodeBlocks(header: WavHeader, bytes: Uint8Array): Float32Array {
+export function decodeBlocks(header: WavHeader, bytes: Uint8Array): Float32Array {
   const samples = new Float32Array(bytes.length / header.blockBytes);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const read = sampleReader(header);

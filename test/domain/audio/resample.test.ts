@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Resampler, resample } from "../../../src/domain/audio/resample.js";
+import { inputSpan, Resampler, resample, resampleSpan } from "../../../src/domain/audio/resample.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import * as fc from "../../support/properties.js";
 
@@ -119,6 +119,26 @@ test("rates outside the bounds are refused by name", () => {
     assert.throws(
       () => new Resampler({ fromHz, toHz: 16_000 }),
       (error) => error instanceof ServiceError && error.message.includes(`received ${fromHz}`),
+    );
+  }
+});
+
+test("any span of a recording is, bit for bit, what a stream of it gives there", () => {
+  const samples = tone(48_000, 700, 0.05);
+  for (const [fromHz, toHz] of [...PAIRS, [16_000, 16_000] as const]) {
+    const whole = resample(samples, { fromHz, toHz });
+    fc.assert(
+      fc.property(fc.nat(whole.length), fc.nat(whole.length), (one, other) => {
+        const span = { start: Math.min(one, other), end: Math.max(one, other) };
+        const { start, end } = inputSpan(span, { fromHz, toHz });
+        const inputs = Float32Array.from({ length: end - start }, (_, i) => samples[start + i] ?? 0);
+        assert.deepEqual(
+          resampleSpan(inputs, span, { fromHz, toHz }),
+          whole.slice(span.start, span.end),
+          `${fromHz} to ${toHz}, ${span.start} to ${span.end}`,
+        );
+      }),
+      { numRuns: 10 },
     );
   }
 });

@@ -3,15 +3,15 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import type { FilePool } from "../../../actors/transcription/file-queue.js";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
 import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
-import { decodePieces } from "../../../native/transcription/decode.js";
-import { segmentFile } from "../../../native/transcription/segment.js";
-import { FILE_TASK_CELL } from "../../../native/transcription/task-cell.js";
+import { performTask } from "../../../native/transcription/perform.js";
 import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { StreamedPcm } from "../../../src/domain/audio/streamed-pcm.js";
 import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { joined, silence, tone } from "../../support/audio.js";
+import { transcriptionEngine } from "../../support/engines.js";
 import { temporaryFolder } from "../../support/folders.js";
 
 const PACKAGE = "test/fixtures/adapters/tiny-gigaam-ctc";
@@ -47,7 +47,6 @@ function isOf16Bits(samples: Float32Array): boolean {
 test("features of a file are made of samples of 16 bits, whatever it holds", async () => {
   const folder = await temporaryFolder();
   const wavPath = join(folder, "telephone.wav");
-  const pcmPath = join(folder, "telephone.pcm");
   await writeFile(
     wavPath,
     floatWav(
@@ -56,24 +55,36 @@ test("features of a file are made of samples of 16 bits, whatever it holds", asy
     ),
   );
   const { model } = await recognizerIn(PACKAGE);
+  const read: Float32Array[] = [];
   const heard: Float32Array[] = [];
   const listening = Object.create(model, {
     decodeUtterance: {
       value: (pcm: Float32Array) => {
-        heard.push(pcm);
+        read.push(pcm);
         return model.decodeUtterance(pcm);
       },
     },
+    speechBatch: {
+      value: (rows: number, frames: number) => {
+        const batch = model.speechBatch(rows, frames);
+        heard.push(batch.pcm);
+        return batch;
+      },
+    },
   }) as typeof model;
-  const search = new PrefixBeamSearch(model.vocabulary, null, model.manifest.decoding);
-  const cell = new SharedArrayBuffer(4);
-  new Int32Array(cell)[0] = FILE_TASK_CELL.goOn;
-  const { pieces } = await segmentFile({ type: "segment", wavPath, pcmPath, maxSeconds: 60, cell }, model);
-  const task = { type: "decode", pcmPath, pieces, hotWords: [], cell } as const;
-  await decodePieces(task, { model: listening, utterances: new UtteranceDecoder(listening, search) });
-  assert.equal(heard.length, 1);
-  assert.ok(heard[0]!.some((sample) => sample !== 0));
-  assert.ok(isOf16Bits(heard[0]!));
+  const utterances = new UtteranceDecoder(
+    listening,
+    new PrefixBeamSearch(model.vocabulary, null, model.manifest.decoding),
+  );
+  const run: FilePool["run"] = async (task) => {
+    return { ok: true, value: await performTask(task, { model: listening, utterances }) };
+  };
+  const pool = { workerCount: 1, run, close: async () => {} };
+  const engine = transcriptionEngine(pool, { modelId: model.manifest.id, forgets: false });
+  await engine.transcribe(wavPath, new AbortController().signal);
+  assert.equal(read.length, 1);
+  for (const samples of [...read, ...heard]) assert.ok(isOf16Bits(samples));
+  for (const [whose] of [read, heard]) assert.ok(whose!.some((sample) => sample !== 0));
   await model.release();
 });
 

@@ -1,0 +1,163 @@
+import type { DecodedPiece, FileAnswer, FileTask, HeardPart } from "../../native/threads/protocol.js";
+import { ServiceError } from "../../src/domain/errors.js";
+import type { Log } from "../../src/observe/log.js";
+import { type FileRun, LEAST_PARTS_HELD, type RunPiece } from "./file-run.js";
+
+/** A pool of file workers: runs each task on a free one. */
+export interface FilePool {
+  readonly workerCount: number;
+  run(task: FileTask): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** Frames of speech in one decode task, 40 s: long enough to cost little, short enough to spread and to cancel. */
+const TASK_FRAMES = 1_000;
+/** Parts in memory, 2.3 MB each: some for each worker, and enough for several files at once. */
+const partsHeld = (workerCount: number) => 4 * workerCount + 2 * LEAST_PARTS_HELD;
+/** A task whose worker died is tried once more on another one. */
+const MAX_ATTEMPTS = 2;
+
+type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unknown };
+
+/**
+ * Files on their way through the pool. Those that have begun take turns, a task each, and pieces of several share a task; the
+ * others wait, so that what is held in memory does not grow with their number.
+ */
+export class FileQueue {
+  readonly #pool: FilePool;
+  readonly #log: Log;
+  readonly #begun: FileRun[] = [];
+  readonly #waiting: FileRun[] = [];
+  #atWork = 0;
+
+  constructor(pool: FilePool, log: Log) {
+    this.#pool = pool;
+    this.#log = log;
+  }
+
+  add(run: FileRun): void {
+    this.#waiting.push(run);
+    this.#pump();
+  }
+
+  /** Gives a file up; its `segments` reject when no worker works for it any more. */
+  giveUp(run: FileRun, error: ServiceError): void {
+    run.giveUp(error);
+    this.#pump();
+  }
+
+  /** A task of its own, tried once more if its worker dies. @throws {ServiceError} what the task says, `WORKER_LOST` */
+  async run<T>(task: FileTask): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const answered = await this.#attempt(task, attempt);
+      if ("lost" in answered) {
+        if (attempt < MAX_ATTEMPTS) continue;
+        throw workerLost(answered.lost);
+      }
+      const { answer } = answered;
+      if (answer.ok) return answer.value as T;
+      throw new ServiceError(answer.code, answer.message);
+    }
+  }
+
+  #pump(): void {
+    while (this.#atWork < this.#pool.workerCount) {
+      const work = this.#next();
+      if (work === null) return;
+      this.#atWork++;
+      void work().then(() => {
+        this.#atWork--;
+        this.#pump();
+      });
+    }
+  }
+
+  /** Work for a worker that is free: of the file whose turn it is, or of one behind it. */
+  #next(): (() => Promise<void>) | null {
+    this.#rotate();
+    for (const run of this.#begun) {
+      const work = this.#workOf(run);
+      if (work === null) continue;
+      // Its next turn comes behind the others'.
+      this.#begun.splice(this.#begun.indexOf(run), 1);
+      this.#begun.push(run);
+      return work;
+    }
+    return null;
+  }
+
+  /** Lets files that are over go and others begin. */
+  #rotate(): void {
+    for (const list of [this.#begun, this.#waiting]) {
+      for (let at = list.length - 1; at >= 0; at--) if (list[at]!.isOver) list.splice(at, 1);
+    }
+    const most = Math.floor(partsHeld(this.#pool.workerCount) / LEAST_PARTS_HELD);
+    while (this.#begun.length < most && this.#waiting.length > 0) this.#begun.push(this.#waiting.shift()!);
+  }
+
+  #workOf(run: FileRun): (() => Promise<void>) | null {
+    const { readyFrames } = run;
+    const canHear = run.canHear && run.heldParts < partsHeld(this.#pool.workerCount) / this.#begun.length;
+    if (canHear && readyFrames < TASK_FRAMES) return () => this.#hear(run);
+    if (readyFrames === 0) return null;
+    const pieces = run.takePieces(TASK_FRAMES);
+    for (const other of this.#begun) {
+      const frames = pieces.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
+      if (other !== run && other.readyFrames > 0 && frames < TASK_FRAMES) {
+        pieces.push(...other.takePieces(TASK_FRAMES - frames));
+      }
+    }
+    return () => this.#decode(pieces);
+  }
+
+  async #hear(run: FileRun): Promise<void> {
+    const { part, task } = run.hear();
+    try {
+      run.heard(part, task, await this.run<HeardPart>(task));
+    } catch (error) {
+      run.failed(error as ServiceError);
+    }
+  }
+
+  /** If their worker dies, the pieces of each file are tried again without those of others, one of which may be to blame. */
+  async #decode(pieces: readonly RunPiece[]): Promise<void> {
+    let groups: readonly (readonly RunPiece[])[] = [pieces];
+    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+      const lost: RunPiece[] = [];
+      for (const group of groups) {
+        const answered = await this.#attempt(
+          { type: "decode", pieces: group.map(({ piece }) => piece) },
+          attempt,
+        );
+        if (!("lost" in answered)) settle(group, answered.answer);
+        else if (attempt < MAX_ATTEMPTS) lost.push(...group);
+        else for (const { run } of group) run.failed(workerLost(answered.lost));
+      }
+      groups = [...new Set(lost.map(({ run }) => run))].map((run) =>
+        lost.filter((piece) => piece.run === run),
+      );
+    }
+  }
+
+  async #attempt(task: FileTask, attempt: number): Promise<Answered> {
+    try {
+      return { answer: (await this.#pool.run(task)) as FileAnswer<unknown> };
+    } catch (error) {
+      // Failures of the task itself come as values: a throw means that the worker is gone.
+      this.#log.error({ task: task.type, attempt, err: error }, "file worker ended");
+      return { lost: error };
+    }
+  }
+}
+
+function settle(pieces: readonly RunPiece[], answer: FileAnswer<unknown>): void {
+  for (const [at, { run, index }] of pieces.entries()) {
+    const outcome = answer.ok ? (answer.value as readonly FileAnswer<DecodedPiece>[])[at]! : answer;
+    if (outcome.ok) run.decoded(index, outcome.value);
+    else run.failed(new ServiceError(outcome.code, outcome.message));
+  }
+}
+
+function workerLost(cause: unknown): ServiceError {
+  return new ServiceError("WORKER_LOST", "transcription failed, try again", { cause });
+}

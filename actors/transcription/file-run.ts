@@ -1,0 +1,222 @@
+import type {
+  DecodedPiece,
+  FilePiece,
+  FileTask,
+  HeardPart,
+  WavSource,
+} from "../../native/threads/protocol.js";
+import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
+import { samplesAt } from "../../native/transcription/wav-audio.js";
+import type { HotWord } from "../../src/domain/decoding/hot-words.js";
+import type { TranscribedSegment } from "../../src/domain/decoding/transcript.js";
+import type { ServiceError } from "../../src/domain/errors.js";
+import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js";
+
+/** Frames of a part, 10 s to 60 s: enough parts for all workers, and little context that is heard twice. */
+const PART_FRAMES = { least: 250, most: 1_500 };
+/** A short file still has parts for several workers. */
+const LEAST_PARTS = 4;
+/** A piece of 30 s lies in so many parts at most, and the next part may show its end. */
+export const LEAST_PARTS_HELD = 6;
+
+export interface FileRunOptions {
+  readonly source: WavSource;
+  readonly hotWords: readonly HotWord[];
+  readonly sampleRateHz: number;
+  readonly frameSamples: number;
+  /** The model forgets what was before its context: parts are heard in any order, several at a time. */
+  readonly forgets: boolean;
+  /** Told the share that is done, 0 to 1, whenever it grows. */
+  readonly onProgress: (share: number) => void;
+}
+
+type HearTask = Extract<FileTask, { type: "hear" }>;
+
+/** A part that is heard, or waits for those before it. */
+interface Part extends HeardPart {
+  readonly startFrame: number;
+  readonly endFrame: number;
+}
+
+/** A piece on its way, by its number in the file. */
+export interface RunPiece {
+  readonly run: FileRun;
+  readonly index: number;
+  readonly piece: FilePiece;
+}
+
+/**
+ * One file on its way through the workers: parts are heard, pieces of speech are cut out of them as soon as their end is known
+ * and decoded from what the encoder has left, and a part's memory is used again when no piece needs it.
+ */
+export class FileRun {
+  /** Rejects when it is given up. */
+  readonly segments: Promise<readonly TranscribedSegment[]>;
+  readonly #options: FileRunOptions;
+  readonly #cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  readonly #finder: PieceFinder;
+  readonly #partFrames: number;
+  readonly #endFrame: number;
+  /** Parts that are still needed, or that wait for one before them. */
+  readonly #parts = new Map<number, Part>();
+  readonly #ready: RunPiece[] = [];
+  readonly #pieces: FoundPiece[] = [];
+  readonly #decoded: (DecodedPiece | undefined)[] = [];
+  readonly #rooms: SharedArrayBuffer[] = [];
+  #settle!: { resolve(segments: readonly TranscribedSegment[]): void; reject(error: ServiceError): void };
+  #nextPart = 0;
+  /** Parts before it have been searched for pieces; parts before the second need not be held. */
+  #joinedParts = 0;
+  #forgottenParts = 0;
+  #undecoded = 0;
+  #atWork = 0;
+  #failure: ServiceError | null = null;
+  #isOver = false;
+
+  constructor(options: FileRunOptions) {
+    const { source, sampleRateHz, frameSamples } = options;
+    const sampleCount = samplesAt(source, sampleRateHz);
+    this.#options = options;
+    this.#endFrame = Math.ceil(sampleCount / frameSamples) + FILE_END_FRAMES;
+    const { least, most } = PART_FRAMES;
+    this.#partFrames = Math.min(most, Math.max(least, Math.ceil(this.#endFrame / LEAST_PARTS)));
+    this.#finder = new PieceFinder({ frameSamples, sampleCount });
+    this.segments = new Promise((resolve, reject) => {
+      this.#settle = { resolve, reject };
+    });
+  }
+
+  /** Nothing is left to do for it. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Parts in memory, or soon. */
+  get heldParts(): number {
+    return this.#nextPart - this.#forgottenParts;
+  }
+
+  get readyFrames(): number {
+    return this.#ready.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
+  }
+
+  /** There is a part that may be heard now. */
+  get canHear(): boolean {
+    if (this.#failure !== null || this.#nextPart * this.#partFrames >= this.#endFrame) return false;
+    return this.#options.forgets || this.#joinedParts === this.#nextPart;
+  }
+
+  /** Takes the next part. */
+  hear(): { readonly part: number; readonly task: HearTask } {
+    const part = this.#nextPart++;
+    this.#atWork++;
+    const startFrame = part * this.#partFrames;
+    const endFrame = Math.min(startFrame + this.#partFrames, this.#endFrame);
+    const state = this.#options.forgets ? null : (this.#parts.get(part - 1)?.state ?? null);
+    const room = this.#rooms.pop() ?? null;
+    const { source } = this.#options;
+    return { part, task: { type: "hear", source, startFrame, endFrame, state, room, cell: this.#cell } };
+  }
+
+  heard(part: number, { startFrame, endFrame }: HearTask, result: HeardPart): void {
+    this.#atWork--;
+    this.#parts.set(part, { ...result, startFrame, endFrame });
+    for (let next = this.#parts.get(this.#joinedParts); next !== undefined; ) {
+      this.#find(this.#finder.push(next.speech));
+      if (next.endFrame === this.#endFrame) this.#find(this.#finder.finish());
+      next = this.#parts.get(++this.#joinedParts);
+    }
+    this.#advance();
+  }
+
+  /** Takes ready pieces, the first of them however long it is, others while they fit. */
+  takePieces(mostFrames: number): RunPiece[] {
+    const taken: RunPiece[] = [];
+    for (let frames = 0; this.#ready.length > 0; ) {
+      const { piece } = this.#ready[0]!;
+      frames += piece.endFrame - piece.startFrame;
+      if (frames > mostFrames && taken.length > 0) break;
+      taken.push(this.#ready.shift()!);
+    }
+    this.#atWork += taken.length;
+    return taken;
+  }
+
+  decoded(index: number, result: DecodedPiece): void {
+    this.#atWork--;
+    this.#decoded[index] = result;
+    while (this.#decoded[this.#undecoded] !== undefined) this.#undecoded++;
+    this.#advance();
+  }
+
+  /** Work of it has come to nothing. */
+  failed(error: ServiceError): void {
+    this.#atWork--;
+    this.giveUp(error);
+  }
+
+  /** Ends it as soon as no worker works for it; the first reason counts. */
+  giveUp(error: ServiceError): void {
+    this.#failure ??= error;
+    Atomics.store(new Int32Array(this.#cell), 0, FILE_TASK_CELL.giveUp);
+    this.#ready.length = 0;
+    this.#advance();
+  }
+
+  #find(pieces: readonly FoundPiece[]): void {
+    for (const found of pieces) {
+      const index = this.#pieces.push(found) - 1;
+      const { source, hotWords } = this.#options;
+      const parts = [...this.#parts.values()].filter(
+        ({ startFrame, endFrame }) => startFrame < found.endFrame && endFrame > found.startFrame,
+      );
+      const piece = { ...found, source, hotWords, cell: this.#cell, parts: parts.map(asEncoded) };
+      this.#ready.push({ run: this, index, piece });
+    }
+  }
+
+  #advance(): void {
+    if (this.#isOver) return;
+    if (this.#failure !== null) {
+      if (this.#atWork > 0) return;
+      this.#isOver = true;
+      this.#settle.reject(this.#failure);
+      return;
+    }
+    const doneFrame = this.#pieces[this.#undecoded]?.startFrame ?? this.#finder.earliestFrame;
+    this.#forget(doneFrame);
+    const isHeard = this.#joinedParts * this.#partFrames >= this.#endFrame;
+    const isDone = isHeard && this.#undecoded === this.#pieces.length;
+    this.#options.onProgress(isDone ? 1 : Math.min(1, doneFrame / this.#endFrame));
+    if (!isDone) return;
+    this.#isOver = true;
+    this.#settle.resolve(this.#segments());
+  }
+
+  /** Lets go of parts that end before a frame. */
+  #forget(frame: number): void {
+    for (; this.#forgottenParts < this.#joinedParts; this.#forgottenParts++) {
+      const part = this.#parts.get(this.#forgottenParts)!;
+      // Its state is where the next part begins.
+      const isContinued = this.#options.forgets || this.#nextPart > this.#forgottenParts + 1;
+      if (part.endFrame > frame || !isContinued) return;
+      this.#parts.delete(this.#forgottenParts);
+      this.#rooms.push(part.encoded);
+    }
+  }
+
+  #segments(): TranscribedSegment[] {
+    const { frameSamples, sampleRateHz } = this.#options;
+    return this.#pieces.flatMap(({ startFrame, endSample }, index) => {
+      const { text, words } = this.#decoded[index]!;
+      if (text === "") return [];
+      const startSeconds = words[0]?.start ?? (startFrame * frameSamples) / sampleRateHz;
+      const endSeconds = words.at(-1)?.end ?? endSample / sampleRateHz;
+      return [{ text, startSeconds, endSeconds, words }];
+    });
+  }
+}
+
+function asEncoded({ encoded, startFrame, endFrame }: Part): FilePiece["parts"][number] {
+  return { encoded, startFrame, endFrame };
+}

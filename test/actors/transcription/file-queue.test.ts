@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type FilePool, FileQueue } from "../../../actors/transcription/file-queue.js";
+import { FileRun } from "../../../actors/transcription/file-run.js";
+import { PieceFinder } from "../../../actors/transcription/piece-finder.js";
+import type { FilePiece, FileTask, WavSource } from "../../../native/threads/protocol.js";
+import type { WavHeader } from "../../../src/domain/audio/wav.js";
+import { asServiceError, ServiceError } from "../../../src/domain/errors.js";
+import { settled } from "../../support/deferred.js";
+import * as fc from "../../support/properties.js";
+import { SILENT } from "../../support/silent-log.js";
+
+const FRAME_SAMPLES = 640;
+const HEADER: WavHeader = {
+  ...({ format: "pcm" } as const),
+  ...{ channels: 1, sampleRateHz: 16_000, bitsPerSample: 16, blockBytes: 2 },
+  ...{ dataOffset: 44, dataBytes: null },
+};
+
+/** A file that is known by the lengths of its silences and of its runs of speech, in frames, by turns. */
+interface FakeFile {
+  readonly source: WavSource;
+  readonly speech: Float32Array;
+}
+
+function fileOf(name: string, lengths: readonly number[]): FakeFile {
+  const speech = Float32Array.from(
+    lengths.flatMap((length, nth) => new Array<number>(length).fill(nth % 2 === 0 ? 0.1 : 0.9)),
+  );
+  return { source: { path: name, header: HEADER, sampleCount: speech.length * FRAME_SAMPLES }, speech };
+}
+
+/** Workers whose tasks end when the test says so: what is decoded of a piece is where it lies. */
+function fakePool(files: readonly FakeFile[], workerCount: number) {
+  const running: { readonly task: FileTask; settle(isLost?: boolean): void }[] = [];
+  const answerOf = (task: FileTask) => {
+    if (task.type === "hear") {
+      const { speech } = files.find(({ source }) => source.path === task.source.path)!;
+      const room = task.room ?? new SharedArrayBuffer(4 * (task.endFrame - task.startFrame));
+      const heard = new Float32Array(task.endFrame - task.startFrame);
+      heard.set(speech.subarray(task.startFrame, task.endFrame));
+      // The encoder's output of a frame is its number.
+      new Float32Array(room).set(heard.map((_, i) => task.startFrame + i));
+      return { speech: heard, encoded: room, encodedSize: 1, state: task.state };
+    }
+    return (task as Extract<FileTask, { type: "decode" }>).pieces.map((piece) => {
+      for (let frame = piece.startFrame; frame < piece.endFrame; frame++)
+        assert.equal(rowOf(piece, frame), frame);
+      const text = `${piece.startFrame} ${piece.endFrame}`;
+      return { ok: true, value: { text, words: [] } };
+    });
+  };
+  const run: FilePool["run"] = (task) =>
+    new Promise((resolve, reject) => {
+      const settle = (isLost = false) => {
+        running.splice(running.indexOf(entry), 1);
+        if (isLost) reject(new Error("worker ran out of heap"));
+        else resolve({ ok: true, value: answerOf(task) });
+      };
+      const entry = { task, settle };
+      running.push(entry);
+    });
+  return { running, pool: { workerCount, run, close: async () => {} } };
+}
+
+/** The row that a piece is to find for a frame. */
+function rowOf({ parts }: FilePiece, frame: number): number | undefined {
+  const part = parts.find(({ startFrame, endFrame }) => startFrame <= frame && frame < endFrame);
+  return part === undefined ? undefined : new Float32Array(part.encoded)[frame - part.startFrame];
+}
+
+function runOf(
+  { source }: FakeFile,
+  forgets: boolean,
+  onProgress: (share: number) => void = () => {},
+): FileRun {
+  return new FileRun({
+    ...{ source, hotWords: [], sampleRateHz: 16_000, frameSamples: FRAME_SAMPLES },
+    ...{ forgets, onProgress },
+  });
+}
+
+/** What one worker finds that hears the file from its first frame to its last. */
+function expectedTexts({ source, speech }: FakeFile): string[] {
+  const finder = new PieceFinder({ frameSamples: FRAME_SAMPLES, sampleCount: source.sampleCount });
+  const pieces = [...finder.push(speech), ...finder.push(new Float32Array(12)), ...finder.finish()];
+  return pieces.map(({ startFrame, endFrame }) => `${startFrame} ${endFrame}`);
+}
+
+const anyFile = fc.array(fc.nat(900), { minLength: 1, maxLength: 8 });
+
+test("whatever the order in which workers are done, and whoever dies once, each file has its pieces in order, and its progress grows to 1", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(anyFile, { minLength: 1, maxLength: 4 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.boolean(),
+      fc.infiniteStream(fc.nat(1_000)),
+      async (lengths, workerCount, forgets, choices) => {
+        const files = lengths.map((of, nth) => fileOf(String(nth), of));
+        const { running, pool } = fakePool(files, workerCount);
+        const queue = new FileQueue(pool, SILENT);
+        const shares = files.map(() => [0]);
+        const runs = files.map((file, nth) => runOf(file, forgets, (share) => shares[nth]!.push(share)));
+        for (const run of runs) queue.add(run);
+        const lostOnce = new Set<FileTask>();
+        while (runs.some(({ isOver }) => !isOver)) {
+          assert.ok(running.length > 0 && running.length <= workerCount, `${running.length} at work`);
+          const held = runs.reduce((sum, run) => sum + (run.isOver ? 0 : run.heldParts), 0);
+          assert.ok(held <= 4 * workerCount + 12 + runs.length, `${held} parts held`);
+          const choice = choices.next().value;
+          const chosen = running[choice % running.length]!;
+          const isLost = choice % 7 === 0 && lostOnce.size === 0;
+          if (isLost) lostOnce.add(chosen.task);
+          chosen.settle(isLost);
+          await settled();
+        }
+        for (const [nth, run] of runs.entries()) {
+          const texts = (await run.segments).map(({ text }) => text);
+          assert.deepEqual(texts, expectedTexts(files[nth]!));
+          const told = shares[nth]!;
+          assert.ok(
+            told.every((share, at) => share >= (told[at - 1] ?? 0)) && told.at(-1) === 1,
+            String(told),
+          );
+        }
+      },
+    ),
+    { numRuns: 60 },
+  );
+});
+
+test("files take turns, and a short one does not wait for the end of a long one", async () => {
+  const long = fileOf("long", new Array<number>(60).fill(300));
+  const short = fileOf("short", [20, 100, 20]);
+  const { running, pool } = fakePool([long, short], 1);
+  const queue = new FileQueue(pool, SILENT);
+  const runs = [runOf(long, true), runOf(short, true)];
+  for (const run of runs) queue.add(run);
+  let tasks = 0;
+  for (; !runs[1]!.isOver; tasks++) {
+    running[0]!.settle();
+    await settled();
+  }
+  assert.equal(runs[0]!.isOver, false);
+  assert.ok(tasks <= 5, `${tasks} tasks`);
+});
+
+test("a task that loses its worker twice fails its own file alone, however its pieces were put together", async () => {
+  // Two parts each, so that both are heard before pieces of either are decoded.
+  const files = ["0", "1"].map((name) => fileOf(name, [20, 100, 40, 100, 140]));
+  const { running, pool } = fakePool(files, 1);
+  const queue = new FileQueue(pool, SILENT);
+  const runs = files.map((file) => runOf(file, true));
+  const outcomes = runs.map(({ segments }) => segments.catch((error: unknown) => asServiceError(error).code));
+  for (const run of runs) queue.add(run);
+  let shared = 0;
+  while (runs.some(({ isOver }) => !isOver)) {
+    const { task, settle } = running[0]!;
+    const pieces = task.type === "decode" ? task.pieces : [];
+    if (new Set(pieces.map(({ source }) => source.path)).size > 1) shared++;
+    settle(pieces.some(({ source }) => source.path === "0"));
+    await settled();
+  }
+  assert.ok(shared > 0, "pieces of both files shared a task");
+  assert.equal(await outcomes[0], "WORKER_LOST");
+  assert.deepEqual(
+    ((await outcomes[1]) as readonly { text: string }[]).map(({ text }) => text),
+    expectedTexts(files[1]!),
+  );
+});
+
+test("a file that is given up settles when no worker works for it any more, and its turn is another's", async () => {
+  const files = [fileOf("0", new Array<number>(40).fill(300)), fileOf("1", [20, 100, 20])];
+  const { running, pool } = fakePool(files, 1);
+  const queue = new FileQueue(pool, SILENT);
+  const [given, other] = files.map((file) => runOf(file, true)) as [FileRun, FileRun];
+  const outcome = given.segments.catch((error: unknown) => asServiceError(error).code);
+  queue.add(given);
+  queue.giveUp(given, new ServiceError("CANCELLED", "no"));
+  queue.add(other);
+  assert.equal(given.isOver, false);
+  running[0]!.settle();
+  await settled();
+  assert.equal(given.isOver, true);
+  assert.equal(await outcome, "CANCELLED");
+  while (!other.isOver) {
+    running[0]!.settle();
+    await settled();
+  }
+  assert.equal(running.length, 0);
+});
