@@ -49,7 +49,7 @@ export async function run(options: {
 }
 
 /** What is saved of a round: partials come by the thousand, their percentiles do. */
-function kept({ partialLagsMs: _, ...round }: LiveRound) {
+function kept({ partialLagsMs: _, metrics: __, ...round }: LiveRound) {
   const rounded = (values: readonly number[]) => values.map((value) => Math.round(10 * value) / 10);
   return {
     ...round,

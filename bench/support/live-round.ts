@@ -1,5 +1,5 @@
 import { type LiveRun, runLive } from "./live-client.js";
-import { readMetrics, risen } from "./operator-metrics.js";
+import { type MetricValues, readMetrics, risen } from "./operator-metrics.js";
 import type { ServiceProcess } from "./service-process.js";
 import { GAP_SAMPLES, SAMPLE_RATE_HZ, type SpokenStream } from "./spoken-stream.js";
 
@@ -24,6 +24,8 @@ export interface LiveRound {
   readonly workerRunSeconds: number;
   readonly steps: number;
   readonly stepSeconds: number;
+  /** As they were read when the last session had closed. */
+  readonly metrics: MetricValues;
 }
 
 export async function runLiveRound(parts: {
@@ -69,6 +71,7 @@ export async function runLiveRound(parts: {
     workerRunSeconds: risen(metricsBefore, metrics, "live_worker_run_seconds_total"),
     steps: risen(metricsBefore, metrics, "asr_step_ms_count"),
     stepSeconds: risen(metricsBefore, metrics, "asr_step_ms_sum") / 1_000,
+    metrics,
   };
 }
 

@@ -1,4 +1,4 @@
-/** Values of a service's `/metrics` at one moment, by name, labels summed up. */
+/** Values of a service's `/metrics` at one moment: by name, labels summed up, and each by its name with labels. */
 export type MetricValues = ReadonlyMap<string, number>;
 
 /** Reads `/metrics` on the operator port of a service on this machine. */
@@ -7,10 +7,11 @@ export async function readMetrics(operatorPort: number): Promise<MetricValues> {
   if (!answer.ok) throw new Error(`/metrics answered ${answer.status}`);
   const values = new Map<string, number>();
   for (const line of (await answer.text()).split("\n")) {
-    const match = /^([a-z_]+)(?:\{[^}]*\})? (\S+)$/.exec(line);
+    const match = /^([a-z_]+)(\{[^}]*\})? (\S+)$/.exec(line);
     if (match === null) continue;
-    const [, name = "", value] = match;
+    const [, name = "", labels, value] = match;
     values.set(name, (values.get(name) ?? 0) + Number(value));
+    if (labels !== undefined) values.set(name + labels, Number(value));
   }
   return values;
 }

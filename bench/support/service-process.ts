@@ -38,6 +38,8 @@ export interface ServiceProcess {
 export interface ServiceProcessOptions {
   /** Limits its descriptors. */
   readonly openFiles?: number;
+  /** Processors that it may run on, `0-3`; Linux alone. */
+  readonly cpus?: string;
   /** Another checkout's program, or one whose threads fail. */
   readonly main?: string;
 }
@@ -48,16 +50,16 @@ export interface ServiceProcessOptions {
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
-  { openFiles, main = MAIN }: ServiceProcessOptions = {},
+  { openFiles, cpus, main = MAIN }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
   const dataDir = environment["DATA_DIR"] ?? ownDir;
   const port = Number(environment["PORT"] ?? (await freeLoopbackPort()));
   const startedAtMs = performance.now();
-  const [command, args] =
-    openFiles === undefined
-      ? [process.execPath, [main]]
-      : ["sh", ["-c", `ulimit -n ${openFiles}; exec "$0" "$1"`, process.execPath, main]];
+  const program = [process.execPath, main];
+  const limited =
+    openFiles === undefined ? program : ["sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$1"`, ...program];
+  const [command = "", ...args] = cpus === undefined ? limited : ["taskset", "-c", cpus, ...limited];
   const child = spawn(command, args, {
     env: {
       ...process.env,
@@ -69,6 +71,8 @@ export async function startServiceProcess(
       LOG_LEVEL: "warn",
       // The development organization lives on its free grant: measurements are not to meet its limits.
       ...PAID_LIMITS,
+      // One of each, whatever the machine has: figures and files of tests speak of a worker.
+      ...{ LIVE_WORKERS: "1", FILE_WORKERS: "1", SYNTHESIS_WORKERS: "1" },
       // Tests and benches say the same sentences again and again to see the model at work.
       SENTENCE_CACHE_MB: "0",
       ...environment,

@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { asServiceError } from "../../src/domain/errors.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import { loadRecognizer } from "../recognition/load-recognizer.js";
+import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import { PaceMeter } from "../threads/pace-meter.js";
 import {
   type FromLiveWorker,
@@ -77,6 +78,8 @@ async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Prom
   }
   port.close();
 }
+
+takeNiceness(NICENESS.live);
 
 /** Messages that came before the models were loaded wait here. */
 const early: Exclude<ToLiveWorker, { type: "stop" }>[] = [];

@@ -5,6 +5,9 @@ import { dirname, normalize, relative } from "node:path";
 import { ServiceError } from "../../src/domain/errors.js";
 import { fileNameOf, type PackageFolder, pathOf, requireHash, unreadable } from "./package.js";
 
+/** Graphs of this size keep no packed copy of their weights: a run takes a tenth longer, and workers share all of them. */
+export const SHARED_FROM_BYTES = 2 ** 30;
+
 const READ_BYTES = 1 << 20;
 /**
  * How a graph writes where the data of a tensor lies: an entry of `external_data` whose key, its first field, is `location`;

@@ -2,7 +2,7 @@ import "./no-telemetry.js";
 import { dirname } from "node:path";
 import { InferenceSession } from "onnxruntime-node";
 import { ServiceError } from "../../src/domain/errors.js";
-import { checkGraphFiles, type GraphFiles } from "./graph-files.js";
+import { checkGraphFiles, type GraphFiles, SHARED_FROM_BYTES } from "./graph-files.js";
 import { graphOverMappedWeights } from "./mapped-graph.js";
 import { fileNameOf, type PackageFolder } from "./package.js";
 
@@ -20,8 +20,6 @@ export interface GraphOptions {
 
 /** Graphs of this size have their weights mapped from the file; below, nothing would be gained by it. */
 const MAPPED_FROM_BYTES = 64 * 2 ** 20;
-/** Graphs of this size keep no packed copy of their weights: a run takes a tenth longer, and workers share all of them. */
-const SHARED_FROM_BYTES = 2 ** 30;
 
 /**
  * Loads one graph of a package on the CPU provider, by its path: its weights never lie in this process's heap, and those

@@ -3,6 +3,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { asServiceError } from "../../src/domain/errors.js";
 import type { SynthesizerManifest } from "../models/manifest.js";
 import { PcmQueue } from "../ring/pcm-queue.js";
+import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import {
   type FromSynthesisWorker,
   PROTOCOL_VERSION,
@@ -60,6 +61,7 @@ port.on("message", (message: ToSynthesisWorker) => {
   }
 });
 
+takeNiceness(NICENESS.synthesis);
 start().catch((error: unknown) => {
   const { code, message } = asServiceError(error);
   post({ type: "failed", code, message });

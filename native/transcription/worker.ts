@@ -3,6 +3,7 @@ import { asServiceError } from "../../src/domain/errors.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
 import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.js";
+import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import type { FileAnswer, FileTask } from "../threads/protocol.js";
 import { performTask } from "./perform.js";
 
@@ -11,6 +12,7 @@ const options = workerData as {
   readonly intraOpThreads: number;
 };
 let recognizer: Promise<Recognizer> | undefined;
+takeNiceness(NICENESS.transcription);
 
 /** The pool's entry: one task at a time on each worker. Expected failures are values, since classes do not travel. */
 export default async function runTask(task: FileTask): Promise<FileAnswer<unknown>> {

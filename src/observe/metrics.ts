@@ -1,4 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { observeEventLoopDelay } from "./event-loop-delay.js";
 
 /** Around the 40 ms that one frame of live audio lasts. */
 const MS_BUCKETS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 30_000];
@@ -210,9 +211,31 @@ export class Metrics {
     ...this.#own,
   });
 
+  readonly engineWorkers = new Gauge({
+    name: "engine_workers",
+    help: "Worker threads that an engine may have, by what decided their number",
+    labelNames: ["engine", "model", "reason"] as const,
+    ...this.#own,
+  });
+  readonly machineCores = new Gauge({
+    name: "machine_cores",
+    help: "Cores that the process may use, a container's quota considered",
+    ...this.#own,
+  });
+  readonly machineMemoryBytes = new Gauge({
+    name: "machine_memory_bytes",
+    help: "Memory of the machine, or of the container where that has less",
+    ...this.#own,
+  });
+
   /** @param options.withProcess adds memory, CPU, event loop and garbage collection of the process */
   constructor({ withProcess }: { readonly withProcess: boolean }) {
-    if (withProcess) collectDefaultMetrics({ register: this.#registry });
+    if (!withProcess) return;
+    // Its delay of the event loop has the tick in it and would be a second name for ours: its clock stands, and it is not shown.
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 2 ** 30 });
+    for (const { name } of this.#registry.getMetricsAsArray())
+      if (name.startsWith("nodejs_eventloop_lag")) this.#registry.removeSingleMetric(name);
+    observeEventLoopDelay(this.#registry);
   }
 
   get contentType(): string {

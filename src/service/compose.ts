@@ -11,7 +11,9 @@ import { type Base, openBase } from "./base.js";
 import { makeConversations } from "./conversations.js";
 import { type EngineParts, type Engines, makeEngines, preloadDefaults, stopEngines } from "./engines.js";
 import { readInstalledModels } from "./installed-models.js";
+import { type Machine, readMachine } from "./machine.js";
 import { Owned } from "./owned.js";
+import { describePlan, type PlannedModels, planModels } from "./planned-workers.js";
 import { openPublicSide } from "./public-side.js";
 import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
 import type { Transport } from "./transport.js";
@@ -23,6 +25,8 @@ export interface Service {
   readonly developmentKey: string;
   /** Nothing was in the data folder before. */
   readonly isFirstStart: boolean;
+  /** How many workers the defaults have, why, and what machine was found. */
+  readonly workerNote: string;
   /** What the default models cannot do, by their names. */
   readonly modelNotes: ReadonlyMap<string, string>;
   /** Settles when something the service cannot be without does not come back: it should stop and be started again. */
@@ -57,18 +61,31 @@ export async function startService({
     await checkPorts(config);
     const base = await openBase(config, log, owned);
     const installed = await readInstalledModels(config, log);
-    const engines = await startEngines({ ...base, entries, installed }, owned);
+    const machine = readMachine();
+    const workers = await planModels(config, installed, machine);
+    const workerNote = noteWorkers(base, machine, workers);
+    const engines = await startEngines({ ...base, entries, installed, workers }, owned);
     const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
     const side = await openPublicSide(
       { ...base, entries, repeat, engines, conversations, broken: installed.broken },
       owned,
     );
     await startOperatorPort(base, owned);
-    return await serve({ ...base, ...side, engines, conversations }, owned);
+    return await serve({ ...base, ...side, engines, conversations, workerNote }, owned);
   } catch (error) {
     await owned.stop();
     throw error;
   }
+}
+
+/** Tells operators how many workers there are and why: the log, the metrics, and in a line the banner. */
+function noteWorkers({ metrics, log }: Base, machine: Machine, { ofDefaults }: PlannedModels): string {
+  metrics.machineCores.set(machine.cores);
+  metrics.machineMemoryBytes.set(machine.memoryBytes);
+  log.info({ machine, workers: ofDefaults }, "workers planned");
+  const cores = `${machine.cores} ${machine.hasQuota ? "cores by quota" : "cores"}`;
+  const memory = `${(machine.memoryBytes / 2 ** 30).toFixed(1)} GiB${machine.isMemoryLimited ? " by limit" : ""}`;
+  return `${describePlan(ofDefaults)}; ${cores}, ${memory}`;
 }
 
 /** Loads the default models as well, if they are wanted before the first request. */
@@ -95,11 +112,23 @@ interface ServingParts extends Base {
   readonly threads: ThreadedFront | null;
   readonly engines: Engines;
   readonly conversations: Conversations;
+  readonly workerNote: string;
 }
 
 /** Listens. */
 async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
-  const { config, log, store, transport, threads, engines, conversations, metrics, isFirstStart } = parts;
+  const {
+    config,
+    log,
+    store,
+    transport,
+    threads,
+    engines,
+    conversations,
+    metrics,
+    isFirstStart,
+    workerNote,
+  } = parts;
   const { catalog } = conversations;
   const developmentKey = await store.developmentKey();
   const port = await transport.listen(config.host, config.port);
@@ -116,6 +145,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     port,
     developmentKey,
     isFirstStart,
+    workerNote,
     modelNotes: new Map(
       [catalog.hearing.default, catalog.speaking.default].flatMap(({ name, notes }) =>
         notes === null ? [] : [[name, notes] as const],

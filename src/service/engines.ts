@@ -3,7 +3,7 @@ import { type Engine, ResidentModel } from "../../actors/residency/resident-mode
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
-import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import {
   startFilePool,
@@ -21,6 +21,8 @@ import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
 import type { Config } from "../settings/settings.js";
 import type { InstalledModels } from "./installed-models.js";
+import type { PlannedModels } from "./planned-workers.js";
+import type { EngineKind } from "./worker-plan.js";
 
 /** The longest file, in decoded audio. */
 export const MAX_FILE_SECONDS = 2 * 3_600;
@@ -50,6 +52,7 @@ export interface EngineParts {
   readonly log: Log;
   readonly entries: WorkerEntries;
   readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers">;
+  readonly workers: PlannedModels;
   readonly metrics: Metrics;
 }
 
@@ -140,12 +143,14 @@ const STATES: Readonly<Record<ResidentModel<Engine>["phase"], EngineState>> = {
 };
 
 function resident<E extends Engine>(
-  name: string,
-  { config, metrics, log }: EngineParts,
+  name: EngineKind,
+  { config, workers, metrics, log }: EngineParts,
   { manifest: { id } }: PackageFolder,
   makeEngine: () => E,
 ): ResidentModel<E> {
   const { modelIdleMs: idleMs } = config;
+  const { count, reason } = workers.byModel.get(id)![name];
+  metrics.engineWorkers.set({ engine: name, model: id, reason }, count);
   const observer = metrics.observeModel(name, id);
   return new ResidentModel({
     name,
@@ -158,10 +163,10 @@ function resident<E extends Engine>(
 }
 
 function liveEngine(parts: EngineParts, { folder, manifest }: PackageFolder<RecognizerManifest>): LiveEngine {
-  const { config, metrics, log } = parts;
+  const { metrics, log } = parts;
   const settings = workerSettings(parts, folder);
   return new LiveEngine({
-    workerCount: config.liveWorkers,
+    workerCount: workerCount(parts, "live", manifest),
     startWorker: (cells, onMessage) => startLiveWorker(settings, cells, onMessage),
     contextSamples: manifest.contextFrames * manifest.frameSamples,
     sampleRateHz: manifest.sampleRateHz,
@@ -175,9 +180,12 @@ function transcriptionEngine(
   parts: EngineParts,
   { folder, manifest }: PackageFolder<RecognizerManifest>,
 ): TranscriptionEngine {
-  const { config, log } = parts;
+  const { log } = parts;
   return new TranscriptionEngine({
-    pool: startFilePool({ ...workerSettings(parts, folder), workerCount: config.fileWorkers }),
+    pool: startFilePool({
+      ...workerSettings(parts, folder),
+      workerCount: workerCount(parts, "transcription", manifest),
+    }),
     modelId: manifest.id,
     sampleRateHz: manifest.sampleRateHz,
     frameSamples: manifest.frameSamples,
@@ -194,13 +202,18 @@ function synthesisEngine(
   const { config, metrics, log } = parts;
   const settings = { ...workerSettings(parts, folder), rows: config.synthesisRows };
   return new SynthesisEngine({
-    workerCount: config.synthesisWorkers,
+    workerCount: workerCount(parts, "synthesis", manifest),
     startWorker: (shared, onMessage) => startSynthesisWorker(settings, shared, onMessage),
     sampleRateHz: SPEECH_RATE_HZ,
     observer: metrics.observeSynthesis(manifest.id),
     clock: systemClock,
     log,
   });
+}
+
+/** Every installed model is planned for. */
+function workerCount({ workers }: EngineParts, kind: EngineKind, { id }: ModelManifest): number {
+  return workers.byModel.get(id)![kind].count;
 }
 
 function workerSettings({ config, entries }: EngineParts, modelFolder: string) {

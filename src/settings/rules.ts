@@ -17,6 +17,15 @@ export function wholeNumber(lowest: number, highest: number, times = 1): Rule<nu
   };
 }
 
+/** Null for the word `auto`: the service finds out by itself. */
+export function orAuto<T>({ rule, schema }: Rule<T>): Rule<T | null> {
+  const auto = z.literal("auto").transform(() => null);
+  return {
+    rule: `auto or ${rule}`,
+    schema: z.union([auto, schema]) as unknown as z.ZodType<T | null, string>,
+  };
+}
+
 /** Seconds in the variable, milliseconds in the value. */
 export function seconds(lowest: number, highest: number): Rule<number> {
   return wholeNumber(lowest, highest, 1_000);

@@ -13,6 +13,7 @@ import {
   megabytes,
   NETWORKS,
   oneOf,
+  orAuto,
   PEPPER,
   POSTGRES_URL,
   seconds,
@@ -113,16 +114,19 @@ const TREE = {
     otherwise: "`models` beside `package.json`, and in `DATA_DIR`",
     means: "model packages, and where `dauys models add` puts them",
   }),
-  liveWorkers: setting("LIVE_WORKERS", THREADS, {
-    otherwise: "1",
-    means: "worker threads for live transcription",
+  /** Null means as many as cores and memory allow. */
+  liveWorkers: setting("LIVE_WORKERS", orAuto(THREADS), {
+    otherwise: "auto",
+    means: "worker threads for live transcription; `auto` by [cores and memory](#workers)",
   }),
-  fileWorkers: setting("FILE_WORKERS", THREADS, {
-    otherwise: "1",
+  /** Null means as many as cores and memory allow. */
+  fileWorkers: setting("FILE_WORKERS", orAuto(THREADS), {
+    otherwise: "auto",
     means: "worker threads for transcription of files",
   }),
-  synthesisWorkers: setting("SYNTHESIS_WORKERS", THREADS, {
-    otherwise: "1",
+  /** Null means as many as cores and memory allow. */
+  synthesisWorkers: setting("SYNTHESIS_WORKERS", orAuto(THREADS), {
+    otherwise: "auto",
     means: "worker threads for synthesis",
   }),
   /** Pieces that may share one run of a synthesis worker's model. */

@@ -19,7 +19,17 @@ const COMPUTED = "(computed)";
 /** Modules of node that mean the same for an arrow. */
 export const NODE_GROUPS: Readonly<Record<string, readonly string[]>> = {
   tools: [
-    ...["assert", "assert/strict", "buffer", "events", "os", "stream", "stream/consumers", "stream/promises"],
+    ...[
+      "assert",
+      "assert/strict",
+      "buffer",
+      "events",
+      "os",
+      "perf_hooks",
+      "stream",
+      "stream/consumers",
+      "stream/promises",
+    ],
     ...["test", "test/reporters", "timers/promises", "tty", "url", "util", "zlib"],
   ],
   files: ["fs", "fs/promises", "path"],
@@ -38,7 +48,7 @@ const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
 export const ROOMS: readonly Room[] = [
   room("actors/kernel", "actors, mailboxes, supervision: no speech in it", "", ""),
   room("src/domain/**", "pure logic: audio, text, decoding, endpointing, synthesis, usage, errors", "", ""),
-  room("src/observe", "log and metrics", "", "pino prom-client"),
+  room("src/observe", "log and metrics", "", "pino prom-client tools"),
   room("src/protocol", "messages and their parsers", "src/domain", "zod @msgpack/msgpack files"),
   room("src/ports", "interfaces between rooms", "src/domain src/protocol", ""),
   room("src/settings", "settings, and the address of a running service", "src/domain", "zod tools files net"),
@@ -74,7 +84,7 @@ export const ROOMS: readonly Room[] = [
     "native/threads",
     "worker handles, and what is said to workers",
     `${BASE} src/ports native/models`,
-    "threads",
+    "threads tools",
   ),
   room(
     "native/recognition",

@@ -9,6 +9,8 @@ import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import { makeConversations } from "../../src/service/conversations.js";
 import { type Engines, makeEngines, stopEngines } from "../../src/service/engines.js";
 import { readInstalledModels } from "../../src/service/installed-models.js";
+import { readMachine } from "../../src/service/machine.js";
+import { planModels } from "../../src/service/planned-workers.js";
 import { THREAD_ENTRIES } from "../../src/service/thread-entries.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { silence, wavOf } from "../support/audio.js";
@@ -35,10 +37,11 @@ const meter = new FreeMeter();
 
 before(async () => {
   folder = await temporaryFolder();
-  const config = readConfig({ DATA_DIR: folder, SENTENCE_CACHE_MB: "1" });
+  const config = readConfig({ DATA_DIR: folder, SENTENCE_CACHE_MB: "1", SYNTHESIS_WORKERS: "1" });
   const installed = await readInstalledModels(config, SILENT);
   const parts = { config, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
-  engines = makeEngines({ ...parts, installed, entries: THREAD_ENTRIES });
+  const workers = await planModels(config, installed, readMachine());
+  engines = makeEngines({ ...parts, installed, workers, entries: THREAD_ENTRIES });
   conversations = makeConversations({ ...parts, engines, meter, catalog: installed.catalog });
 });
 

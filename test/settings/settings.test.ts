@@ -18,7 +18,7 @@ test("an empty environment gives the defaults", () => {
   assert.deepEqual([config.modelPreload, config.modelIdleMs], [true, 900_000]);
   assert.deepEqual(
     [config.fileWorkers, config.liveWorkers, config.synthesisWorkers, config.ortThreads],
-    [1, 1, 1, 1],
+    [null, null, null, 1],
   );
   assert.equal(config.modelsDir, null);
   assert.deepEqual(config.urlFetchAllow, []);
@@ -109,7 +109,8 @@ const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["HOST", "http://localhost", /HOST must be an IP address or a host name .* received "http:\/\/localhost"/],
   ["FRONT", "uWS", /FRONT must be one of auto, uws, node, received "uWS"/],
   ["LOG_LEVEL", "verbose", /LOG_LEVEL must be one of .*received "verbose"/],
-  ["LIVE_WORKERS", "0", /LIVE_WORKERS must be a whole number from 1 to/],
+  ["LIVE_WORKERS", "0", /LIVE_WORKERS must be auto or a whole number from 1 to \d+, received "0"$/],
+  ["FILE_WORKERS", "Auto", /FILE_WORKERS must be auto or a whole number from 1 to \d+, received "Auto"$/],
   ["SPEECH_MEMORY_MB", "0", /SPEECH_MEMORY_MB must be a whole number from 1 to 1000000, received "0"/],
   ["MODEL_PRELOAD", "yes", /MODEL_PRELOAD must be one of true, false, received "yes"/],
   ["MODEL_IDLE_S", "1000001", /MODEL_IDLE_S must be a whole number from 0 to 1000000, received "1000001"/],

@@ -1,0 +1,44 @@
+import { readdirSync, readFileSync } from "node:fs";
+
+/** A thread of a process at one moment. */
+export interface ThreadTime {
+  readonly id: number;
+  readonly niceness: number;
+  /** CPU time so far, in hundredths of a second. */
+  readonly ticks: number;
+}
+
+/** Threads of a process, as Linux counts them. */
+export function threadTimes(pid: number): readonly ThreadTime[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((id) => {
+    const stat = statOf(pid, id);
+    if (stat === null) return [];
+    // Fields are counted after the command's name, which may hold spaces.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return [{ id: Number(id), niceness: Number(fields[16]), ticks: Number(fields[11]) + Number(fields[12]) }];
+  });
+}
+
+/** Null for a thread that has ended meanwhile. */
+function statOf(pid: number, id: string): string | null {
+  try {
+    return readFileSync(`/proc/${pid}/task/${id}/stat`, "utf8");
+  } catch {
+    return null;
+  }
+}
+
+/** CPU time between two moments by niceness, in hundredths of a second; the main thread's is by itself. */
+export function ticksByNiceness(
+  before: readonly ThreadTime[],
+  after: readonly ThreadTime[],
+  pid: number,
+): ReadonlyMap<number | "main", number> {
+  const known = new Map(before.map(({ id, ticks }) => [id, ticks]));
+  const sums = new Map<number | "main", number>();
+  for (const { id, niceness, ticks } of after) {
+    const group = id === pid ? "main" : niceness;
+    sums.set(group, (sums.get(group) ?? 0) + ticks - (known.get(id) ?? 0));
+  }
+  return sums;
+}
