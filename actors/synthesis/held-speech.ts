@@ -10,10 +10,17 @@ import type { PlannedSentence, SynthesisPlan } from "./planned-speech.js";
 export const SECONDS_AHEAD = 60;
 const BYTES_PER_SAMPLE = 2;
 
-/** What sentences have to say. */
-export function quantityOf(sentences: readonly PlannedSentence[], sampleRateHz: number): SpeechQuantity {
+/**
+ * What sentences have to say.
+ * @param breath of the voice
+ */
+export function quantityOf(
+  sentences: readonly PlannedSentence[],
+  sampleRateHz: number,
+  breath: number,
+): SpeechQuantity {
   const pieces = sentences.flatMap((sentence) => sentence.pieces);
-  const betweenPiecesMs = pieces.reduce((sum, { text }) => sum + pauseAfterMs(text), 0);
+  const betweenPiecesMs = pieces.reduce((sum, { text }) => sum + pauseAfterMs(text, breath), 0);
   const pauseSamples = sentences.reduce(
     (sum, { leadSamples = 0, pauseSamples }) => sum + leadSamples + pauseSamples,
     0,
@@ -28,15 +35,17 @@ export function quantityOf(sentences: readonly PlannedSentence[], sampleRateHz: 
 /** Upper guess at the bytes of samples that are in memory at once, however slowly they are read. */
 export function mostHeldBytes(plan: SynthesisPlan, delivery: Delivery): number {
   const { sentences, sampleRateHz } = plan;
-  const { speed } = plan.voicing;
-  const all = speechSeconds(quantityOf(sentences, sampleRateHz), speed);
+  const { speed, breath = 1 } = plan.voicing;
+  const secondsOf = (some: readonly PlannedSentence[]) =>
+    speechSeconds(quantityOf(some, sampleRateHz, breath), speed);
+  const all = secondsOf(sentences);
   let seconds = all;
   if (delivery !== "whole") {
     // What is begun when that much is ahead is made to its end, and the reader may be taking as much.
     seconds = SECONDS_AHEAD + 2 * longest(sentences, (sentence) => longestChunkSeconds(sentence, plan));
   }
   if (delivery === "sentences") {
-    seconds += longest(sentences, (sentence) => speechSeconds(quantityOf([sentence], sampleRateHz), speed));
+    seconds += longest(sentences, (sentence) => secondsOf([sentence]));
   }
   return Math.ceil(Math.min(all, seconds) * sampleRateHz) * BYTES_PER_SAMPLE;
 }

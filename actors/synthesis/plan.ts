@@ -11,12 +11,12 @@ import {
   type SpokenPiece,
   type SpokenSentence,
 } from "../../src/domain/text/spoken-sentences.js";
-import type { SynthesisRequest } from "../../src/protocol/synthesis-request.js";
+import { SPEED_RULE, type SynthesisRequest } from "../../src/protocol/synthesis-request.js";
 import { Turns } from "../kernel/turns.js";
 import { quantityOf } from "./held-speech.js";
 import type { PlannedSentence, SynthesisPlan } from "./planned-speech.js";
 
-/** Silence between sentences, and where a paragraph ends. */
+/** Silence between sentences, and where a paragraph ends, of a voice whose breath is 1. */
 const SENTENCE_PAUSE_MS = 250;
 const PARAGRAPH_PAUSE_MS = 500;
 /** Written characters that are read in one turn of the event loop: about a millisecond. A longer sentence has its own. */
@@ -32,7 +32,8 @@ const turns = new Turns();
  */
 export async function planSynthesis(request: SynthesisRequest, model: SpeakingModel): Promise<SynthesisPlan> {
   const voice = request.voice ?? model.default_voice;
-  if (!model.voices.some((candidate) => candidate.name === voice)) {
+  const manner = model.voices.find((candidate) => candidate.name === voice)?.manner;
+  if (manner === undefined) {
     const names = model.voices.map((candidate) => candidate.name).join(", ");
     throw new ServiceError("UNKNOWN_VOICE", `voice must be one of ${names}, received "${voice}"`);
   }
@@ -40,23 +41,31 @@ export async function planSynthesis(request: SynthesisRequest, model: SpeakingMo
   // Our reading is Kazakh; a voice that does not know the language reads numbers itself.
   const isAsWritten = !model.lang.split("-").includes("kk");
   const spoken = await readInTurns(request.text, { expand: request.normalize, dictionary, isAsWritten });
-  const sentences = planSentences(request.text, spoken, model.sample_rate);
+  const { pace, breath, melody, roomToneHz } = manner;
+  const sentences = planSentences(request.text, spoken, { sampleRateHz: model.sample_rate, breath });
   if (sentences.length === 0) {
     const where = isAsWritten ? "" : " in Kazakh";
     throw new ServiceError("NOTHING_TO_SAY", `text must hold something that can be spoken${where}`);
   }
-  requireSpeakable(quantityOf(sentences, model.sample_rate), request.speed);
+  // A voice's pace takes it nowhere that a request could not: beyond, models were not trained, and lose words.
+  const speed = Math.min(SPEED_RULE.max, Math.max(SPEED_RULE.min, request.speed * pace));
+  requireSpeakable(quantityOf(sentences, model.sample_rate, breath), { speed, asked: request.speed });
+  const seed = request.seed ?? seedOf(request.text);
   return {
     sentences,
     billedCharacters: countCodePoints(request.text),
     droppedCharacters: spoken.reduce((sum, { dropped }) => sum + dropped.length, 0),
     sampleRateHz: model.sample_rate,
+    speed: request.speed,
+    roomTone: request.room_tone ? { cutoffHz: roomToneHz, seed } : null,
     voicing: {
       modelId: model.name,
       voice,
-      speed: request.speed,
+      speed,
+      breath,
+      melody,
       nfe: request.nfe,
-      seed: request.seed ?? seedOf(request.text),
+      seed,
     },
   };
 }
@@ -77,7 +86,7 @@ async function readInTurns(text: string, options: ReadingOptions): Promise<Spoke
 function planSentences(
   text: string,
   spoken: readonly SpokenSentence[],
-  sampleRateHz: number,
+  { sampleRateHz, breath }: { readonly sampleRateHz: number; readonly breath: number },
 ): PlannedSentence[] {
   const said: SaidSentence[] = [];
   let leadMs = 0;
@@ -99,7 +108,7 @@ function planSentences(
     return {
       pieces: closedPieces(sentence, isLast),
       ...(index === 0 && leadMs > 0 && { leadSamples: toSamples(leadMs - LEADING_MS) }),
-      pauseSamples: toSamples(pauseMsAfter(sentence, isLast)),
+      pauseSamples: toSamples(pauseMsAfter(sentence, isLast, breath)),
       charactersThrough: sentence.charactersThrough,
     };
   });
@@ -115,10 +124,11 @@ interface SaidSentence {
 }
 
 /** A mark asks for silence from speech to speech, and the edges of the pieces are a part of it. */
-function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean): number {
+function pauseMsAfter({ written, markedMs }: SaidSentence, isLast: boolean, breath: number): number {
   if (markedMs !== null) return markedMs - TRAILING_MS - (isLast ? 0 : LEADING_MS);
   if (isLast) return 0;
-  return written.slice(written.trimEnd().length).includes("\n") ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS;
+  const endsParagraph = written.slice(written.trimEnd().length).includes("\n");
+  return breath * (endsParagraph ? PARAGRAPH_PAUSE_MS : SENTENCE_PAUSE_MS);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { RoomToneSource } from "../../src/domain/synthesis/room-tone.js";
 import type { SpokenPiece } from "../../src/domain/text/spoken-sentences.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 
@@ -18,6 +19,10 @@ export interface SynthesisPlan {
   /** Characters (code points) of the text that have no place in speech. They stay billed. */
   readonly droppedCharacters: number;
   readonly sampleRateHz: number;
+  /** What was asked for; the job's has the voice's pace in it. */
+  readonly speed: number;
+  /** Under all of the answer; null for digital silence where nobody speaks. */
+  readonly roomTone: RoomToneSource | null;
   /** Everything of a job but its text. */
   readonly voicing: Omit<SynthesisJob, "spokenText">;
 }

@@ -1,6 +1,7 @@
 import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
 import { LONGEST_SPEECH_SECONDS, tooLong } from "../../src/domain/synthesis/longest-speech.js";
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
+import { RoomTone } from "../../src/domain/synthesis/room-tone.js";
 import type { Urgency } from "../../src/domain/synthesis/urgency.js";
 import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
 import type { UnbilledSynthesis } from "../../src/money/billed-synthesis.js";
@@ -51,6 +52,7 @@ export class SynthesisSession implements UnbilledSynthesis {
   readonly #plan: SynthesisPlan;
   readonly #options: SynthesisSessionOptions;
   readonly #actor: Actor<SynthesisState, SynthesisMessage, SynthesisEffect>;
+  readonly #roomTone: RoomTone | null;
   readonly #abort = new AbortController();
   readonly #startedAtMs: number;
   #samplesMade = 0;
@@ -69,6 +71,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     this.billedCharacters = plan.billedCharacters;
     this.charactersThrough = plan.sentences.map((sentence) => sentence.charactersThrough);
     this.sampleRateHz = plan.sampleRateHz;
+    this.#roomTone = plan.roomTone === null ? null : new RoomTone(plan.roomTone);
     this.mostHeldBytes = mostHeldBytes(plan, options.delivery);
     this.#actor = new Actor({
       initial: {
@@ -183,12 +186,13 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   /** @param words of the sentence that ends with these samples */
-  #tellMade(pcm: Int16Array, words?: readonly SaidWord[]): void {
+  #tellMade(made: Int16Array, words?: readonly SaidWord[]): void {
     if (this.#failure !== null) return;
+    const pcm = this.#roomTone?.under(made, this.#samplesMade) ?? made;
     this.#samplesMade += pcm.length;
     // The plan has guessed; a voice of another family may take longer than any of ours.
     if (this.#samplesMade > LONGEST_SPEECH_SECONDS * this.sampleRateHz) {
-      const error = tooLong(`more at speed ${this.#plan.voicing.speed}`);
+      const error = tooLong(`more at speed ${this.#plan.speed}`);
       this.#actor.tell({ type: "failed", error });
       return;
     }
@@ -198,7 +202,9 @@ export class SynthesisSession implements UnbilledSynthesis {
   }
 
   #pauseAfter(spokenPiece: string): Int16Array {
-    return new Int16Array(Math.round((pauseAfterMs(spokenPiece) / 1_000) * this.sampleRateHz));
+    return new Int16Array(
+      Math.round((pauseAfterMs(spokenPiece, this.#plan.voicing.breath ?? 1) / 1_000) * this.sampleRateHz),
+    );
   }
 
   /** @param sentenceSamples made before the sentence: a listener who gets whole sentences runs dry after them */

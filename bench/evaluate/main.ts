@@ -13,10 +13,11 @@ import { evaluateSchedules, scheduleTable } from "./schedules.js";
 import { evaluateSynthesis, type SynthesisReport, synthesisTable } from "./synthesis.js";
 import { evaluateVad, vadTable } from "./vad.js";
 import { addVersion, type EvaluatedPackage, versionsTable, weightsOf } from "./versions.js";
+import { evaluateVoices, voicesTable } from "./voices.js";
 import { evaluateWordTimes, wordTimesTable } from "./word-times.js";
 
 const HELP = `npm run evaluate -- people DIR [--model ID] [--compare ID]
-npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [vad] [--sets kk-unseen,human] [--limit 20]
+npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [voices] [vad] [--sets kk-unseen,human] [--limit 20]
 
 people scores an installed recogniser (--model, the default of transcription without it) on a folder of recordings with transcripts:
 a table with the columns path and sentence (and locale), tabs between them, or the layout of Common Voice. It prints a table by set and
@@ -31,12 +32,13 @@ writes JSON beside it; what was heard is kept, so that a run that was ended goes
   --out            JSON file, people-ID.json
   --cache          folder for what was heard, .cache/people
 
-The rest scores the shipped models and prints Markdown tables; all parts but schedules, word-times and loudness when none is named. schedules compares
+The rest scores the shipped models and prints Markdown tables; all parts but schedules, word-times, loudness and voices when none is named. schedules compares
 ways of taking few solver steps and is only printed. word-times compares the word times of 40 spoken sentences with what the
 recogniser hears, through the whole service, and goes into bench/results/word-times.json. loudness measures how equally loud pieces are,
 into bench/results/loudness.json; with --calibrate it fits the package's loudness.json instead, which is to be sealed then. Sound is generated on the first run (needs
 espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
+voices lets every voice say 40 sentences in its own manner and as it was trained, into bench/results/voices.json.
 vad scores voice activity weights of one's own (--vad silero_vad.onnx) on recordings of people, pauses and noise, and is only printed.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
   --limit          utterances per set or voice; a quick look takes 10
@@ -45,7 +47,17 @@ vad scores voice activity weights of one's own (--vad silero_vad.onnx) on record
   --vad            a Silero VAD graph, version 5 or 6
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
-const PARTS = ["recognition", "nonspeech", "synthesis", "schedules", "word-times", "loudness", "vad"];
+const PARTS = [
+  "recognition",
+  "nonspeech",
+  "synthesis",
+  "schedules",
+  "word-times",
+  "loudness",
+  "voices",
+  "vad",
+];
+const ALL_SPEEDS = "0.5,0.8,1,1.25,2";
 /** Between two such lines stand a card's tables. */
 const cardPlace = (name: string) => new RegExp(`(<!-- ${name} -->\\n)[\\s\\S]*(<!-- /${name} -->)`);
 
@@ -67,7 +79,7 @@ const { values, positionals } = parseArgs({
     sets: { type: "string", default: "" },
     limit: { type: "string" },
     nfe: { type: "string", default: "16" },
-    speeds: { type: "string", default: "0.5,0.8,1,1.25,2" },
+    speeds: { type: "string", default: ALL_SPEEDS },
     vad: { type: "string" },
     calibrate: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
@@ -141,6 +153,13 @@ async function evaluate(): Promise<void> {
   if (positionals.includes("loudness")) {
     const { synthesizer: modelId, calibrate } = values;
     console.log(loudnessTable(await evaluateLoudness({ modelId, limit, calibrate })));
+  }
+  if (positionals.includes("voices")) {
+    const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
+    // A quick look may ask for another speed.
+    const [speed = 1] = values.speeds.split(",").map(Number);
+    const asked = values.speeds === ALL_SPEEDS ? 1 : speed;
+    console.log(voicesTable(await evaluateVoices({ ...ids, limit, speed: asked })));
   }
   if (positionals.includes("vad")) {
     if (values.vad === undefined) throw new Error("Cannot evaluate: vad needs --vad FILE");

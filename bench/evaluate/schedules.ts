@@ -106,7 +106,8 @@ function schedules(): { readonly name: string; readonly schedule: Float64Array }
   return [...swayed, ...pruned];
 }
 
-function heldOut(count: number): string[] {
+/** Sentences of letters alone, spread over the whole file. */
+export function heldOut(count: number): string[] {
   const lines = corpusLines("kk-heldout.txt.br");
   const speakable = lines
     .map((line) => line.trim().toLowerCase())

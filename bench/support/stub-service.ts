@@ -97,6 +97,7 @@ const SPEAKING: SpeakingModel = {
   voices: [],
   default_voice: "",
   word_times: false,
+  solver_steps: false,
 };
 
 const refuse = () => {

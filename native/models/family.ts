@@ -38,6 +38,8 @@ export interface SynthesizerFamily<M extends SynthesizerManifest = SynthesizerMa
   readonly can: {
     /** Tells when it says each word. */
     wordTimes(manifest: M): boolean;
+    /** Takes as many solver steps as a request asks for; without it `nfe` changes nothing. */
+    readonly solverSteps: boolean;
   };
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<LoadedSynthesizer>;

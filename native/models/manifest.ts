@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { SpeechDoubt } from "../../src/domain/decoding/beam-decoder.js";
-import { choice, number, refuse, text, whole } from "./rules.js";
+import { between, choice, number, refuse, text, whole } from "./rules.js";
 
 /** A file of a package and the hash it must have. */
 interface PackageFile {
@@ -17,6 +17,14 @@ export interface ManifestVoice {
   readonly gender: string | null;
   readonly style: string | null;
   readonly best_for: string | null;
+  /** How it speaks beside what was trained; see `VoiceManner`. */
+  readonly pace?: number | undefined;
+  readonly breath?: number | undefined;
+  readonly roomToneHz?: number | undefined;
+  /** Of families that can change a voice's pitch. */
+  readonly melody?: number | undefined;
+  /** Mean of its pitch in log Hz, which `melody` leaves where it is. */
+  readonly pitchHz?: number | undefined;
 }
 
 interface ManifestBase {
@@ -157,6 +165,9 @@ export const VOICE_FIELDS = {
   gender: z.string().nullable().default(null),
   style: z.string().nullable().default(null),
   best_for: z.string().nullable().default(null),
+  pace: between(0.5, 2).optional(),
+  breath: between(0, 4).optional(),
+  roomToneHz: between(50, 12_000).optional(),
 };
 
 /** Fields of every synthesizer; a family adds its own. */

@@ -24,6 +24,12 @@ export function number() {
   return z.number({ error: found("must be a number") });
 }
 
+/** A number from `least` to `most`. */
+export function between(least: number, most: number) {
+  const error = found(`must be a number from ${least} to ${most}`);
+  return z.number({ error }).min(least, { error }).max(most, { error });
+}
+
 /** A whole number of at least `least`. */
 export function whole(least: number) {
   const error = found(`must be a whole number of at least ${least}`);

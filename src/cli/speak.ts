@@ -38,6 +38,7 @@ export const speakCommand: Command = {
     seed: { type: "string" },
     pronunciations: { type: "string" },
     "no-normalize": { type: "boolean" },
+    "no-room-tone": { type: "boolean" },
     stream: { type: "boolean" },
   },
   optionHelp: [
@@ -52,6 +53,7 @@ export const speakCommand: Command = {
     "--seed N  another take of the same text, 0 to 4294967295",
     PRONUNCIATIONS_HELP,
     "--no-normalize  leave numbers, dates and currencies as they are",
+    "--no-room-tone  digital silence where nobody speaks",
     "--stream  take the sound sentence by sentence as it is made",
   ],
   examples: [
@@ -195,6 +197,7 @@ function speechRequest({ options }: CommandInput, text: string): SpeechRequest {
     nfe: options.number("nfe") ?? undefined,
     normalize: options.isSet("no-normalize") ? false : undefined,
     seed: options.number("seed") ?? undefined,
+    room_tone: options.isSet("no-room-tone") ? false : undefined,
   };
 }
 

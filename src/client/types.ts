@@ -19,6 +19,8 @@ export interface SpeechRequest {
   readonly seed?: number | undefined;
   /** How words of the text are said, at most 100. */
   readonly pronunciations?: readonly Pronunciation[] | undefined;
+  /** Noise at -70 dB under the whole answer, as in a room; false leaves digital silence where nobody speaks. True when absent. */
+  readonly room_tone?: boolean | undefined;
 }
 
 /** How one word, or phrase, of a text is said. */
@@ -147,6 +149,8 @@ export interface Model extends InstalledModel {
   readonly default_voice: string;
   /** Whether it tells when it says its words, with `timestamps`. */
   readonly word_times: boolean;
+  /** Whether it takes `nfe`; other models ignore it. */
+  readonly solver_steps: boolean;
 }
 
 /** A model that transcribes. */

@@ -1,3 +1,5 @@
+import type { SynthesisRequest } from "../protocol/synthesis-request.js";
+
 /**
  * What the ids of models add to a request's fingerprint. They were added late: requests that name no model, or the one that
  * was then the only one, have the fingerprint they had before, whichever model answers them now.
@@ -5,9 +7,11 @@
 const FIRST_SPEAKING = "svc-kk-v1";
 const FIRST_HEARING = "svc-kk-ru-v2";
 
-/** A request to speak, as its fingerprint has it. */
-export function asFirstAsked<R extends { readonly model: string | null }>(request: R): R {
-  return request.model === null ? { ...request, model: FIRST_SPEAKING } : request;
+/** A request to speak, as its fingerprint has it: with the usual room tone it has that from before there was any. */
+export function asFirstAsked(request: SynthesisRequest) {
+  const { model, room_tone } = request;
+  // Members keep their places, and what is undefined is not written.
+  return { ...request, model: model ?? FIRST_SPEAKING, room_tone: room_tone ? undefined : false };
 }
 
 /** The model of a request to transcribe, as its fingerprint has it; nothing where none is named. */

@@ -6,8 +6,12 @@ export interface SynthesisJob {
   readonly voice: string;
   /** Spoken form: model characters only (see `symbols.json`), non-empty. */
   readonly spokenText: string;
-  /** 0.5 to 2; 1 is the voice's own pace. */
+  /** Multiplies the tempo that the model was trained at; what a request asks for times the voice's own pace. */
   readonly speed: number;
+  /** Length of the pauses at marks against the model's own; 1 when absent. */
+  readonly breath?: number | undefined;
+  /** Range of the pitch against the model's own, where the model's family can change it; 1 when absent. */
+  readonly melody?: number | undefined;
   /** Solver steps, 4 to 64. */
   readonly nfe: number;
   /** Seeds the starting noise, so that the same job gives the same samples. */

@@ -25,6 +25,7 @@ export const MODEL = z.object({
   voices: z.array(z.string()),
   default_voice: z.string(),
   word_times: z.boolean().meta({ description: "Tells when it says its words: takes `timestamps=true`" }),
+  solver_steps: z.boolean().meta({ description: "Takes `nfe`; other models ignore it" }),
 });
 /** Nobody speaks with it, so it is no entry of `data`. */
 export const RECOGNIZER = z.object({

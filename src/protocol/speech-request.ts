@@ -1,10 +1,11 @@
 import { z } from "zod";
 import type { ErrorCode } from "../domain/errors.js";
-import { looseBody, oneOf, optionalString, parseWith } from "./fields.js";
+import { integer, looseBody, oneOf, optionalString, parseWith } from "./fields.js";
 import { refuseNearMisses } from "./known-names.js";
 import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 import {
   NFE_RULE,
+  ROOM_TONE,
   SEED,
   SPEED,
   type SynthesisRequest,
@@ -16,6 +17,8 @@ import {
 /** Model ids of clients that were written for the OpenAI shape; they mean the default model. */
 const ALIASES = ["tts-1", "tts-1-hd", "gpt-4o-mini-tts"];
 const FORMATS = ["wav", "pcm"] as const;
+/** Clients of this shape play what comes as it comes: with half the steps the first sound comes in half the time. */
+const STREAMED_NFE = 16;
 
 export const SPEECH_REQUEST = looseBody({
   input: textField("input"),
@@ -28,8 +31,12 @@ export const SPEECH_REQUEST = looseBody({
     code: "UNSUPPORTED_FORMAT",
   }).meta({ description: "`pcm` is raw 16-bit little-endian PCM, mono, sent as it is made" }),
   speed: SPEED,
+  nfe: integer("nfe", { ...NFE_RULE, otherwise: STREAMED_NFE }).meta({
+    description: "Solver steps: 16 suits players that begin with the first sound, 32 is quality",
+  }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
+  room_tone: ROOM_TONE,
   stream_format: z
     .unknown()
     .refine((format) => format !== "sse", {
@@ -63,10 +70,18 @@ export function parseSpeechRequest(value: unknown): SpeechRequest {
   const request = parseWith(SPEECH_REQUEST, withText(value, "input"));
   const names = Object.keys(value as object);
   refuseNearMisses("field", names, { known: KNOWN, ignored: PASSED });
-  const { input: text, voice, speed, seed, pronunciations, response_format: format } = request;
+  const {
+    input: text,
+    response_format: format,
+    voice,
+    speed,
+    nfe,
+    seed,
+    pronunciations,
+    room_tone,
+  } = request;
   requireBoundedGrowth(text, pronunciations);
   const model = request.model === null || ALIASES.includes(request.model) ? null : request.model;
-  const nfe = NFE_RULE.otherwise;
-  const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations };
+  const synthesis = { text, model, voice, speed, nfe, normalize: true, seed, pronunciations, room_tone };
   return { synthesis, format, ignored: names.filter((name) => !Object.hasOwn(SPEECH_REQUEST.shape, name)) };
 }

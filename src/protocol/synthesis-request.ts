@@ -17,12 +17,12 @@ import { PRONUNCIATIONS, requireBoundedGrowth } from "./pronunciations.js";
 
 /** In Unicode code points of the submitted text, the same count that is billed. */
 export const LONGEST_TEXT = 5_000;
-const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 };
+export const SPEED_RULE = { min: 0.5, max: 2, otherwise: 1 };
 export const NFE_RULE = { min: 4, max: 64, otherwise: 32 };
 
 export const SYNTHESIS_MODEL_MEANS =
   "Model id; the default model when absent, which is `svc-kk-v1` unless the operator has chosen another";
-export const SPEED = number("speed", SPEED_RULE).meta({ description: "Multiplier of the tempo" });
+export const SPEED = number("speed", SPEED_RULE).meta({ description: "Multiplier of the voice's own tempo" });
 export const VOICE = optionalString("voice").meta({
   description: "A voice from the catalog; the model's default voice when absent",
   examples: ["aigul"],
@@ -31,6 +31,11 @@ export const VOICE = optionalString("voice").meta({
 export const SEED = optionalInteger("seed", { min: 0, max: 0xffff_ffff }).meta({
   description:
     "Seeds the noise that speech is made from: another one gives another take. From the text when absent",
+});
+
+export const ROOM_TONE = boolean("room_tone", true).meta({
+  description:
+    "Noise at -70 dB under the whole answer, as in a room; false leaves digital silence where nobody speaks",
 });
 
 export const SYNTHESIS_REQUEST = body({
@@ -45,6 +50,7 @@ export const SYNTHESIS_REQUEST = body({
   }),
   seed: SEED,
   pronunciations: PRONUNCIATIONS,
+  room_tone: ROOM_TONE,
 });
 
 /** A validated `/v1/tts` body; defaults filled in. Model and voice are checked against the catalog later. */

@@ -1,11 +1,23 @@
 import { recognizerFamilyOf, synthesizerFamilyOf } from "../../native/models/families.js";
 import { type BrokenPackage, readPackage, surveyPackages } from "../../native/models/find-packages.js";
-import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import type {
+  ManifestVoice,
+  ModelManifest,
+  RecognizerManifest,
+  SynthesizerManifest,
+} from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { alphabetOf } from "../../native/models/tokens.js";
-import { type Catalog, type HearingModel, ModelList, type SpeakingModel } from "../domain/catalog/catalog.js";
+import {
+  type Catalog,
+  type CatalogVoice,
+  type HearingModel,
+  ModelList,
+  type SpeakingModel,
+} from "../domain/catalog/catalog.js";
 import { asServiceError, ServiceError } from "../domain/errors.js";
 import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
+import { PLAIN_MANNER } from "../domain/synthesis/voice-manner.js";
 import { chooseDefault, readDefaults, SHIPPED_IDS } from "../models/defaults.js";
 import { type ModelFolders, modelFolders } from "../models/folders.js";
 import type { Log } from "../observe/log.js";
@@ -128,15 +140,27 @@ async function toHearingModel({
 }
 
 function toSpeakingModel({ manifest }: PackageFolder<SynthesizerManifest>): SpeakingModel {
+  const { can } = synthesizerFamilyOf(manifest);
   return {
     ...toEntry(manifest),
     task: "synthesis",
     // Voices of other rates are resampled where they speak.
     sample_rate: SPEECH_RATE_HZ,
-    voices: manifest.voices.map(({ name, gender, style, best_for }) => ({ name, gender, style, best_for })),
+    voices: manifest.voices.map(toCatalogVoice),
     default_voice: manifest.defaultVoice,
-    word_times: synthesizerFamilyOf(manifest).can.wordTimes(manifest),
+    word_times: can.wordTimes(manifest),
+    solver_steps: can.solverSteps,
   };
+}
+
+function toCatalogVoice({ name, gender, style, best_for, ...manner }: ManifestVoice): CatalogVoice {
+  const {
+    pace = PLAIN_MANNER.pace,
+    breath = PLAIN_MANNER.breath,
+    melody = PLAIN_MANNER.melody,
+    roomToneHz = PLAIN_MANNER.roomToneHz,
+  } = manner;
+  return { name, gender, style, best_for, manner: { pace, breath, melody, roomToneHz } };
 }
 
 function toEntry({ id, languages, notes, created }: ModelManifest) {

@@ -17,6 +17,7 @@ const REQUEST: Required<SpeechRequest> = {
   normalize: false,
   seed: 7,
   pronunciations: [{ word: "a", say: "а" }],
+  room_tone: false,
 };
 const TIMED: Pick<Required<SpeakOptions>, "timestamps"> = { timestamps: true };
 const HOT_WORDS = ["айнұр", { word: "маңғыстау", score: 2.5 }, { word: "ел" }];

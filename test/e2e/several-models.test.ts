@@ -103,14 +103,19 @@ describe("a service with models of one's own beside the shipped ones", () => {
     const answer = await fetch(`${service.url}/v1/models`);
     const { data, transcription } = (await answer.json()) as Record<
       "data" | "transcription",
-      readonly { readonly name: string; readonly default: boolean; readonly word_times?: boolean }[]
+      readonly {
+        readonly name: string;
+        readonly default: boolean;
+        readonly word_times?: boolean;
+        readonly solver_steps?: boolean;
+      }[]
     >;
     assert.deepEqual(
-      data.map((model) => [model.name, model.default, model.word_times]),
+      data.map((model) => [model.name, model.default, model.word_times, model.solver_steps]),
       [
-        [TINY.speaks, true, false],
-        [SHIPPED.speaks, false, true],
-        ["tiny-vits", false, true],
+        [TINY.speaks, true, false, false],
+        [SHIPPED.speaks, false, true, true],
+        ["tiny-vits", false, true, false],
       ],
     );
     assert.deepEqual(

@@ -81,6 +81,7 @@ for (const front of FRONTS) {
             voices: ["aigul"],
             default_voice: "aigul",
             word_times: true,
+            solver_steps: true,
           },
         ],
         transcription: [
@@ -311,6 +312,9 @@ for (const front of FRONTS) {
     test("the OpenAI shape refuses what it cannot do with 400", async () => {
       for (const [body, pattern] of [
         [{}, /^input is required$/],
+        [{ input: "a", nfe: 65 }, /^nfe must be an integer from 4 to 64, received 65$/],
+        [{ input: "a", nfe: "16" }, /^nfe must be an integer, received string$/],
+        [{ input: "a", room_tone: "no" }, /^room_tone must be true or false, received string$/],
         [{ input: "a", response_format: "mp3" }, /must be one of wav, pcm, received "mp3"/],
         [{ input: "a", speed: 0.25 }, /speed must be 0.5 to 2/],
         [{ input: "a", model: "tts-9" }, /model must be one of svc-kk-v1, received "tts-9"/],

@@ -3,7 +3,17 @@ import { describe, test } from "node:test";
 import { nearestName } from "../../src/domain/text/nearest-name.js";
 import { shownName, unknownNameRule } from "../../src/protocol/known-names.js";
 
-const SYNTHESIS = ["text", "model", "voice", "speed", "nfe", "normalize", "seed", "pronunciations"];
+const SYNTHESIS = [
+  "text",
+  "model",
+  "voice",
+  "speed",
+  "nfe",
+  "normalize",
+  "seed",
+  "pronunciations",
+  "room_tone",
+];
 const LIVE = ["eou_ms", "partials", "words", "hotwords", "encoding", "token"];
 const SPEECH = ["input", "model", "voice", "response_format", "speed", "seed", "pronunciations"];
 
@@ -39,7 +49,7 @@ test("where no name is near, all of them are told", () => {
   const rule = unknownNameRule("field", "format", SYNTHESIS);
   assert.equal(
     rule,
-    'unknown field "format": known are text, model, voice, speed, nfe, normalize, seed, pronunciations',
+    'unknown field "format": known are text, model, voice, speed, nfe, normalize, seed, pronunciations, room_tone',
   );
   assert.equal(unknownNameRule("parameter", "x", []), 'unknown parameter "x": there are none here');
 });

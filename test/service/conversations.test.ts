@@ -27,6 +27,7 @@ const REQUEST: SynthesisRequest = {
   seed: 1,
   normalize: true,
   pronunciations: [],
+  room_tone: true,
 };
 
 let engines: Engines;

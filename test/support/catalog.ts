@@ -4,8 +4,9 @@ import {
   ModelList,
   type SpeakingModel,
 } from "../../src/domain/catalog/catalog.js";
+import { PLAIN_MANNER } from "../../src/domain/synthesis/voice-manner.js";
 
-const VOICE = { name: "aigul", gender: "female", style: null, best_for: "news" };
+const VOICE = { name: "aigul", gender: "female", style: null, best_for: "news", manner: PLAIN_MANNER };
 
 export const SPEAKING: SpeakingModel = {
   name: "svc-kk-v1",
@@ -17,6 +18,7 @@ export const SPEAKING: SpeakingModel = {
   notes: "Speaks <Kazakh> only. Other languages sound wrong.",
   created: "2026-11-22",
   word_times: true,
+  solver_steps: true,
 };
 
 const HEARING: HearingModel = {
@@ -47,6 +49,7 @@ export const TWO_OF_EACH: Catalog = {
       voices: [{ ...VOICE, name: "iseke" }],
       default_voice: "iseke",
       word_times: false,
+      solver_steps: false,
     },
   ]),
   hearing: new ModelList([

@@ -10,6 +10,7 @@ hold equal numbers."""
 
 import argparse
 import json
+import math
 import os
 
 import numpy as np
@@ -19,9 +20,9 @@ from onnx import TensorProto, helper, numpy_helper
 
 import fixed_transforms
 import layers
-from acoustic import CONDITION, HIDDEN, Acoustic
-from config import (BASE_RATE, CACHE, DEFAULT_VOICE, HOP, MAX_RATE, MIN_RATE, N_MELS, OUTPUT, SAMPLE_RATE, SYMBOLS,
-                    VOICES)
+from acoustic import CONDITION, HIDDEN, PATCH, Acoustic
+from config import (BASE_RATE, CACHE, DEFAULT_VOICE, F0_MEAN, F0_SCALE, HOP, MAX_RATE, MIN_RATE, N_MELS, OUTPUT,
+                    SAMPLE_RATE, SYMBOLS, VOICES)
 from vocoder import Vocoder
 
 OPSET = 17
@@ -149,6 +150,16 @@ def parameters_file():
     }
 
 
+def melody_file(acoustic):
+    """melody.json: the columns of the condition's last layer that pitch comes in by, so that the engine can change F0 as if
+    it had been predicted so."""
+    weight = acoustic.condition.outputs.weight.detach().numpy()
+    first = weight.shape[1] - 2 * PATCH
+    return {"logHzPerUnit": F0_SCALE, "lowestHz": round(math.exp(F0_MEAN - 2.2 * F0_SCALE), 1),
+            "highestHz": round(math.exp(F0_MEAN + 2.2 * F0_SCALE), 1),
+            "columns": [[float(f"{value:.3g}") for value in weight[:, first + frame]] for frame in range(PATCH)]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--random", action="store_true", help="untrained weights, for work on the engine")
@@ -169,6 +180,7 @@ def main():
         {"index": index, "id": voice.id, "name": voice.name, "gender": voice.gender, "style": voice.style,
          "best_for": voice.best_for, "language": "kk"} for index, voice in enumerate(VOICES)]})
     write_json(os.path.join(options.output, "synthesis.json"), parameters_file())
+    write_json(os.path.join(options.output, "melody.json"), melody_file(acoustic))
     print(f"total {total / 1e6:.2f} MB, weights from {progress}", flush=True)
 
 

@@ -5,7 +5,7 @@ import type { F5Manifest } from "./manifest.js";
 export const F5_TTS: SynthesizerFamily<F5Manifest, object> = {
   name: "f5",
   task: "synthesis",
-  can: { wordTimes: () => false },
+  can: { wordTimes: () => false, solverSteps: false },
   schema: async () => (await import("./manifest.js")).F5_PACKAGE,
   load: async (model, options) => ({
     shares: "nothing",

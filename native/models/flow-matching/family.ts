@@ -6,7 +6,7 @@ import type { FlowMatchingContents } from "./manifest.js";
 export const FLOW_MATCHING: SynthesizerFamily<MelSynthesizerManifest, FlowMatchingContents> = {
   name: "flow-matching",
   task: "synthesis",
-  can: { wordTimes: () => true },
+  can: { wordTimes: () => true, solverSteps: true },
   schema: async () => (await import("./manifest.js")).FLOW_MATCHING_PACKAGE,
   load: async (model, options) => ({
     shares: "steps",

@@ -2,9 +2,15 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { fadeEnds } from "../../../src/domain/audio/fade.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { alignFrames } from "../../../src/domain/synthesis/alignment.js";
+import { withBreath } from "../../../src/domain/synthesis/breath.js";
 import { characterBounds } from "../../../src/domain/synthesis/character-bounds.js";
 import { pulseTrain } from "../../../src/domain/synthesis/excitation.js";
 import { type LoudnessModel, melLevelDb, pieceGain } from "../../../src/domain/synthesis/loudness.js";
+import {
+  type PitchColumns,
+  type PitchedCondition,
+  scaleMelody,
+} from "../../../src/domain/synthesis/melody.js";
 import { gaussianNoise } from "../../../src/domain/synthesis/noise.js";
 import { swaySchedule } from "../../../src/domain/synthesis/schedule.js";
 import { type PieceTrim, trimSilence } from "../../../src/domain/synthesis/silence.js";
@@ -12,7 +18,7 @@ import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js"
 import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
-import type { MelSynthesizerManifest } from "../manifest.js";
+import type { ManifestVoice, MelSynthesizerManifest } from "../manifest.js";
 import type { ModelPackage } from "../package.js";
 import type { FlowMatchingContents } from "./manifest.js";
 import { PATCH_FRAMES, padRows, type SolverPiece, stepFeeds } from "./solver-piece.js";
@@ -58,6 +64,8 @@ interface SynthesisParameters {
   readonly silenceBelow: number;
   /** Null in a package that says nothing about it: its pieces stay as loud as the model makes them. */
   readonly loudness: LoudnessModel | null;
+  /** Null in a package without a voice whose melody is changed. */
+  readonly melody: PitchColumns | null;
 }
 
 /** One window of a piece that is solved. */
@@ -97,7 +105,7 @@ export class FlowMatching {
     model: ModelPackage<MelSynthesizerManifest, FlowMatchingContents>,
     options: GraphOptions,
   ): Promise<FlowMatching> {
-    const { symbols, synthesis, loudness = null } = model.contents;
+    const { symbols, synthesis, loudness = null, melody = null } = model.contents;
     const graphs = {
       encoder: await loadGraph(model, ENCODER, options),
       condition: await loadGraph(model, CONDITION, options),
@@ -110,6 +118,7 @@ export class FlowMatching {
       vocoderReach: synthesis.vocoder_context_frames,
       silenceBelow: synthesis.silence.mel_mean_below,
       loudness,
+      melody,
     };
     return new FlowMatching({ manifest: model.manifest, graphs, symbols: symbols.symbols, parameters });
   }
@@ -125,16 +134,17 @@ export class FlowMatching {
    * @throws {ServiceError} `UNKNOWN_VOICE`, `INTERNAL` for a text that holds no model symbols alone
    */
   async begin(job: SynthesisJob, schedule?: Float64Array): Promise<SolverPiece> {
-    const tokens = this.#tokenize(job.spokenText);
-    const voiceIndex = this.manifest.voices.find((voice) => voice.name === job.voice)?.index;
-    if (voiceIndex === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
-    const voice = new Tensor("int64", [BigInt(voiceIndex)], [1]);
+    const symbols = ["^", ...job.spokenText, "$"];
+    const tokens = this.#tokenize(symbols);
+    const speaker = this.manifest.voices.find((voice) => voice.name === job.voice);
+    if (speaker === undefined) throw new ServiceError("UNKNOWN_VOICE", `voice ${job.voice} is not known`);
+    const voice = new Tensor("int64", [BigInt(speaker.index)], [1]);
     const encoded = await this.#run("encoder", {
       tokens: new Tensor("int64", tokens, [1, tokens.length]),
       voice,
       log_speed: new Tensor("float32", [Math.log(job.speed)], [1]),
     });
-    const logDurations = encoded["log_duration"]!.data as Float32Array;
+    const logDurations = withBreath(encoded["log_duration"]!.data as Float32Array, symbols, job.breath ?? 1);
     const { frames, frameToToken, position, durations } = alignFrames(logDurations);
     const conditioned = await this.#run("condition", {
       hidden: encoded["hidden"]!,
@@ -146,15 +156,18 @@ export class FlowMatching {
     const patches = frames / PATCH_FRAMES;
     const noise = gaussianNoise(frames * this.manifest.melBins, job.seed);
     for (let i = 0; i < noise.length; i++) noise[i] = noise[i]! * this.#parameters.noiseTemperature;
-    const condition = conditioned["condition"] as Tensor;
+    const made = conditioned["condition"] as Tensor;
+    const condition = padRows(made.data as Float32Array, patches, made.dims[2]!);
+    const f0 = conditioned["f0"]!.data as Float32Array;
+    this.#scaleMelody({ f0, condition }, speaker, job.melody ?? 1);
     return {
       job,
-      voiceIndex: BigInt(voiceIndex),
+      voiceIndex: BigInt(speaker.index),
       frames,
       patches,
       durations,
-      condition: padRows(condition.data as Float32Array, patches, condition.dims[2]!),
-      f0: conditioned["f0"]!.data as Float32Array,
+      condition,
+      f0,
       voicing: conditioned["voicing"]!.data as Float32Array,
       schedule: schedule ?? swaySchedule(job.nfe, this.#parameters.sway),
       x: padRows(noise, patches, PATCH_FRAMES * this.manifest.melBins),
@@ -289,6 +302,12 @@ export class FlowMatching {
     for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
   }
 
+  #scaleMelody(piece: PitchedCondition, { pitchHz }: ManifestVoice, range: number): void {
+    const { melody } = this.#parameters;
+    if (range !== 1 && melody !== null && pitchHz !== undefined)
+      scaleMelody(piece, { range, centreHz: pitchHz }, melody);
+  }
+
   #gainOf(piece: SolverPiece): number {
     const { loudness } = this.#parameters;
     if (loudness === null) return 1;
@@ -314,8 +333,7 @@ export class FlowMatching {
     return piece.sources;
   }
 
-  #tokenize(spokenText: string): BigInt64Array {
-    const symbols = ["^", ...spokenText, "$"];
+  #tokenize(symbols: readonly string[]): BigInt64Array {
     return BigInt64Array.from(symbols, (symbol) => {
       const token = this.#tokenOf.get(symbol);
       if (token === undefined)

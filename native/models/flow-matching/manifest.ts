@@ -1,9 +1,19 @@
 import { z } from "zod";
 import type { LoudnessModel } from "../../../src/domain/synthesis/loudness.js";
+import type { PitchColumns } from "../../../src/domain/synthesis/melody.js";
 import { SPEECH_RATE_HZ } from "../../../src/domain/synthesis/speech-rate.js";
-import { MEL_SYNTHESIZER_FIELDS, type MelSynthesizerManifest, requireVoices } from "../manifest.js";
+import {
+  MEL_SYNTHESIZER_FIELDS,
+  type MelSynthesizerManifest,
+  requireVoices,
+  VOICE_FIELDS,
+  voicesOf,
+} from "../manifest.js";
 import type { PackageSchema } from "../package-schema.js";
-import { number, numbers, whole } from "../rules.js";
+import { between, number, numbers, refuse, whole } from "../rules.js";
+
+/** Of a patch, as in `solver-piece.ts`, which is not imported here: it brings the runtime. */
+const PATCH_FRAMES = 2;
 
 /** What the JSON files of a package say. */
 export interface FlowMatchingContents {
@@ -18,9 +28,19 @@ export interface FlowMatchingContents {
   };
   /** A package without it has pieces as loud as the model makes them. */
   readonly loudness?: LoudnessModel | undefined;
+  /** Needed where a voice has a `melody`. */
+  readonly melody?: PitchColumns | undefined;
 }
 
-function contents({ melBins }: MelSynthesizerManifest): z.ZodType<FlowMatchingContents> {
+const COLUMNS = `must be ${PATCH_FRAMES} lists of numbers`;
+
+function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMatchingContents> {
+  const melody = z.object({
+    logHzPerUnit: number(),
+    lowestHz: number(),
+    highestHz: number(),
+    columns: z.array(z.array(number()), { error: COLUMNS }).length(PATCH_FRAMES, { error: COLUMNS }),
+  });
   return z.object({
     symbols: z.object({ symbols: z.array(z.string(), { error: "must be a list of characters" }) }),
     synthesis: z.object({
@@ -38,6 +58,7 @@ function contents({ melBins }: MelSynthesizerManifest): z.ZodType<FlowMatchingCo
         voiceLufs: z.record(z.string(), number()),
       })
       .optional(),
+    melody: voices.some((voice) => voice.melody !== undefined) ? melody : melody.optional(),
   });
 }
 
@@ -45,12 +66,21 @@ export const FLOW_MATCHING_PACKAGE: PackageSchema<MelSynthesizerManifest, FlowMa
   manifest: z
     .object({
       ...MEL_SYNTHESIZER_FIELDS,
+      voices: voicesOf({
+        ...VOICE_FIELDS,
+        melody: between(0, 2).optional(),
+        pitchHz: between(40, 800).optional(),
+      }),
       // Pieces that share runs leave their worker as they are made.
       sampleRateHz: number().refine((rateHz) => rateHz === SPEECH_RATE_HZ, {
         error: ({ input }) => `must be ${SPEECH_RATE_HZ}, found ${String(input)}`,
       }),
     })
-    .superRefine(requireVoices),
-  jsonFiles: ["symbols", "synthesis", "loudness"],
+    .superRefine(requireVoices)
+    .superRefine(({ voices }, context) => {
+      const lost = voices.findIndex(({ melody, pitchHz }) => melody !== undefined && pitchHz === undefined);
+      if (lost >= 0) refuse(context, ["voices", String(lost), "pitchHz"], "must stand beside melody");
+    }),
+  jsonFiles: ["symbols", "synthesis", "loudness", "melody"],
   contents,
 };

@@ -5,7 +5,7 @@ import type { MatchaContents, MatchaManifest } from "./manifest.js";
 export const MATCHA: SynthesizerFamily<MatchaManifest, MatchaContents> = {
   name: "matcha",
   task: "synthesis",
-  can: { wordTimes: () => false },
+  can: { wordTimes: () => false, solverSteps: false },
   schema: async () => (await import("./manifest.js")).MATCHA_PACKAGE,
   load: async (model, options) => ({
     shares: "nothing",

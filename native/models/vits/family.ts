@@ -5,7 +5,7 @@ import type { VitsContents, VitsManifest } from "./manifest.js";
 export const VITS: SynthesizerFamily<VitsManifest, VitsContents> = {
   name: "vits",
   task: "synthesis",
-  can: { wordTimes: ({ durations }) => durations !== undefined },
+  can: { wordTimes: ({ durations }) => durations !== undefined, solverSteps: false },
   schema: async () => (await import("./manifest.js")).VITS_PACKAGE,
   load: async (model, options) => ({
     shares: "nothing",

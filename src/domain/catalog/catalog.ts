@@ -1,4 +1,5 @@
 import { ServiceError } from "../errors.js";
+import type { VoiceManner } from "../synthesis/voice-manner.js";
 
 /** Names in messages are cut here: what a client sends may be long. */
 const LONGEST_SHOWN = 60;
@@ -17,11 +18,12 @@ interface ModelEntry {
   readonly created: string | null;
 }
 
-interface CatalogVoice {
+export interface CatalogVoice {
   readonly name: string;
   readonly gender: string | null;
   readonly style: string | null;
   readonly best_for: string | null;
+  readonly manner: VoiceManner;
 }
 
 export interface SpeakingModel extends ModelEntry {
@@ -30,6 +32,8 @@ export interface SpeakingModel extends ModelEntry {
   readonly default_voice: string;
   /** It tells when it says each word. */
   readonly word_times: boolean;
+  /** It takes as many solver steps as a request asks for (`nfe`). */
+  readonly solver_steps: boolean;
 }
 
 export interface HearingModel extends ModelEntry {

@@ -24,16 +24,24 @@ export interface SpeechQuantity {
   readonly pauseSeconds: number;
 }
 
-/** Upper guess at the length of speech, its pauses included. */
+/**
+ * Upper guess at the length of speech, its pauses included.
+ * @param speed of the job, which has the voice's pace in it
+ */
 export function speechSeconds({ characters, pieces, pauseSeconds }: SpeechQuantity, speed: number): number {
   return (characters * SECONDS_PER_CHARACTER + pieces * SECONDS_PER_PIECE) / speed + pauseSeconds;
 }
 
 /**
  * Refuses what would be too long to be spoken, before any of it is.
+ * @param options.speed of the job
+ * @param options.asked the speed that the client knows of
  * @throws {ServiceError} `TEXT_TOO_LONG`
  */
-export function requireSpeakable(quantity: SpeechQuantity, speed: number): void {
+export function requireSpeakable(
+  quantity: SpeechQuantity,
+  { speed, asked }: { readonly speed: number; readonly asked: number },
+): void {
   const { characters } = quantity;
   if (characters > LONGEST_SPOKEN_CHARACTERS) {
     throw new ServiceError(
@@ -43,7 +51,7 @@ export function requireSpeakable(quantity: SpeechQuantity, speed: number): void 
     );
   }
   const seconds = Math.ceil(speechSeconds(quantity, speed));
-  if (seconds > LONGEST_SPEECH_SECONDS) throw tooLong(`about ${seconds} s at speed ${speed}`);
+  if (seconds > LONGEST_SPEECH_SECONDS) throw tooLong(`about ${seconds} s at speed ${asked}`);
 }
 
 /** @param received what the text has */

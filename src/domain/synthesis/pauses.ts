@@ -12,7 +12,10 @@ const PAUSE_MS: ReadonlyMap<string, number> = new Map([
   ["?", 250],
 ]);
 
-/** Milliseconds of silence after a piece that is not the last of its sentence; 0 where it was cut between two words. */
-export function pauseAfterMs(spokenPiece: string): number {
-  return PAUSE_MS.get(spokenPiece.trimEnd().at(-1) ?? "") ?? 0;
+/**
+ * Milliseconds of silence after a piece that is not the last of its sentence; 0 where it was cut between two words.
+ * @param breath see `VoiceManner`
+ */
+export function pauseAfterMs(spokenPiece: string, breath: number): number {
+  return breath * (PAUSE_MS.get(spokenPiece.trimEnd().at(-1) ?? "") ?? 0);
 }

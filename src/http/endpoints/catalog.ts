@@ -59,6 +59,7 @@ function toModel(model: SpeakingModel, { speaking }: Catalog): Model {
     voices: model.voices.map((voice) => voice.name),
     default_voice: model.default_voice,
     word_times: model.word_times,
+    solver_steps: model.solver_steps,
   };
 }
 

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { planSynthesis } from "../../../actors/synthesis/plan.js";
 import type { SpeakingModel } from "../../../src/domain/catalog/catalog.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { PLAIN_MANNER } from "../../../src/domain/synthesis/voice-manner.js";
 import { countCodePoints } from "../../../src/domain/text/code-points.js";
-
 import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
 
 const MODEL: SpeakingModel = {
@@ -12,11 +12,12 @@ const MODEL: SpeakingModel = {
   task: "synthesis",
   lang: "kk",
   sample_rate: 24_000,
-  voices: [{ name: "aigul", gender: null, style: null, best_for: null }],
+  voices: [{ name: "aigul", gender: null, style: null, best_for: null, manner: PLAIN_MANNER }],
   default_voice: "aigul",
   notes: null,
   created: null,
   word_times: true,
+  solver_steps: true,
 };
 const planOf = (text: string, normalize = true) =>
   planSynthesis(parseSynthesisRequest({ text, normalize }), MODEL);
@@ -183,4 +184,55 @@ test("a voice that does not speak Kazakh gets the text as it is written, and it 
   await assert.rejects(planSynthesis(parseSynthesisRequest({ text: "…!" }), russian), /that can be spoken$/);
   const both = await planSynthesis(parseSynthesisRequest({ text }), { ...MODEL, lang: "kk-ru" });
   assert.notEqual(both.sentences[0]!.pieces[0]!.text, "Цена 15%.");
+});
+
+const CALM = { pace: 0.9, breath: 1.2, melody: 0.8, roomToneHz: 500 };
+const CALM_MODEL: SpeakingModel = {
+  ...MODEL,
+  voices: [...MODEL.voices, { ...MODEL.voices[0]!, name: "saule", manner: CALM }],
+};
+const calmPlan = (request: object) =>
+  planSynthesis(parseSynthesisRequest({ voice: "saule", ...request }), CALM_MODEL);
+
+test("a voice speaks at its own pace and pauses by its own breath, but as long as a text asks for", async () => {
+  const plan = await calmPlan({ text: "Бір. Екі.\nҮш. [pause 1s] Төрт.", speed: 1.5 });
+  assert.deepEqual(plan.voicing, {
+    modelId: "svc-kk-v1",
+    voice: "saule",
+    speed: 1.5 * 0.9,
+    breath: 1.2,
+    melody: 0.8,
+    nfe: 32,
+    seed: plan.voicing.seed,
+  });
+  assert.equal(plan.speed, 1.5);
+  assert.deepEqual(
+    plan.sentences.map(({ pauseSamples }) => pauseSamples / 24),
+    [300, 600, 922, 0],
+  );
+});
+
+test("a voice's pace takes it nowhere that a request could not", async () => {
+  const speeds = [0.5, 0.52, 2].map((speed) => calmPlan({ text: "Сәлем!", speed }));
+  assert.deepEqual(
+    (await Promise.all(speeds)).map(({ voicing }) => voicing.speed),
+    [0.5, 0.5, 1.8],
+  );
+});
+
+test("a text is as long as its voice takes for it: of a slow one less is spoken", async () => {
+  const text = filled("987654321012 ");
+  const slow = { ...MODEL, voices: [{ ...MODEL.voices[0]!, manner: { ...CALM, pace: 0.7 } }] };
+  assert.ok(await planSynthesis(parseSynthesisRequest({ text }), MODEL));
+  assert.ok(await calmPlan({ text }), "a tenth slower is not too slow for pages of figures");
+  await assert.rejects(
+    planSynthesis(parseSynthesisRequest({ text }), slow),
+    /at most 3600 s of speech, received about \d+ s at speed 1$/,
+  );
+});
+
+test("there is room tone under an answer unless it is not wanted, where the seed says", async () => {
+  const { roomTone } = await calmPlan({ text: "Сәлем!", seed: 12 });
+  assert.deepEqual(roomTone, { cutoffHz: 500, seed: 12 });
+  assert.equal((await calmPlan({ text: "Сәлем!", room_tone: false })).roomTone, null);
 });

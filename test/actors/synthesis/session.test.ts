@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { SynthesisPlan } from "../../../actors/synthesis/planned-speech.js";
 import { SynthesisSession } from "../../../actors/synthesis/session.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { RoomTone } from "../../../src/domain/synthesis/room-tone.js";
 import type { Urgency } from "../../../src/domain/synthesis/urgency.js";
 import type { Delivery, SpeechChunk } from "../../../src/ports/conversations.js";
 import type {
@@ -76,6 +77,8 @@ function planOf(...sentences: readonly string[]): SynthesisPlan {
     billedCharacters: 12,
     droppedCharacters: 0,
     sampleRateHz: RATE_HZ,
+    speed: 1,
+    roomTone: null,
     voicing: { modelId: "m", voice: "v", speed: 1, nfe: 4, seed: 9 },
   };
 }
@@ -351,3 +354,21 @@ test("speech that turns out longer than an hour ends there, whatever the plan ha
   for await (const { pcm } of hour.chunks()) heard += pcm.length;
   assert.equal(heard, 360);
 });
+
+test("room tone lies under all of an answer, and does not depend on how it is delivered or made", async () => {
+  const source = { cutoffHz: 800, seed: 3 };
+  const tone = new RoomTone(source);
+  const plan = { ...planOf("ab,|c", "d"), roomTone: source };
+  const sentences = [{ ...plan.sentences[0]!, leadSamples: 500 }, plan.sentences[1]!];
+  const dry = (await readAll(sessionOf({ ...plan, sentences, roomTone: null }, fast()))).flat();
+  const expected = [...tone.under(Int16Array.from(dry), 0)];
+  assert.ok(dry.filter((sample) => sample === 0).length > 2_000);
+  for (const delivery of ["chunks", "sentences", "whole"] as const) {
+    const heard = await readAll(sessionOf({ ...plan, sentences }, fast(), delivery));
+    assert.deepEqual(heard.flat(), expected, delivery);
+  }
+});
+
+function fast(): FakeSynthesizer {
+  return new FakeSynthesizer({ isPatient: false });
+}

@@ -223,3 +223,59 @@ for (const voice of ["aigul", "dauren", "saule", "timur"]) {
     assert.ok(farthest <= 1, `${farthest.toFixed(2)} LU from the mean`);
   });
 }
+
+/** Standard deviation of the pitch of voiced frames, in semitones. */
+function deviationOf({ f0, voicing }: SolverPiece): number {
+  const semitones = [...f0].filter((_, frame) => voicing[frame]! > 0.5).map((hz) => 12 * Math.log2(hz));
+  const mean = semitones.reduce((sum, one) => sum + one, 0) / semitones.length;
+  return Math.sqrt(semitones.reduce((sum, one) => sum + (one - mean) ** 2, 0) / semitones.length);
+}
+
+test("the same sentence takes another time and another range of pitch in each voice's own manner", async () => {
+  const seconds = new Map<string, number>();
+  for (const { name, pace, breath, melody = 1 } of model.manifest.voices) {
+    const plain = await model.begin({ ...JOB, voice: name });
+    const own = await model.begin({ ...JOB, voice: name, speed: pace ?? 1, breath, melody });
+    seconds.set(name, (own.frames * HOP) / RATE_HZ);
+    const ratio = deviationOf(own) / deviationOf(plain);
+    // Pace moves the contour a little, too.
+    assert.ok(Math.abs(ratio / melody - 1) < 0.05, `${name}: ${ratio.toFixed(2)} for ${melody}`);
+  }
+  const [slowest, slow, quick, quickest] = ["saule", "dauren", "aigul", "timur"].map((v) => seconds.get(v)!);
+  for (const [longer, shorter] of [
+    [slowest, slow],
+    [slow, quick],
+    [quick, quickest],
+  ] as const) {
+    assert.ok(longer! / shorter! > 1.02, `${longer} s, then ${shorter} s`);
+  }
+});
+
+test("of a piece with another melody the condition is that of its pitch, and commas take the voice's breath", async () => {
+  const spokenText = "иә, жоқ, бар.";
+  const plain = await model.begin({ ...JOB, spokenText });
+  const wide = await model.begin({ ...JOB, spokenText, melody: 1.2 });
+  assert.deepEqual(wide.durations, plain.durations);
+  assert.ok(wide.condition.some((value, i) => Math.abs(value - plain.condition[i]!) > 1e-3));
+  assert.ok(wide.condition.subarray(wide.patches * 256).every((value) => value === 0));
+  const calm = await model.begin({ ...JOB, spokenText, breath: 2 });
+  const frames = (piece: SolverPiece, mark: string) =>
+    [...spokenText].reduce((sum, letter, i) => sum + (letter === mark ? piece.durations[i + 1]! : 0), 0);
+  assert.ok(Math.abs(frames(calm, ",") / frames(plain, ",") - 2) < 0.2);
+  assert.ok(Math.abs(frames(calm, "а") - frames(plain, "а")) <= 1);
+});
+
+test("a voice with a melody needs its mean pitch and the columns of the condition", async () => {
+  const folder = await copyOfPackage(SYNTHESIZER_FOLDER);
+  const read = () => readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  await changeManifest(folder, ({ files, ...manifest }) => {
+    const { melody: _, ...others } = files as Json;
+    return { ...manifest, files: others };
+  });
+  await assert.rejects(read(), /melody/);
+  await changeManifest(folder, ({ voices, ...manifest }) => ({
+    ...manifest,
+    voices: (voices as Json[]).map(({ pitchHz: _, ...voice }) => voice),
+  }));
+  await assert.rejects(read(), /voices\.0\.pitchHz must stand beside melody/);
+});

@@ -21,18 +21,26 @@ const LARGEST_SEED = 2 ** 32 - 1;
 
 interface SpeechOptionsProps {
   readonly written: WrittenOptions;
+  /** The model has a solver, whose steps can be chosen. */
+  readonly takesSteps: boolean;
   readonly pronunciations: WrittenPronunciations;
   readonly onChange: (changed: Partial<WrittenOptions>) => void;
   readonly onPause: (mark: string) => void;
 }
 
 /** Steps by number, another take, pauses, and how words sound. */
-export function SpeechOptions({ written, pronunciations, onChange, onPause }: SpeechOptionsProps) {
+export function SpeechOptions({
+  written,
+  takesSteps,
+  pronunciations,
+  onChange,
+  onPause,
+}: SpeechOptionsProps) {
   const { t, number } = useWords();
   const id = useId();
   const [isOpen, setOpen] = useState(false);
   const { brokenLine } = pronunciations;
-  const isNfeWrong = nfeOf(written.nfe) === null;
+  const isNfeWrong = takesSteps && nfeOf(written.nfe) === null;
   const isSeedWrong = seedOf(written.seed) === null;
   const isWrong = isNfeWrong || isSeedWrong || brokenLine !== null;
   return (
@@ -73,16 +81,18 @@ export function SpeechOptions({ written, pronunciations, onChange, onPause }: Sp
           </p>
         </div>
         <div class="controls">
-          <Field
-            label={t("steps")}
-            name="nfe"
-            type="number"
-            required={false}
-            value={written.nfe}
-            hint={t("stepsHint")}
-            error={isNfeWrong ? t("stepsWrong") : undefined}
-            onInput={(nfe) => onChange({ nfe })}
-          />
+          {takesSteps && (
+            <Field
+              label={t("steps")}
+              name="nfe"
+              type="number"
+              required={false}
+              value={written.nfe}
+              hint={t("stepsHint")}
+              error={isNfeWrong ? t("stepsWrong") : undefined}
+              onInput={(nfe) => onChange({ nfe })}
+            />
+          )}
           <Field
             label={t("seed")}
             name="seed"

@@ -58,7 +58,9 @@ export function Speak({ organization }: ViewProps) {
   }, [model]);
 
   const pronunciations = readPronunciations(written.pronunciations);
-  const nfe = nfeOf(written.nfe);
+  // While the catalog is awaited the page looks as for the model that is shipped.
+  const takesSteps = model?.solver_steps !== false;
+  const nfe = takesSteps ? nfeOf(written.nfe) : NFE.fast;
   const seed = seedOf(written.seed);
   const isWrong = nfe === null || seed === null || pronunciations.brokenLine !== null;
   const request: SpeechRequest = {
@@ -66,7 +68,7 @@ export function Speak({ organization }: ViewProps) {
     ...modelWish(model),
     voice,
     speed,
-    nfe: nfe ?? NFE.fast,
+    ...(takesSteps && { nfe: nfe ?? NFE.fast }),
     ...(typeof seed === "number" && { seed }),
     ...(pronunciations.entries.length > 0 && { pronunciations: pronunciations.entries }),
   };
@@ -121,24 +123,26 @@ export function Speak({ organization }: ViewProps) {
           <VoiceCards model={model.name} voices={voices} chosen={voice} onChoose={setVoice} />
         )}
         <div class="controls">
-          <fieldset class="field">
-            <legend>{t("quality")}</legend>
-            <div class="actions start">
-              <div class="segments">
-                {(["fast", "best"] as const).map((name) => (
-                  <button
-                    key={name}
-                    type="button"
-                    aria-pressed={nfe === NFE[name]}
-                    onClick={() => setWritten({ ...written, nfe: String(NFE[name]) })}
-                  >
-                    {t(name)}
-                  </button>
-                ))}
+          {takesSteps && (
+            <fieldset class="field">
+              <legend>{t("quality")}</legend>
+              <div class="actions start">
+                <div class="segments">
+                  {(["fast", "best"] as const).map((name) => (
+                    <button
+                      key={name}
+                      type="button"
+                      aria-pressed={nfe === NFE[name]}
+                      onClick={() => setWritten({ ...written, nfe: String(NFE[name]) })}
+                    >
+                      {t(name)}
+                    </button>
+                  ))}
+                </div>
+                <span class="hint mono">nfe {nfe ?? "–"}</span>
               </div>
-              <span class="hint mono">nfe {nfe ?? "–"}</span>
-            </div>
-          </fieldset>
+            </fieldset>
+          )}
           <div class="field">
             <label for="speed">
               {t("speed")} <output>{number(speed, 2)}×</output>
@@ -156,6 +160,7 @@ export function Speak({ organization }: ViewProps) {
         </div>
         <SpeechOptions
           written={written}
+          takesSteps={takesSteps}
           pronunciations={pronunciations}
           onChange={(changed) => setWritten({ ...written, ...changed })}
           onPause={insert}

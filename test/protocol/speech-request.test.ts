@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { asFirstAsked } from "../../src/http/asked-model.js";
+import { parseSpeechRequest } from "../../src/protocol/speech-request.js";
+import { parseSynthesisRequest } from "../../src/protocol/synthesis-request.js";
+
+test("clients of the OpenAI shape choose solver steps and room tone as ours do, and begin with fewer steps", () => {
+  const plain = parseSpeechRequest({ input: "Сәлем" });
+  assert.deepEqual([plain.synthesis.nfe, plain.synthesis.room_tone], [16, true]);
+  const asked = parseSpeechRequest({ input: "Сәлем", nfe: 9, room_tone: false, instructions: "softly" });
+  assert.deepEqual([asked.synthesis.nfe, asked.synthesis.room_tone], [9, false]);
+  assert.deepEqual(asked.ignored, ["instructions"]);
+  assert.equal(parseSynthesisRequest({ text: "Сәлем" }).nfe, 32, "the native paths keep theirs");
+});
+
+test("a request with the usual room tone has the fingerprint it had before there was any", () => {
+  const fingerprint = (request: object) => JSON.stringify(asFirstAsked(parseSynthesisRequest(request)));
+  assert.equal(
+    fingerprint({ text: "a" }),
+    '{"text":"a","model":"svc-kk-v1","voice":null,"speed":1,"nfe":32,"normalize":true,"seed":null}',
+  );
+  assert.match(fingerprint({ text: "a", room_tone: false }), /,"room_tone":false\}$/);
+});
