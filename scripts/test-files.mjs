@@ -1,5 +1,5 @@
 // Which compiled tests there are, what each of them reaches, and in which order they run best.
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -34,6 +34,12 @@ const HEAVY_PACKAGES = [
 /** Light, and as long as all the others together. */
 const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
 
+/** What holds for a whole process: hooks of a file that stand in no suite would be those of every file beside it. */
+const OF_PROCESS = /^(?:before|after|beforeEach|afterEach)\(|\bprocess\.(?:env|chdir|exit)/m;
+/** Files that share a process. */
+const BUNDLED = 24;
+const BUNDLES = join(compiled, ".bundles");
+
 const IMPORT = /\b(?:from|import) {0,4}\(?"([^"]+)"/g;
 
 /** Paths from the root of compiled tests whose source is still there: the compiler leaves the output of deleted files. */
@@ -58,6 +64,29 @@ export function isQuick(file) {
     );
   };
   return isLight(join(root, file));
+}
+
+/**
+ * Puts quick files that leave nothing behind into bundles that import them: a process of its own costs each of them more than
+ * its tests. What the others are stays, in its order.
+ * @returns {string[]} paths from the root of what node:test runs, a process each
+ */
+export function inProcesses(files) {
+  const bundled = files.filter(
+    (file) => isQuick(file) && !OF_PROCESS.test(readFileSync(join(root, file), "utf8")),
+  );
+  if (bundled.length <= BUNDLED) return files;
+  rmSync(BUNDLES, { recursive: true, force: true });
+  mkdirSync(BUNDLES);
+  const bundles = [];
+  for (let at = 0; at < bundled.length; at += BUNDLED) {
+    const imports = bundled
+      .slice(at, at + BUNDLED)
+      .map((file) => `import ${JSON.stringify(join(root, file))};\n`);
+    bundles.push(join(BUNDLES, `${bundles.length + 1}.mjs`));
+    writeFileSync(bundles.at(-1), imports.join(""));
+  }
+  return [...files.filter((file) => !bundled.includes(file)), ...bundles.map((file) => relative(root, file))];
 }
 
 function placeOf(name) {

@@ -8,7 +8,7 @@ import { run } from "node:test";
 import { spec, tap } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { isQuick, testFiles } from "./test-files.mjs";
+import { inProcesses, isQuick, testFiles } from "./test-files.mjs";
 import { withFailuresAtEnd } from "./test-runs.mjs";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
@@ -55,7 +55,7 @@ async function runTests(args) {
   const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);
   let hasFailed = false;
   const events = run({
-    files: files.map((file) => join(root, file)),
+    files: inProcesses(files).map((file) => join(root, file)),
     concurrency: AT_A_TIME,
     ...(isLonger ? {} : { timeout: FILE_TIMEOUT_MS }),
     ...(values["test-name-pattern"] === undefined ? {} : { testNamePatterns: values["test-name-pattern"] }),
