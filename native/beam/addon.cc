@@ -238,6 +238,62 @@ Napi::Value Search(const Napi::CallbackInfo& info) {
   return ResultOf(info.Env(), found);
 }
 
+/** A search that no other thread is at work with. */
+PrefixBeamSearch& IdleSearch(const Napi::Value& value) {
+  auto& owned = Unwrap<OwnedSearch>(value, kSearchTag, "search");
+  if (owned.is_busy) Refuse(value.Env(), "search is at work on another utterance");
+  return *owned.search;
+}
+
+/** withBeam(search, beamWidth): a search of its own over the same model, for the same thread. */
+Napi::Value WithBeam(const Napi::CallbackInfo& info) {
+  const uint32_t beam_width = WholeNumber(info[1], "beamWidth", 4096);
+  return Wrap(info.Env(), OwnedSearch{IdleSearch(info[0]).WithBeam(beam_width)}, kSearchTag);
+}
+
+/** begin(search): a text that grows. */
+Napi::Value Begin(const Napi::CallbackInfo& info) {
+  IdleSearch(info[0]).Begin();
+  return info.Env().Undefined();
+}
+
+/** push(search, logProbs): a frame of it; a number that is another one when the best text is. */
+Napi::Value Push(const Napi::CallbackInfo& info) {
+  PrefixBeamSearch& search = IdleSearch(info[0]);
+  const auto row = TypedArray<Napi::Float32Array>(info[1], napi_float32_array, "logProbs");
+  if (row.ElementLength() < search.vocabulary()) Refuse(info.Env(), "logProbs must hold a frame");
+  return Napi::Number::New(info.Env(), search.Push(row.Data()));
+}
+
+/** keepBestText(search): all other texts are given up. */
+Napi::Value KeepBestText(const Napi::CallbackInfo& info) {
+  IdleSearch(info[0]).KeepBestText();
+  return info.Env().Undefined();
+}
+
+/** grown(search, text): writes the best text's tokens into `text`, behind how many of them are settled; their count, fitting or not. */
+Napi::Value Grown(const Napi::CallbackInfo& info) {
+  const PrefixBeamSearch& search = IdleSearch(info[0]);
+  auto text = TypedArray<Napi::Uint16Array>(info[1], napi_uint16_array, "text");
+  std::vector<uint8_t> tokens;
+  const size_t settled = search.Grown(&tokens);
+  if (text.ElementLength() > tokens.size()) {
+    text[0] = static_cast<uint16_t>(settled);
+    std::copy(tokens.begin(), tokens.end(), text.Data() + 1);
+  }
+  return Napi::Number::New(info.Env(), static_cast<double>(tokens.size()));
+}
+
+/** expectation(search): what the language model expects behind the best text. */
+Napi::Value ExpectationOf(const Napi::CallbackInfo& info) {
+  const beam::Expectation expected = IdleSearch(info[0]).Expected();
+  Napi::Object result = Napi::Object::New(info.Env());
+  result.Set("endLogProb", expected.end_log_prob);
+  result.Set("spaceLogProb", expected.space_log_prob);
+  result.Set("isKnownWord", expected.is_known_word);
+  return result;
+}
+
 /** One search on a thread of libuv's pool. It holds its arguments, so that what it looks at outlives it. */
 class AsideSearch : public Napi::AsyncWorker {
  public:
@@ -304,6 +360,12 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("modelBytes", Napi::Function::New<Guarded<ModelBytes>>(env, "modelBytes"));
   exports.Set("makeSearch", Napi::Function::New<Guarded<MakeSearch>>(env, "makeSearch"));
   exports.Set("search", Napi::Function::New<Guarded<Search>>(env, "search"));
+  exports.Set("withBeam", Napi::Function::New<Guarded<WithBeam>>(env, "withBeam"));
+  exports.Set("begin", Napi::Function::New<Guarded<Begin>>(env, "begin"));
+  exports.Set("push", Napi::Function::New<Guarded<Push>>(env, "push"));
+  exports.Set("keepBestText", Napi::Function::New<Guarded<KeepBestText>>(env, "keepBestText"));
+  exports.Set("expectation", Napi::Function::New<Guarded<ExpectationOf>>(env, "expectation"));
+  exports.Set("grown", Napi::Function::New<Guarded<Grown>>(env, "grown"));
   exports.Set("searchAside", Napi::Function::New<Guarded<SearchAside>>(env, "searchAside"));
   return exports;
 }

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import type { Expectation } from "../../src/domain/decoding/growing-search.js";
 import type { HotWords } from "../../src/domain/decoding/hot-words.js";
 
 /** Where `scripts/build-native.mjs` puts it, seen from `dist/native/beam`. */
@@ -64,6 +65,18 @@ export interface NativeBinding {
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
   ): Promise<NativeHypotheses>;
+  /** Another search over the same model; both share its cached answers, so that neither may be asked aside. */
+  withBeam(search: NativeSearch, beamWidth: number): NativeSearch;
+  /** See `GrowingSearch`, here and below. */
+  begin(search: NativeSearch): void;
+  push(search: NativeSearch, logProbs: Float32Array): number;
+  /**
+   * @param text receives how many tokens are settled, and then the tokens, if they fit
+   * @returns the number of tokens
+   */
+  grown(search: NativeSearch, text: Uint16Array): number;
+  expectation(search: NativeSearch): Expectation;
+  keepBestText(search: NativeSearch): void;
 }
 
 /** The addon, or why there is none. */

@@ -1,4 +1,5 @@
 import { brokenLanguageModel } from "../../src/domain/decoding/broken-language-model.js";
+import type { Expectation, GrowingSearch, GrownText } from "../../src/domain/decoding/growing-search.js";
 import type { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { readLanguageModelHeader, requireVocabulary } from "../../src/domain/decoding/language-model.js";
 import { LOG_ADD_TABLE } from "../../src/domain/decoding/log-add.js";
@@ -42,6 +43,7 @@ export async function sharedModel(
 export class NativeBeamSearch implements TokenSearch {
   readonly #binding: NativeBinding;
   readonly #search: NativeSearch;
+  readonly #hasModel: boolean;
   /** With a workspace of its own, which is at work while this thread goes on. */
   readonly #aside: NativeSearch;
   #asideIsDone: Promise<unknown> = Promise.resolve();
@@ -58,12 +60,18 @@ export class NativeBeamSearch implements TokenSearch {
       vocabularySize: vocabulary.length,
       space: vocabulary.indexOf(" "),
     };
+    this.#hasModel = model !== null;
     this.#search = binding.makeSearch(model, search, LOG_ADD_TABLE);
     this.#aside = binding.makeSearch(model, search, LOG_ADD_TABLE);
   }
 
   search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses {
     return hypothesesOf(this.#binding.search(this.#search, logProbs, frames, hotWords));
+  }
+
+  growing(beamWidth: number): GrowingSearch | null {
+    if (!this.#hasModel) return null;
+    return new NativeGrowingSearch(this.#binding, this.#binding.withBeam(this.#search, beamWidth));
   }
 
   /** One at a time, in the order in which they were asked for. */
@@ -78,6 +86,43 @@ export class NativeBeamSearch implements TokenSearch {
     );
     this.#asideIsDone = found.catch(() => {});
     return hypothesesOf(await found);
+  }
+}
+
+/** What was asked for last, by whichever search of this thread. */
+let text = new Uint16Array(1_024);
+
+class NativeGrowingSearch implements GrowingSearch {
+  readonly #binding: NativeBinding;
+  readonly #search: NativeSearch;
+
+  constructor(binding: NativeBinding, search: NativeSearch) {
+    this.#binding = binding;
+    this.#search = search;
+  }
+
+  begin(): void {
+    this.#binding.begin(this.#search);
+  }
+
+  push(logProbs: Float32Array): number {
+    return this.#binding.push(this.#search, logProbs);
+  }
+
+  grown(): GrownText {
+    for (;;) {
+      const count = this.#binding.grown(this.#search, text);
+      if (count < text.length) return { tokens: text.subarray(1, 1 + count), settled: text[0]! };
+      text = new Uint16Array(2 * (count + 1));
+    }
+  }
+
+  expectation(): Expectation {
+    return this.#binding.expectation(this.#search);
+  }
+
+  keepBestText(): void {
+    this.#binding.keepBestText(this.#search);
   }
 }
 

@@ -120,13 +120,32 @@ PrefixBeamSearch::PrefixBeamSearch(std::shared_ptr<const LanguageModel> model, c
                                    LogAdder log_add)
     : model_(std::move(model)),
       options_(Checked(options, model_.get())),
-      model_cache_(model_.get()),
-      log_add_(std::move(log_add)),
+      model_cache_(std::make_shared<ModelCache>(model_.get())),
+      log_add_(std::make_shared<const LogAdder>(std::move(log_add))),
       ranking_(options.beam_width) {
-  beam_.reserve(options.beam_width);
-  next_beam_.reserve(options.beam_width);
-  candidates_.resize(std::min(options.candidates_per_frame, options.vocabulary - 1));
-  covered_at_.resize(size_t{options.beam_width} * options.vocabulary);
+  Reserve();
+}
+
+PrefixBeamSearch::PrefixBeamSearch(const PrefixBeamSearch& other, uint32_t beam_width)
+    : model_(other.model_),
+      options_(other.options_),
+      model_cache_(other.model_cache_),
+      log_add_(other.log_add_),
+      ranking_(beam_width) {
+  options_.beam_width = beam_width;
+  Checked(options_, model_.get());
+  Reserve();
+}
+
+std::unique_ptr<PrefixBeamSearch> PrefixBeamSearch::WithBeam(uint32_t beam_width) const {
+  return std::unique_ptr<PrefixBeamSearch>(new PrefixBeamSearch(*this, beam_width));
+}
+
+void PrefixBeamSearch::Reserve() {
+  beam_.reserve(options_.beam_width);
+  next_beam_.reserve(options_.beam_width);
+  candidates_.resize(std::min(options_.candidates_per_frame, options_.vocabulary - 1));
+  covered_at_.resize(size_t{options_.beam_width} * options_.vocabulary);
 }
 
 void PrefixBeamSearch::Search(const float* log_probs, size_t frames, const HotWordsView* hot_words,
@@ -134,15 +153,86 @@ void PrefixBeamSearch::Search(const float* log_probs, size_t frames, const HotWo
   hot_words_ = hot_words;
   Start();
   for (size_t frame = 0; frame < frames; frame++) {
-    const float* row = log_probs + frame * options_.vocabulary;
-    const size_t candidate_count = ChooseCandidates(row);
-    ranking_.Clear();
-    Stay(row, static_cast<int32_t>(frame));
-    if (candidate_count > 0) Extend(row, static_cast<int32_t>(frame), candidate_count);
-    KeepBest();
+    Step(log_probs + frame * options_.vocabulary, static_cast<int32_t>(frame));
   }
   Finish(found);
   hot_words_ = nullptr;
+}
+
+void PrefixBeamSearch::Begin() {
+  Start();
+  frame_ = 0;
+}
+
+int32_t PrefixBeamSearch::Push(const float* row) {
+  Step(row, frame_++);
+  return beam_.empty() ? 0 : beam_[0].node;
+}
+
+size_t PrefixBeamSearch::Grown(std::vector<uint8_t>* tokens) const {
+  tokens->clear();
+  if (beam_.empty()) return 0;
+  for (int32_t node = Trimmed(beam_[0].node); node > 0; node = tree_[node].parent) {
+    tokens->push_back(static_cast<uint8_t>(tree_[node].token));
+  }
+  std::reverse(tokens->begin(), tokens->end());
+  size_t settled = 0;
+  for (int32_t node = Trimmed(WholeWords(CommonNode())); node > 0; node = tree_[node].parent) settled++;
+  return settled;
+}
+
+Expectation PrefixBeamSearch::Expected() const {
+  Expectation expected;
+  const int32_t best = beam_.empty() ? 0 : Trimmed(beam_[0].node);
+  if (model_ == nullptr || best == 0) return expected;
+  const PrefixTree::Node& node = tree_[best];
+  model_->Advance(node.state, kBlank, &expected.end_log_prob);
+  if (options_.space >= 0) {
+    model_->Advance(node.state, static_cast<uint32_t>(options_.space), &expected.space_log_prob);
+  }
+  expected.is_known_word = model_->HasWord(node.word_hash);
+  return expected;
+}
+
+/** Without a space at the end. */
+int32_t PrefixBeamSearch::Trimmed(int32_t node) const {
+  const bool has_space = node > 0 && static_cast<int32_t>(tree_[node].token) == options_.space;
+  return has_space ? tree_[node].parent : node;
+}
+
+/** What all texts begin with. */
+int32_t PrefixBeamSearch::CommonNode() const {
+  int32_t common = beam_[0].node;
+  for (const Alive& alive : beam_) {
+    // A node's number is above its parent's.
+    for (int32_t node = alive.node; node != common;) {
+      if (node > common) {
+        node = tree_[node].parent;
+      } else {
+        common = tree_[common].parent;
+      }
+    }
+  }
+  return common;
+}
+
+/** Without the letters behind the last space. */
+int32_t PrefixBeamSearch::WholeWords(int32_t node) const {
+  while (node > 0 && static_cast<int32_t>(tree_[node].token) != options_.space) node = tree_[node].parent;
+  return node;
+}
+
+void PrefixBeamSearch::KeepBestText() {
+  for (size_t slot = 1; slot < beam_.size(); slot++) tree_[beam_[slot].node].slot = -1;
+  if (beam_.size() > 1) beam_.resize(1);
+}
+
+void PrefixBeamSearch::Step(const float* row, int32_t frame) {
+  const size_t candidate_count = ChooseCandidates(row);
+  ranking_.Clear();
+  Stay(row, frame);
+  if (candidate_count > 0) Extend(row, frame, candidate_count);
+  KeepBest();
 }
 
 void PrefixBeamSearch::Start() {
@@ -173,7 +263,7 @@ size_t PrefixBeamSearch::ChooseCandidates(const float* row) {
 
 /** Paths that leave the text as it is, and paths that come from a prefix of the beam to one in the beam. */
 void PrefixBeamSearch::Stay(const float* row, int32_t frame) {
-  for (Alive& alive : beam_) alive.total = log_add_(alive.blank, alive.token);
+  for (Alive& alive : beam_) alive.total = (*log_add_)(alive.blank, alive.token);
   for (size_t slot = 0; slot < beam_.size(); slot++) {
     const Alive& alive = beam_[slot];
     const PrefixTree::Node& node = tree_[alive.node];
@@ -186,11 +276,11 @@ void PrefixBeamSearch::Stay(const float* row, int32_t frame) {
       if (parent.slot >= 0) {
         const size_t parent_slot = static_cast<size_t>(parent.slot);
         const Alive& from = beam_[parent_slot];
-        repeat = log_add_(repeat, (parent.token == node.token ? from.blank : from.total) + log_prob);
+        repeat = (*log_add_)(repeat, (parent.token == node.token ? from.blank : from.total) + log_prob);
         covered_at_[parent_slot * options_.vocabulary + node.token] = frame;
       }
     }
-    const double score = log_add_(blank, repeat) + node.text_score;
+    const double score = (*log_add_)(blank, repeat) + node.text_score;
     ranking_.Offer(score, {blank, repeat, node.text_score, static_cast<uint32_t>(slot), -1, 0, 0, 0});
   }
 }
@@ -220,7 +310,7 @@ void PrefixBeamSearch::Extend(const float* row, int32_t frame, size_t candidate_
       uint32_t state = 0;
       if (model_ != nullptr) {
         double log_prob;
-        state = model_cache_.Advance(node.state, token, &log_prob);
+        state = model_cache_->Advance(node.state, token, &log_prob);
         child_score += options_.language_model_weight * log_prob;
         if (is_space && !model_->HasWord(node.word_hash)) child_score -= options_.word_bonus;
       }
@@ -257,7 +347,7 @@ void PrefixBeamSearch::Finish(Hypotheses* found) const {
   std::vector<double> scores(beam_.size());
   for (size_t slot = 0; slot < beam_.size(); slot++) {
     const Alive& alive = beam_[slot];
-    scores[slot] = log_add_(alive.blank, alive.token) + tree_[alive.node].text_score + EndScore(alive.node);
+    scores[slot] = (*log_add_)(alive.blank, alive.token) + tree_[alive.node].text_score + EndScore(alive.node);
   }
   std::vector<size_t> order(beam_.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -293,7 +383,7 @@ double PrefixBeamSearch::EndScore(int32_t index) const {
   if (options_.space >= 0) {
     double space_log_prob;
     model_->Advance(node.state, static_cast<uint32_t>(options_.space), &space_log_prob);
-    log_prob = log_add_(log_prob, space_log_prob);
+    log_prob = (*log_add_)(log_prob, space_log_prob);
   }
   const double unknown = model_->HasWord(node.word_hash) ? 0 : -options_.word_bonus;
   return broken + options_.language_model_weight * log_prob + unknown;

@@ -54,6 +54,13 @@ struct Hypotheses {
   std::vector<double> scores;
 };
 
+/** What a language model expects behind a text; as in `src/domain/decoding/growing-search.ts`. */
+struct Expectation {
+  double end_log_prob = 0;
+  double space_log_prob = 0;
+  bool is_known_word = true;
+};
+
 /** Every prefix a search has kept, as a tree: a node is its parent's text plus one token. */
 class PrefixTree {
  public:
@@ -181,6 +188,28 @@ class PrefixBeamSearch {
    */
   void Search(const float* log_probs, size_t frames, const HotWordsView* hot_words, Hypotheses* found);
 
+  /**
+   * A search of its own with another beam over the same model, whose cached answers both share: they belong to one thread.
+   * @throws std::invalid_argument for a width out of bounds
+   */
+  std::unique_ptr<PrefixBeamSearch> WithBeam(uint32_t beam_width) const;
+
+  /** Begins a text that grows frame by frame, without hot words. */
+  void Begin();
+  /**
+   * @param row `[vocabulary]`, natural log
+   * @returns the node of the best text, another one when that is another text
+   */
+  int32_t Push(const float* row);
+  /**
+   * The best text so far, without a space at its end; returns how many of its tokens are whole words that all texts of the beam
+   * begin with.
+   */
+  size_t Grown(std::vector<uint8_t>* tokens) const;
+  Expectation Expected() const;
+  /** Gives up all texts but the best. */
+  void KeepBestText();
+
  private:
   /** A prefix alive after a frame: log-prob of its paths that end in blank, in its last token, and of both. */
   struct Alive {
@@ -190,7 +219,13 @@ class PrefixBeamSearch {
     double total;
   };
 
+  PrefixBeamSearch(const PrefixBeamSearch& other, uint32_t beam_width);
+  void Reserve();
   void Start();
+  void Step(const float* row, int32_t frame);
+  int32_t CommonNode() const;
+  int32_t WholeWords(int32_t node) const;
+  int32_t Trimmed(int32_t node) const;
   size_t ChooseCandidates(const float* row);
   void Stay(const float* row, int32_t frame);
   void Extend(const float* row, int32_t frame, size_t candidate_count);
@@ -200,8 +235,8 @@ class PrefixBeamSearch {
 
   std::shared_ptr<const LanguageModel> model_;
   BeamSearchOptions options_;
-  ModelCache model_cache_;
-  LogAdder log_add_;
+  std::shared_ptr<ModelCache> model_cache_;
+  std::shared_ptr<const LogAdder> log_add_;
   const HotWordsView* hot_words_ = nullptr;
   PrefixTree tree_;
   Ranking ranking_;
@@ -210,6 +245,8 @@ class PrefixBeamSearch {
   std::vector<uint32_t> candidates_;
   /** For each beam slot and token: the frame in which that child was in the beam already. */
   std::vector<int32_t> covered_at_;
+  /** Frames of the text that grows. */
+  int32_t frame_ = 0;
 };
 
 }  // namespace beam

@@ -2,7 +2,7 @@ import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
-import type { EndedText } from "./hypothesis.js";
+import type { EndedText, LateOutputs, ToldText } from "./hypothesis.js";
 import type { LiveTrack } from "./live-track.js";
 import { SecondPass, type SecondPassInput, SecondPassRunner } from "./second-pass.js";
 import type { StatePool } from "./state-pool.js";
@@ -11,6 +11,7 @@ import type { StatePool } from "./state-pool.js";
 const BUDGET_MS = 8;
 const NOTHING_SAID = { offsetSeconds: 0, speechMean: 1, hotWords: null };
 const NO_PCM = new Float32Array(0);
+const NOTHING_LATE: LateOutputs = { startFrame: -1, best: [] };
 
 type Ended = Extract<EndpointEvent, { type: "ended" }>;
 
@@ -25,6 +26,13 @@ interface Ending {
   readonly hypothesis: EndedText | null;
 }
 
+/** A second pass that was asked for in a pause. */
+interface Waiting {
+  readonly track: LiveTrack;
+  readonly pass: SecondPass;
+  readonly startFrame: number;
+}
+
 /** Second passes of all sessions of a live worker, and the finals that come of them. */
 export class LiveFinals {
   readonly #model: RecognizerModel;
@@ -32,7 +40,7 @@ export class LiveFinals {
   readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #runner: SecondPassRunner;
   /** Asked for at half of the threshold and needed at the threshold, in this order. */
-  readonly #waiting: SecondPass[] = [];
+  readonly #waiting: Waiting[] = [];
   readonly #endings: Ending[] = [];
 
   constructor(
@@ -67,15 +75,23 @@ export class LiveFinals {
   prepare(track: LiveTrack, flush: Omit<SecondPassInput, "encoded" | "hotWords" | "endSample">): void {
     const pass = this.#passOf(track, flush, flush.endFrame * this.#model.manifest.frameSamples);
     track.keepPass(pass);
-    this.#waiting.push(pass);
+    this.#waiting.push({ track, pass, startFrame: flush.startFrame });
   }
 
   /** Runs what waits for as long as steps may be held up, at least one. */
   async runWaiting(): Promise<void> {
     const startedAtMs = performance.now();
     while (this.#waiting.length > 0 && performance.now() - startedAtMs < BUDGET_MS) {
-      const pass = this.#waiting.shift()!;
-      if (!pass.isOver) await pass.run();
+      const { track, pass, startFrame } = this.#waiting.shift()!;
+      if (pass.isOver) continue;
+      const { decoded } = await pass.begin();
+      // A failure is told to the ending that needs the text.
+      if (track.wantsPartials) {
+        decoded.then(
+          ({ text }) => this.#tellReading({ track, pass, startFrame }, text),
+          () => {},
+        );
+      }
     }
   }
 
@@ -101,8 +117,10 @@ export class LiveFinals {
       }
       const { decoded } = await this.#begin(ending);
       ending.track.afterFinals(async () => {
-        this.#publishLastPartial(ending);
-        this.#publish(ending, await decoded);
+        this.#publishLast(ending, (text) => text.takeLate(lateOf(ending)));
+        const found = await decoded;
+        this.#publishLast(ending, (text) => text.hearReading(found.text));
+        this.#publish(ending, found);
       });
     }
     if (this.#endings.length > 0) this.#endings.length = 0;
@@ -186,15 +204,26 @@ export class LiveFinals {
   }
 
   /**
-   * Says the letters that came out since the last partial, so that a final follows the same text however the audio was cut.
-   * What is cut for length has been heard beyond its end, and the listener was told.
+   * Says what came out since the last partial, so that a final follows the same text however the audio was cut. What is cut for
+   * length has been heard beyond its end, and the listener was told.
    */
-  #publishLastPartial({ track, event, startFrame, heardFrames, pass, hypothesis }: Ending): void {
+  #publishLast(ending: Ending, take: (text: EndedText) => ToldText | null): void {
+    const { track, event, startFrame, heardFrames, hypothesis } = ending;
     if (track.isClosed || !track.wantsPartials || event.reason === "too-long") return;
     // Without letters there may be no final.
     if (hypothesis === null || !hypothesis.hasLetters) return;
-    if (pass !== null) hypothesis.takeLate(pass.endFrame, pass.lateOutputs);
-    const text = hypothesis.takeNews();
-    if (text !== null) this.#post(track.partial({ text, startFrame, heardFrames }));
+    const last = take(hypothesis);
+    if (last !== null) this.#post(track.partial({ ...last, startFrame, heardFrames }));
   }
+
+  /** What the second pass reads in a pause that lasts is a partial: its final comes when the threshold has passed. */
+  #tellReading({ track, pass, startFrame }: Waiting, text: string): void {
+    if (track.isClosed || track.hasPendingFinals || !track.isKept(pass)) return;
+    const reading = track.hearReading(text);
+    if (reading !== null) this.#post(track.partial({ ...reading, startFrame, heardFrames: pass.endFrame }));
+  }
+}
+
+function lateOf({ pass }: Ending): LateOutputs {
+  return pass === null ? NOTHING_LATE : { startFrame: pass.endFrame, best: pass.lateOutputs };
 }

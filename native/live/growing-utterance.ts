@@ -73,9 +73,11 @@ export class GrowingUtterance implements EndedText {
   }
 
   /** Its final comes next: what was not told is not told any more. */
-  takeNews(): null {
+  takeLate(): null {
     return null;
   }
 
-  takeLate(): void {}
+  hearReading(): null {
+    return null;
+  }
 }

@@ -1,4 +1,5 @@
 import { bestToken } from "../../src/domain/decoding/greedy.js";
+import type { GrowingSearch } from "../../src/domain/decoding/growing-search.js";
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import {
   ENDPOINTER_DEFAULTS,
@@ -10,8 +11,10 @@ import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";
 import { GrowingUtterance } from "./growing-utterance.js";
-import { type EndedText, LiveHypothesis } from "./hypothesis.js";
+import { type EndedText, LiveHypothesis, type OpenText, type ToldText } from "./hypothesis.js";
 import { firstOwnFrame, type LetterTiming, type UtteranceEnd } from "./letter-timing.js";
+import type { SearchPool } from "./search-pool.js";
+import { SearchedUtterance } from "./searched-utterance.js";
 import type { SecondPass } from "./second-pass.js";
 import type { RowPool, StatePool } from "./state-pool.js";
 import { StatePlace } from "./state-slabs.js";
@@ -30,15 +33,15 @@ export interface TrackModel {
   readonly encodedBlocks: RowPool;
   readonly encodedSize: number;
   readonly vocabulary: readonly string[];
+  readonly outputBias: Float32Array | null;
+  /** Searches of utterances that are spoken; null where partials are the letters of the streaming head. */
+  readonly searches: SearchPool | null;
   readonly frameSamples: number;
   readonly sampleRateHz: number;
   readonly contextFrames: number;
 }
 
-interface PartialText {
-  readonly text: string;
-  /** Code points that will not change; absent when it is all of them. */
-  readonly stable?: number;
+interface PartialText extends ToldText {
   readonly startFrame: number;
   readonly heardFrames: number;
 }
@@ -66,7 +69,9 @@ export class LiveTrack {
   readonly #bestTokens = new Uint16Array(REMEMBERED_FRAMES);
   readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
   /** Of the open utterance. */
-  #hypothesis: LiveHypothesis | null = null;
+  #hypothesis: OpenText | null = null;
+  /** Of its utterances, made for the first. */
+  #search: GrowingSearch | null = null;
   /** The open utterance of a model that cannot stream. */
   #growing: GrowingUtterance | null = null;
   /** Another worker has told text of the next utterance. */
@@ -212,7 +217,7 @@ export class LiveTrack {
     const logProb = logProbs[logProbOffset + best]!;
     this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
     this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
-    this.#hypothesis?.take(best, logProb);
+    this.#hypothesis?.take(best, logProb, logProbs, logProbOffset);
   }
 
   /** The open utterance of a model that cannot stream. */
@@ -230,12 +235,19 @@ export class LiveTrack {
     }
     const firstFrame = Math.max(startFrame, frame - REMEMBERED_FRAMES + 1, this.#baseFrame);
     const firstOwn = firstOwnFrame(this.#model.letters, this.#lastEnd, frame);
-    const hypothesis = new LiveHypothesis(this.#model.vocabulary, firstFrame, firstOwn);
+    const hypothesis = this.#openText(firstFrame, firstOwn);
     for (let kept = firstFrame; kept <= frame; kept++) {
       const index = kept % REMEMBERED_FRAMES;
       hypothesis.take(this.#bestTokens[index]!, this.#bestLogProbs[index]!);
     }
     this.#hypothesis = hypothesis;
+  }
+
+  #openText(firstFrame: number, firstOwn: number): OpenText {
+    const { vocabulary, outputBias, searches } = this.#model;
+    if (searches === null || !this.wantsPartials) return new LiveHypothesis(vocabulary, firstFrame, firstOwn);
+    this.#search ??= searches.acquire();
+    return new SearchedUtterance({ search: this.#search, vocabulary, outputBias }, firstFrame, firstOwn);
   }
 
   /** Gives away the hypothesis of the utterance that has ended so; letters of it may still come out. */
@@ -248,7 +260,7 @@ export class LiveTrack {
   }
 
   /** Text of the open utterance that its listener was not told; null when there is none. It counts as told from here on. */
-  takeNews(): string | null {
+  takeNews(): ToldText | null {
     return this.#hypothesis?.takeNews() ?? null;
   }
 
@@ -267,6 +279,22 @@ export class LiveTrack {
     };
   }
 
+  /** The second pass has read the open utterance up to a pause that lasts; null when there is nothing to tell. */
+  hearReading(text: string): ToldText | null {
+    return this.#hypothesis?.hearReading(text) ?? null;
+  }
+
+  /** Speech goes on behind a pause, which the second pass was asked for in. */
+  goOn(): void {
+    this.dropPass();
+    this.#hypothesis?.goOn();
+  }
+
+  /** It is kept for the utterance that is open. */
+  isKept(pass: SecondPass): boolean {
+    return this.#pass === pass;
+  }
+
   /** Keeps a second pass until its utterance ends or goes on. */
   keepPass(pass: SecondPass): void {
     this.dropPass();
@@ -280,7 +308,7 @@ export class LiveTrack {
     return pass;
   }
 
-  /** Speech has resumed, or the text is not needed for another reason. */
+  /** Its text is not needed. */
   dropPass(): void {
     this.#pass?.drop();
     this.#pass = null;
@@ -340,6 +368,8 @@ export class LiveTrack {
     this.encoded.release();
     this.place.leave();
     this.#model.states.release(this.place.own);
+    if (this.#search !== null) this.#model.searches?.release(this.#search);
+    this.#search = null;
   }
 
   get #writtenSamples(): number {

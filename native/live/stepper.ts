@@ -8,6 +8,8 @@ import { BLOCK_FRAMES } from "./frame-rows.js";
 import { letterTimingOf } from "./letter-timing.js";
 import { LiveTrack, type TrackModel } from "./live-track.js";
 import { PartialPasses } from "./partial-passes.js";
+import { SearchPool } from "./search-pool.js";
+import { GROWING_BEAM_WIDTH } from "./searched-utterance.js";
 import { RowPool, StatePool } from "./state-pool.js";
 import { StateSlabs, slabOf } from "./state-slabs.js";
 import {
@@ -22,6 +24,15 @@ import {
 /** Silence goes back to the ring this often: 2 s. */
 const IDLE_REPORT_FRAMES = 50;
 const NO_PCM = new Float32Array(0);
+
+/** Null without a language model: partials are then the letters of the streaming head. */
+function searchesOf(utterances: UtteranceDecoder): SearchPool | null {
+  const first = utterances.growing(GROWING_BEAM_WIDTH);
+  if (first === null) return null;
+  const pool = new SearchPool(() => utterances.growing(GROWING_BEAM_WIDTH)!);
+  pool.release(first);
+  return pool;
+}
 
 /** A row of a batch that has run. */
 interface TakenRow {
@@ -80,6 +91,8 @@ export class LiveStepper {
       encodedBlocks: new RowPool(BLOCK_FRAMES * model.encodedSize),
       encodedSize: model.encodedSize,
       vocabulary: model.vocabulary,
+      outputBias: model.outputBias,
+      searches: searchesOf(utterances),
       letters: letterTimingOf(model),
       streams: decodeSoFar === null,
       frameSamples: model.manifest.frameSamples,
@@ -258,7 +271,7 @@ export class LiveStepper {
         return;
       }
       case "resumed":
-        track.dropPass();
+        track.goOn();
         return;
       case "ended":
         this.#finals.end(track, event);
@@ -296,11 +309,11 @@ export class LiveStepper {
   }
 
   #reportPartial(track: LiveTrack): void {
-    const text = track.wantsPartials ? track.takeNews() : null;
-    if (text === null) return;
+    const news = track.wantsPartials ? track.takeNews() : null;
+    if (news === null) return;
     const startFrame = track.earliestNeededFrame;
     const heardFrames = track.encoded.endFrame;
-    this.#post(track.partial({ text, startFrame, heardFrames }));
+    this.#post(track.partial({ ...news, startFrame, heardFrames }));
   }
 
   #reportIdle(track: LiveTrack): void {

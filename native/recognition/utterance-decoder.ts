@@ -1,4 +1,5 @@
 import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
+import type { GrowingSearch } from "../../src/domain/decoding/growing-search.js";
 import type { HotWords } from "../../src/domain/decoding/hot-words.js";
 import type { TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import type { ScoredWord } from "../../src/domain/decoding/words.js";
@@ -23,6 +24,8 @@ export interface UtteranceOptions {
  * search runs beside this thread, which may begin another utterance meanwhile.
  */
 export class UtteranceDecoder {
+  /** What it searches with. */
+  readonly tokenSearch: TokenSearch;
   readonly #model: RecognizerModel;
   readonly #decoder: BeamDecoder;
   readonly #emissionDelaySeconds: number;
@@ -31,8 +34,14 @@ export class UtteranceDecoder {
   constructor(model: RecognizerModel, search: TokenSearch, outputBias: Float32Array | null = null) {
     const { evidencePerCharacter, doubt, emissionDelaySeconds = 0 } = model.manifest.decoding;
     this.#model = model;
+    this.tokenSearch = search;
     this.#emissionDelaySeconds = emissionDelaySeconds;
     this.#decoder = new BeamDecoder(model.vocabulary, search, { evidencePerCharacter, doubt, outputBias });
+  }
+
+  /** A search for utterances that are still spoken, with the same language model; null without one. */
+  growing(beamWidth: number): GrowingSearch | null {
+    return this.tokenSearch.growing?.(beamWidth) ?? null;
   }
 
   /** @param pcm mono, -1 to 1, at the model's rate */

@@ -1,3 +1,4 @@
+import type { Expectation, GrowingSearch, GrownText } from "./growing-search.js";
 import type { HotWords } from "./hot-words.js";
 import type { TokenModel } from "./language-model.js";
 import { EMPTY_WORD_HASH, extendWordHash } from "./lexicon.js";
@@ -37,6 +38,9 @@ const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
  */
 const DEFAULT_BEAM_MARGIN = 12;
 
+const NOTHING_GROWN: GrownText = { tokens: [], settled: 0 };
+const NOTHING_EXPECTED: Expectation = { endLogProb: 0, spaceLogProb: 0, isKnownWord: true };
+
 export function withDefaults(options: BeamSearchOptions): Required<BeamSearchOptions> {
   return {
     candidatesPerFrame: DEFAULT_CANDIDATES_PER_FRAME,
@@ -73,6 +77,8 @@ export interface TokenSearch {
     hotWords: HotWords | null,
     outputBias: Float32Array | null,
   ): Promise<Hypotheses>;
+  /** A search of its own for utterances that are still spoken, over the same model; null for one without a language model. */
+  growing?(beamWidth: number): GrowingSearch | null;
 }
 
 /**
@@ -85,7 +91,8 @@ export interface TokenSearch {
  *
  * @see Hannun et al., 2014, "First-Pass Large Vocabulary Continuous Speech Recognition using Bi-Directional RNNs".
  */
-export class PrefixBeamSearch implements TokenSearch {
+export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
+  readonly #vocabulary: readonly string[];
   readonly #width: number;
   readonly #model: TokenModel | null;
   readonly #options: Required<BeamSearchOptions>;
@@ -98,8 +105,11 @@ export class PrefixBeamSearch implements TokenSearch {
   /** For each beam index and token: the frame in which that child was in the beam already. */
   readonly #coveredAt: Int32Array;
   #hotWords: HotWords | null = null;
+  /** Frames of the text that grows. */
+  #frameCount = 0;
 
   constructor(vocabulary: readonly string[], model: TokenModel | null, options: BeamSearchOptions) {
+    this.#vocabulary = vocabulary;
     this.#width = vocabulary.length;
     this.#model = model;
     this.#options = withDefaults(options);
@@ -115,8 +125,81 @@ export class PrefixBeamSearch implements TokenSearch {
   search(logProbs: Float32Array, frames: number, hotWords: HotWords | null): Hypotheses {
     this.#hotWords = hotWords;
     this.#start();
-    for (let frame = 0; frame < frames; frame++) this.#step(logProbs, frame);
+    for (let frame = 0; frame < frames; frame++) this.#step(logProbs, frame * this.#width, frame);
     return this.#hypotheses();
+  }
+
+  growing(beamWidth: number): GrowingSearch | null {
+    if (this.#model === null) return null;
+    return new PrefixBeamSearch(this.#vocabulary, this.#model, { ...this.#options, beamWidth });
+  }
+
+  begin(): void {
+    this.#hotWords = null;
+    this.#start();
+    this.#frameCount = 0;
+  }
+
+  push(logProbs: Float32Array): number {
+    this.#step(logProbs, 0, this.#frameCount++);
+    return this.#beam.count === 0 ? 0 : this.#beam.node[0]!;
+  }
+
+  grown(): GrownText {
+    if (this.#beam.count === 0) return NOTHING_GROWN;
+    const best = this.#trimmed(this.#beam.node[0]!);
+    const settled = this.#trimmed(this.#wholeWords(this.#commonNode()));
+    return { tokens: this.#tree.tokensOf(best), settled: this.#tree.tokensOf(settled).length };
+  }
+
+  expectation(): Expectation {
+    const best = this.#beam.count === 0 ? 0 : this.#trimmed(this.#beam.node[0]!);
+    if (this.#model === null || best === 0) return NOTHING_EXPECTED;
+    const state = this.#tree.state[best]!;
+    this.#model.advance(state, BLANK);
+    const endLogProb = this.#model.logProb;
+    let spaceLogProb = 0;
+    if (this.#space >= 0) {
+      this.#model.advance(state, this.#space);
+      spaceLogProb = this.#model.logProb;
+    }
+    return { endLogProb, spaceLogProb, isKnownWord: this.#model.hasWord(this.#tree.wordHash[best]!) };
+  }
+
+  keepBestText(): void {
+    const beam = this.#beam;
+    for (let beamIndex = 1; beamIndex < beam.count; beamIndex++) {
+      this.#tree.beamIndex[beam.node[beamIndex]!] = -1;
+    }
+    beam.count = Math.min(beam.count, 1);
+  }
+
+  /** What all texts begin with. */
+  #commonNode(): number {
+    const { node, count } = this.#beam;
+    const { parent } = this.#tree;
+    let common = node[0]!;
+    for (let beamIndex = 1; beamIndex < count; beamIndex++) {
+      // A node's number is above its parent's.
+      for (let at = node[beamIndex]!; at !== common; ) {
+        if (at > common) at = parent[at]!;
+        else common = parent[common]!;
+      }
+    }
+    return common;
+  }
+
+  /** Without the letters behind the last space. */
+  #wholeWords(node: number): number {
+    const { parent, token } = this.#tree;
+    let at = node;
+    while (at > 0 && token[at] !== this.#space) at = parent[at]!;
+    return at;
+  }
+
+  /** Without a space at the end. */
+  #trimmed(node: number): number {
+    return node > 0 && this.#tree.token[node] === this.#space ? this.#tree.parent[node]! : node;
   }
 
   #start(): void {
@@ -129,8 +212,7 @@ export class PrefixBeamSearch implements TokenSearch {
     this.#coveredAt.fill(-1);
   }
 
-  #step(logProbs: Float32Array, frame: number): void {
-    const row = frame * this.#width;
+  #step(logProbs: Float32Array, row: number, frame: number): void {
     const candidateCount = this.#chooseCandidates(logProbs, row);
     this.#ranking.clear();
     this.#stay(logProbs, row, frame);

@@ -1,0 +1,31 @@
+/**
+ * What a later reading of the same audio is told as where its listener was promised that the text begins with `promised`: the
+ * words of `text` that come nearest to the promise give way to it.
+ */
+export function continuedText(promised: string, text: string): string {
+  if (text.startsWith(promised)) return text;
+  const end = nearestPrefix(promised, text);
+  const rest = text.slice(end).trimStart();
+  return rest === "" ? promised : `${promised} ${rest}`;
+}
+
+/** Where the words at the beginning of `text` end that differ least from `promised`, the latest of equals. */
+function nearestPrefix(promised: string, text: string): number {
+  // Levenshtein distances of what was read of the promise to every beginning of the text.
+  let row = Array.from({ length: text.length + 1 }, (_, length) => length);
+  for (let read = 1; read <= promised.length; read++) {
+    const next = [read];
+    for (let length = 1; length <= text.length; length++) {
+      const isSame = promised[read - 1] === text[length - 1];
+      const replaced = row[length - 1]! + (isSame ? 0 : 1);
+      next.push(Math.min(replaced, row[length]! + 1, next[length - 1]! + 1));
+    }
+    row = next;
+  }
+  let best = 0;
+  for (let length = 1; length <= text.length; length++) {
+    const endsWord = length === text.length || text[length] === " ";
+    if (endsWord && row[length]! <= row[best]!) best = length;
+  }
+  return best;
+}

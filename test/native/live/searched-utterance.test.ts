@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { groupBy } from "../../../bench/evaluate/group-by.js";
+import { recognizerIn } from "../../../bench/support/recognizer.js";
+import { joinedStream, SAMPLE_RATE_HZ, speechOf } from "../../../bench/support/spoken-stream.js";
+import { type SteppedAnswer, stepSession } from "../../../bench/support/stepped-session.js";
+import type { OpenText } from "../../../native/live/hypothesis.js";
+import { SearchedUtterance } from "../../../native/live/searched-utterance.js";
+import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
+import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { BigramModel, SMALL_VOCABULARY } from "../../domain/decoding/reference.js";
+import { speech } from "../../support/audio.js";
+import { RECOGNIZER_FOLDER } from "../../support/folders.js";
+
+const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
+const PEOPLE = ["digits_19", "conf-getconfno"].map((name) =>
+  speechOf(speech(`asterisk-ru-core/${name}.flac`)),
+);
+
+let recognizer: Recognizer;
+before(async () => {
+  recognizer = await recognizerIn(RECOGNIZER_FOLDER);
+});
+after(() => recognizer.model.release());
+
+function stablePart({ text, stable }: Extract<SteppedAnswer, { type: "partial" }>): string {
+  return [...text].slice(0, stable ?? Number.POSITIVE_INFINITY).join("");
+}
+
+test("partials keep what they promise and end as their finals do", async () => {
+  for (const recordings of [[KAZAKH], PEOPLE]) {
+    const { pcm } = joinedStream(recordings, 0.26 * SAMPLE_RATE_HZ);
+    const { answers } = await stepSession(recognizer, pcm, {});
+    const finals = answers.filter((answer) => answer.type === "final" && answer.text);
+    assert.ok(finals.length >= recordings.length, `${finals.length} finals`);
+    const partials = groupBy(
+      answers.filter((answer) => answer.type === "partial"),
+      ({ utterance }) => utterance,
+    );
+    for (const { utterance, text } of finals) {
+      const told = partials.get(utterance)!;
+      for (const [index, later] of told.slice(1).entries()) {
+        assert.ok(later.text.startsWith(stablePart(told[index]!)), `${told[index]!.text} > ${later.text}`);
+      }
+      const last = told.at(-1)!;
+      // Its final is what the listener was shown, where no promise stands against it.
+      if (text!.startsWith(stablePart(last))) assert.equal(last.text, text);
+    }
+  }
+});
+
+test("finals are the same whatever partials are made of, and without them", async () => {
+  const { pcm } = joinedStream(PEOPLE, 0.26 * SAMPLE_RATE_HZ);
+  const [told, untold] = await Promise.all(
+    [true, false].map((wantsPartials) => stepSession(recognizer, pcm, { wantsPartials })),
+  );
+  const finals = told!.answers.filter(({ type }) => type === "final");
+  assert.ok(finals.length >= PEOPLE.length);
+  assert.deepEqual(
+    finals.filter(({ text }) => text),
+    untold!.answers.filter(({ text }) => text),
+  );
+});
+
+/** A frame of an output that is all but sure. */
+function frameOf(output: number, logProb = -0.01): Float32Array {
+  return Float32Array.from(SMALL_VOCABULARY, (_, other) => (other === output ? logProb : -8));
+}
+
+function heard(outputs: readonly number[], firstOwnFrame = 0): OpenText {
+  const model = new BigramModel(new Array(16).fill(1), 4);
+  const options = { beamWidth: 8, languageModelWeight: 0.1, characterBonus: 0, wordBonus: 0 };
+  const search = new PrefixBeamSearch(SMALL_VOCABULARY, model, options).growing(8)!;
+  const text = new SearchedUtterance(
+    { search, vocabulary: SMALL_VOCABULARY, outputBias: null },
+    0,
+    firstOwnFrame,
+  );
+  for (const output of outputs) text.take(output, -0.01, frameOf(output));
+  return text;
+}
+
+test("letters of the utterance before, and runs of them, are none of this one's", () => {
+  assert.equal(heard([2, 3, 3, 0, 2], 2).takeNews()?.text, "а");
+  assert.equal(heard([2, 3, 0, 3, 2], 2).takeNews()?.text, "ба");
+});
+
+test("what is read in a pause is told, and stays when speech goes on", () => {
+  const text = heard([2, 0, 1, 3, 0]);
+  assert.equal(text.takeNews()?.text, "а б");
+  assert.deepEqual(text.hearReading("аа бб"), { text: "аа бб", stable: 0 });
+  // The pause lasts: letters that come late are the reading's already.
+  text.take(2, -0.01, frameOf(2));
+  assert.equal(text.takeNews(), null);
+  text.goOn();
+  for (const output of [1, 3, 0]) text.take(output, -0.01, frameOf(output));
+  assert.deepEqual(text.takeNews(), { text: "аа бб б", stable: 5 });
+  assert.equal(text.hearReading("аа бб ба")?.text, "аа бб ба");
+});
+
+test("nothing is told before a letter has come out", () => {
+  const text = heard([0, 1, 0]);
+  assert.equal(text.takeNews(), null);
+  assert.equal(text.hearReading("а"), null);
+  assert.equal(text.hasLetters, false);
+});
