@@ -14,34 +14,36 @@ import { threadTimes, ticksByNiceness } from "../support/thread-times.js";
 /** On one core: what keeps a live worker less than half busy. */
 const SESSIONS_PER_CORE = 32;
 /** More than workers, so that none is ever idle. */
-const SPEAKERS_PER_CORE = 4;
+const LISTENERS_PER_CORE = 4;
 const FILES_PER_CORE = 2;
 /** A file holds the stream so many times: ten minutes. */
 const FILE_REPEATS = 25;
 /** The stream is played so many times, so that percentiles have something to stand on. */
-const LIVE_REPEATS = 3;
+const LIVE_REPEATS = 2;
+const NFE = 16;
 
 /** What runs at once. */
 interface Mix {
   readonly name: string;
   readonly live: boolean;
-  readonly speech: boolean;
+  /** One asks for a sentence when the last is there; "many" leave no worker a pause. */
+  readonly listeners: "none" | "one" | "many";
   readonly files: boolean;
 }
 
+const EVERYTHING: Mix = { name: "live, many listeners, files", live: true, listeners: "many", files: true };
 const MIXES: readonly Mix[] = [
-  { name: "live", live: true, speech: false, files: false },
-  { name: "live, speech", live: true, speech: true, files: false },
-  { name: "live, speech, files", live: true, speech: true, files: true },
-  { name: "speech", live: false, speech: true, files: false },
-  { name: "speech, files", live: false, speech: true, files: true },
-  { name: "files", live: false, speech: false, files: true },
+  { name: "live", live: true, listeners: "none", files: false },
+  EVERYTHING,
+  { name: "one listener", live: false, listeners: "one", files: false },
+  { name: "one listener, files", live: false, listeners: "one", files: true },
+  { name: "live, one listener, files", live: true, listeners: "one", files: true },
 ];
 
 /**
  * `npm run bench -- machine [CORES]`: live sessions, speech and files at once beside each alone, with automatic workers: delay of
  * finals, first audio, files' pace, and how late the main thread comes to what is due. With CORES the service runs on the
- * first so many, and the load on the others if there are any (Linux). Seven minutes.
+ * first so many, and the load on the others if there are any (Linux). Five minutes.
  */
 export async function run({
   smoke,
@@ -65,9 +67,9 @@ export async function run({
     const stream = await speakStream(service, smoke ? SENTENCES.slice(0, 1) : SENTENCES);
     const load = { service, operatorPort, stream, cores, smoke };
     // Every worker is loaded, and all code has run once.
-    await measure({ ...load, smoke: true }, MIXES[2]!);
+    await measure({ ...load, smoke: true }, EVERYTHING);
     const mixes = [];
-    for (const mix of smoke ? MIXES.slice(2, 3) : MIXES) {
+    for (const mix of smoke ? [EVERYTHING] : MIXES) {
       const figures = await measure(load, mix);
       mixes.push(figures);
       print(figures);
@@ -80,7 +82,8 @@ export async function run({
     const parameters = {
       cores,
       sessions: cores * SESSIONS_PER_CORE,
-      speakers: cores * SPEAKERS_PER_CORE,
+      listeners: cores * LISTENERS_PER_CORE,
+      nfe: NFE,
       files: cores * FILES_PER_CORE,
       workers: Object.fromEntries(plan),
     };
@@ -106,9 +109,9 @@ async function measure({ service, operatorPort, stream, cores, smoke }: Load, mi
   const stop = new AbortController();
   const firstAudioMs: number[] = [];
   let speechSeconds = 0;
-  const speaker = async (nth: number) => {
+  const listener = async (nth: number) => {
     for (let turn = nth; !stop.signal.aborted; turn++) {
-      const run = await streamPcm(service, { input: SENTENCES[turn % SENTENCES.length]! });
+      const run = await streamPcm(service, { input: SENTENCES[turn % SENTENCES.length]!, nfe: NFE });
       firstAudioMs.push(run.firstAudioMs);
       speechSeconds += run.audioSeconds;
     }
@@ -116,10 +119,11 @@ async function measure({ service, operatorPort, stream, cores, smoke }: Load, mi
   const uploader = async () => {
     while (!stop.signal.aborted) await transcribe(service, wav, stop.signal);
   };
+  const listeners = { none: 0, one: 1, many: cores * LISTENERS_PER_CORE }[mix.listeners];
   const before = { threads: threadTimes(pid), metrics: await readMetrics(operatorPort) };
   const startedAtMs = performance.now();
   const others = [
-    ...Array.from({ length: mix.speech ? cores * SPEAKERS_PER_CORE : 0 }, (_, nth) => speaker(nth)),
+    ...Array.from({ length: listeners }, (_, nth) => listener(nth)),
     ...Array.from({ length: mix.files ? cores * FILES_PER_CORE : 0 }, uploader),
   ];
   const sessions = mix.live ? (smoke ? 1 : cores * SESSIONS_PER_CORE) : 0;

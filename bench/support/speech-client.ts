@@ -41,7 +41,7 @@ export async function streamSentences(
 /** Reads `pcm` of `/v1/audio/speech` as a player would: a part is what one read brings. */
 export async function streamPcm(
   service: { readonly url: string; readonly key: string },
-  body: { readonly input: string; readonly voice?: string; readonly model?: string },
+  body: { readonly input: string; readonly voice?: string; readonly model?: string; readonly nfe?: number },
 ): Promise<SpeechRun> {
   const askedAtMs = performance.now();
   const parts: Part[] = [];

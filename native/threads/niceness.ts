@@ -4,7 +4,7 @@ import { getPriority, setPriority } from "node:os";
  * How much less claim to a core each engine's threads have than the main thread, through which everything goes. Linux gives a
  * thread a tenth less time for each step, and lets one that wakes up run at once before those that have less claim.
  */
-export const NICENESS = { live: 2, synthesis: 5, transcription: 10 } as const;
+export const NICENESS = { live: 5, synthesis: 10, transcription: 15 } as const;
 
 const HIGHEST = 19;
 

@@ -92,10 +92,7 @@ export class SpoolBudget implements SpoolRoom {
     return {
       take,
       watch: (path, onFull) => {
-        let isAsking = false;
         const look = async () => {
-          if (isAsking) return;
-          isAsking = true;
           try {
             const { size } = await stat(path);
             if (size > taken) await take(size - taken);
@@ -104,11 +101,21 @@ export class SpoolBudget implements SpoolRoom {
             if (!(error instanceof ServiceError)) return;
             clearInterval(watch);
             onFull(error);
-          } finally {
-            isAsking = false;
           }
         };
-        watch = setInterval(() => void look(), WATCH_MS);
+        let looking: Promise<void> | null = null;
+        const lookAlone = () => {
+          looking ??= look().finally(() => {
+            looking = null;
+          });
+          return looking;
+        };
+        watch = setInterval(() => void lookAlone(), WATCH_MS);
+        return async () => {
+          clearInterval(watch);
+          await looking;
+          await lookAlone();
+        };
       },
       release: () => {
         isReleased = true;

@@ -16,8 +16,11 @@ export interface SpoolRoom {
 export interface SpoolShare {
   /** Counts bytes that are about to be written. @throws {ServiceError} `STORAGE_FULL` */
   take(bytes: number): Promise<void>;
-  /** Counts a file that somebody else writes, as it grows. `onFull` is told once, when it has outgrown the room. */
-  watch(path: string, onFull: (error: ServiceError) => void): void;
+  /**
+   * Counts a file that somebody else writes, as it grows. `onFull` is told once, when it has outgrown the room.
+   * @returns to be called when it grows no more: looks for the last time
+   */
+  watch(path: string, onFull: (error: ServiceError) => void): () => Promise<void>;
   /** The file is gone. May be called twice. */
   release(): void;
 }
@@ -25,5 +28,5 @@ export interface SpoolShare {
 /** Room without bounds. */
 export const ENDLESS_ROOM: SpoolRoom = {
   check: async () => {},
-  open: () => ({ take: async () => {}, watch: () => {}, release: () => {} }),
+  open: () => ({ take: async () => {}, watch: () => async () => {}, release: () => {} }),
 };

@@ -71,6 +71,26 @@ test("a file that somebody else writes is counted as it grows, until it outgrows
   assert.equal(room.takenBytes, 0);
 });
 
+test("a file that is whole is counted to its end, and one look more finds that it has outgrown the room", async (t) => {
+  const folder = await newFolder(t);
+  const room = new SpoolBudget(50_000, new DiskSpace(folder, 0));
+  const share = room.open();
+  t.after(() => share.release());
+  const told: ServiceError[] = [];
+  const watch = async (name: string, bytes: number) => {
+    const path = join(folder, name);
+    const seenWhole = share.watch(path, (error) => told.push(error));
+    await writeFile(path, new Uint8Array(bytes));
+    await seenWhole();
+  };
+  await watch("fits.wav", 40_000);
+  assert.deepEqual([room.takenBytes, told], [40_000, []]);
+  await watch("never-written.wav", 0);
+  await watch("too-long.wav", 60_000);
+  assert.equal(room.takenBytes, 40_000);
+  assert.ok(told.length === 1 && isFull(told[0]));
+});
+
 test("what the system says of a full or read-only disk is a 503 that may be tried again", async () => {
   const { asServiceError } = await import("../../src/domain/errors.js");
   const { errorHeaders, HTTP_STATUS } = await import("../../src/protocol/error-status.js");

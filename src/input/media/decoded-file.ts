@@ -27,9 +27,11 @@ export async function withDecodedFile<T>(
   const share = room.open();
   const full = new AbortController();
   // What the decoder writes is counted as it grows: how much that will be is in no header.
-  share.watch(decodedPath, (error) => full.abort(error));
+  const seenWhole = share.watch(decodedPath, (error) => full.abort(error));
   try {
     const wavPath = await decoder.decode(path, decodedPath, AbortSignal.any([signal, full.signal]));
+    await seenWhole();
+    full.signal.throwIfAborted();
     return await work(wavPath);
   } catch (thrown) {
     throw full.signal.aborted ? (full.signal.reason as ServiceError) : thrown;
