@@ -57,7 +57,9 @@ interface PendingJob {
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
   readonly dueAtMs: number;
-  readonly isAwaited: boolean;
+  /** When its listener hears its first sample; null when that is as soon as it is made. */
+  readonly playsFromMs: number | null;
+  readonly onBounds: (characterBounds: Int32Array) => void;
   readonly onPcm: (pcm: Int16Array) => void;
   readonly resolve: (piece: SynthesizedPiece) => void;
   readonly reject: (error: ServiceError) => void;
@@ -130,7 +132,7 @@ export class SynthesisEngine implements Synthesizer {
   }
 
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
-    const { urgency = { kind: "whole" }, isAwaited = false, onPcm = () => {} } = options;
+    const { urgency = { kind: "whole" }, onBounds = () => {}, onPcm = () => {} } = options;
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new ServiceError("CANCELLED", "synthesis was cancelled"));
       if (this.#isStopping) return reject(new ServiceError("SHUTTING_DOWN", "the service is stopping"));
@@ -142,7 +144,8 @@ export class SynthesisEngine implements Synthesizer {
         job,
         signal,
         dueAtMs: dueAtMs(urgency, this.#options.clock.nowMs(), estimateWorkMs(job)),
-        isAwaited,
+        playsFromMs: urgency.kind === "heard" ? urgency.runsDryAtMs : null,
+        onBounds,
         onPcm,
         resolve,
         reject,
@@ -216,14 +219,10 @@ export class SynthesisEngine implements Synthesizer {
       next.attempts++;
       next.samplesSeen = 0;
       lane.running.set(next.id, next);
-      const { id: jobId, job, isAwaited } = next;
-      worker.post({
-        type: "speak",
-        jobId,
-        job,
-        dueInMs: next.dueAtMs - this.#options.clock.nowMs(),
-        isAwaited,
-      });
+      const { id: jobId, job, dueAtMs, playsFromMs } = next;
+      const nowMs = this.#options.clock.nowMs();
+      const playsInMs = playsFromMs === null ? null : playsFromMs - nowMs;
+      worker.post({ type: "speak", jobId, job, dueInMs: dueAtMs - nowMs, playsInMs });
     }
     this.#options.observer?.pieces(this.jobCount);
   }
@@ -252,6 +251,11 @@ export class SynthesisEngine implements Synthesizer {
       return;
     }
     if (pending === undefined) return;
+    if (answer.type === "begun") {
+      // A second attempt says the same once more.
+      if (pending.parts.length === 0 && !pending.signal.aborted) pending.onBounds(answer.characterBounds);
+      return;
+    }
     lane.running.delete(pending.id);
     if (answer.type === "spoken") {
       const pcm = concatenatePcm(pending.parts);

@@ -17,6 +17,7 @@ export interface WantedPiece {
   readonly scope: string;
   readonly job: SynthesisJob;
   readonly signal: AbortSignal;
+  readonly onBounds?: SpeakOptions["onBounds"];
   readonly onPcm?: SpeakOptions["onPcm"];
 }
 
@@ -57,12 +58,13 @@ export class SentenceCache {
    * @throws {ServiceError} `CANCELLED` when nobody waits any more, and whatever `make` throws
    */
   async pieceOf(
-    { scope, job, signal, onPcm }: WantedPiece,
+    { scope, job, signal, onBounds, onPcm }: WantedPiece,
     make: () => Promise<SynthesizedPiece>,
   ): Promise<SynthesizedPiece> {
     if (signal.aborted) throw new ServiceError("CANCELLED", "synthesis was cancelled");
     const kept = this.get(scope, job);
     if (kept !== null) {
+      if (kept.characterBounds !== null) onBounds?.(kept.characterBounds);
       onPcm?.(kept.pcm);
       return kept;
     }

@@ -3,12 +3,12 @@ import { LONGEST_SPEECH_SECONDS, tooLong } from "../../src/domain/synthesis/long
 import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
 import { RoomTone } from "../../src/domain/synthesis/room-tone.js";
 import type { Urgency } from "../../src/domain/synthesis/urgency.js";
-import { type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
+import { joinedWords, type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
 import type { UnbilledSynthesis } from "../../src/money/billed-synthesis.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
 import type { Delivery, SpeechChunk, StopReason } from "../../src/ports/conversations.js";
-import type { Synthesizer } from "../../src/ports/synthesizer.js";
+import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
 import { Actor } from "../kernel/actor.js";
 import {
   decideSynthesis,
@@ -159,34 +159,49 @@ export class SynthesisSession implements UnbilledSynthesis {
     const { pieces, leadSamples = 0, pauseSamples } = this.#plan.sentences[index]!;
     const samplesBefore = this.#samplesMade;
     let silenceSamples = leadSamples;
+    /** Words whose sound is not made yet, in order. */
     const words: SaidWord[] = [];
+    const tell = (pcm: Int16Array, endsSentence = false) => {
+      const end = this.#samplesMade - samplesBefore + pcm.length;
+      const later = endsSentence ? -1 : words.findIndex(({ startSample }) => startSample >= end);
+      this.#tellMade(pcm, endsSentence, words.splice(0, later < 0 ? words.length : later));
+    };
     try {
       for (const [at, piece] of pieces.entries()) {
         // One sentence may be the whole text: pieces wait as sentences do, and the synthesizer is others' meanwhile.
         if (this.#isFarAhead) await this.#readerComesNear();
-        const job = { ...this.#plan.voicing, spokenText: piece.text };
+        const job = { ...this.#plan.voicing, spokenText: piece.text, ...this.#chunking };
         const startSample = this.#samplesMade - samplesBefore + silenceSamples;
+        let isTimed = false;
+        const onBounds = (bounds: Int32Array) => {
+          if (!isTimed) words.push(...joinedWords(saidWords(piece, bounds, startSample)));
+          isTimed = true;
+        };
         const { characterBounds } = await this.#options.synthesizer.speak(job, this.#abort.signal, {
           urgency: this.#urgency(samplesBefore),
-          isAwaited: this.#options.delivery === "chunks" && this.#samplesMade === 0,
+          onBounds,
           onPcm: (pcm) => {
             // Not sooner: until there is speech, a failure can still be told by its status.
-            if (silenceSamples > 0) this.#tellMade(new Int16Array(silenceSamples));
+            if (silenceSamples > 0) tell(new Int16Array(silenceSamples));
             silenceSamples = 0;
-            this.#tellMade(pcm);
+            tell(pcm);
           },
         });
-        if (characterBounds !== null) words.push(...saidWords(piece, characterBounds, startSample));
-        if (at < pieces.length - 1) this.#tellMade(this.#pauseAfter(piece.text));
+        if (characterBounds !== null) onBounds(characterBounds);
+        if (at < pieces.length - 1) tell(this.#pauseAfter(piece.text));
       }
-      this.#tellMade(new Int16Array(pauseSamples), words);
+      tell(new Int16Array(pauseSamples), true);
     } catch (error) {
       this.#actor.tell({ type: "failed", error: asServiceError(error) });
     }
   }
 
-  /** @param words of the sentence that ends with these samples */
-  #tellMade(made: Int16Array, words?: readonly SaidWord[]): void {
+  /** Whoever hears samples as they are made hears them soon; nobody else pays for what chunks cost. */
+  get #chunking(): Pick<SynthesisJob, "chunking"> {
+    return this.#options.delivery === "chunks" ? { chunking: "growing" } : {};
+  }
+
+  #tellMade(made: Int16Array, endsSentence: boolean, words: readonly SaidWord[]): void {
     if (this.#failure !== null) return;
     const pcm = this.#roomTone?.under(made, this.#samplesMade) ?? made;
     this.#samplesMade += pcm.length;
@@ -196,7 +211,6 @@ export class SynthesisSession implements UnbilledSynthesis {
       this.#actor.tell({ type: "failed", error });
       return;
     }
-    const endsSentence = words !== undefined;
     const chunk = { pcm, sampleRateHz: this.sampleRateHz, endsSentence, words };
     this.#actor.tell({ type: "made", chunk });
   }

@@ -5,7 +5,6 @@ import type { FlowMatchingContents } from "../../native/models/flow-matching/man
 import type { SolverPiece } from "../../native/models/flow-matching/solver-piece.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { seedOf } from "../../src/domain/synthesis/noise.js";
-import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { saveResult } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
@@ -70,7 +69,7 @@ export async function evaluateLoudness(options: {
   const measured: Measured[] = [];
   for (const job of jobsOf(manifest, texts, 0, options.limit)) {
     const { piece, pcm } = await sampleOf(model, job);
-    const gain = model.gainOf(piece);
+    const gain = piece.gain.at(-1)!.gain;
     const levels = { beforeLufs: integratedLoudness(pcm, manifest.sampleRateHz), afterLufs: 0, peakAfter: 0 };
     const scaled = pcm.map((sample) => sample * gain);
     levels.afterLufs = integratedLoudness(scaled, manifest.sampleRateHz);
@@ -142,20 +141,20 @@ async function sampleOf(
   job: SynthesisJob,
 ): Promise<LevelSample & { piece: SolverPiece }> {
   const piece = await model.begin(job);
-  while (!model.isSolved(piece)) await model.step([piece], paddedPatches(piece.patches));
+  await model.solveChunk(piece);
   const trim = model.trimOf(piece);
-  const gain = model.gainOf(piece);
+  const gain = piece.gain.at(-1)!.gain;
   const { hopSamples } = model.manifest;
   const frames = trim.silentFramesBefore + trim.stop - trim.start + trim.silentFramesAfter;
   const pcm = new Float32Array(frames * hopSamples);
   for (let start = trim.start; start < trim.stop; ) {
-    const window = model.windowOf(piece, start, false);
+    const window = model.windowOf(piece, start)!;
     const [part] = await model.vocode([{ piece, window }]);
     for (let i = 0; i < part!.length; i++) part![i]! /= gain;
     pcm.set(part!, (trim.silentFramesBefore + start - trim.start) * hopSamples);
     start = window.end;
   }
-  return { piece, pcm, trim, mel: piece.x, voice: job.voice };
+  return { piece, pcm, trim, mel: piece.mel, voice: job.voice };
 }
 
 function rowOf(voice: string, measured: readonly Measured[]): LoudnessRow {

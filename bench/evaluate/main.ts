@@ -4,6 +4,7 @@ import { readManifest } from "../../native/models/find-packages.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { onFewLines, originOf } from "../save-result.js";
 import { installedRecognizer } from "./installed.js";
+import { chunkTable, evaluateChunks } from "./chunks.js";
 import { evaluateLoudness, loudnessTable } from "./loudness.js";
 import { evaluateNonSpeech, nonSpeechTable } from "./nonspeech.js";
 import { MODELS, ROOT } from "./paths.js";
@@ -17,7 +18,7 @@ import { evaluateVoices, voicesTable } from "./voices.js";
 import { evaluateWordTimes, wordTimesTable } from "./word-times.js";
 
 const HELP = `npm run evaluate -- people DIR [--model ID] [--compare ID]
-npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [word-times] [loudness] [voices] [vad] [--sets kk-unseen,human] [--limit 20]
+npm run evaluate -- [recognition] [nonspeech] [synthesis] [schedules] [chunks] [word-times] [loudness] [voices] [vad] [--sets kk-unseen,human] [--limit 20]
 
 people scores an installed recogniser (--model, the default of transcription without it) on a folder of recordings with transcripts:
 a table with the columns path and sentence (and locale), tabs between them, or the layout of Common Voice. It prints a table by set and
@@ -32,8 +33,8 @@ writes JSON beside it; what was heard is kept, so that a run that was ended goes
   --out            JSON file, people-ID.json
   --cache          folder for what was heard, .cache/people
 
-The rest scores the shipped models and prints Markdown tables; all parts but schedules, word-times, loudness and voices when none is named. schedules compares
-ways of taking few solver steps and is only printed. word-times compares the word times of 40 spoken sentences with what the
+The rest scores the shipped models and prints Markdown tables; all parts but schedules, chunks, word-times, loudness and voices when none is named. schedules compares
+ways of taking few solver steps and is only printed, chunks what solving in chunks of several lengths changes. word-times compares the word times of 40 spoken sentences with what the
 recogniser hears, through the whole service, and goes into bench/results/word-times.json. loudness measures how equally loud pieces are,
 into bench/results/loudness.json; with --calibrate it fits the package's loudness.json instead, which is to be sealed then. Sound is generated on the first run (needs
 espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
@@ -52,6 +53,7 @@ const PARTS = [
   "nonspeech",
   "synthesis",
   "schedules",
+  "chunks",
   "word-times",
   "loudness",
   "voices",
@@ -149,6 +151,9 @@ async function evaluate(): Promise<void> {
   if (positionals.includes("schedules")) {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
     console.log(scheduleTable(await evaluateSchedules({ ...ids, limit })));
+  }
+  if (positionals.includes("chunks")) {
+    console.log(chunkTable(await evaluateChunks({ modelId: values.synthesizer, limit })));
   }
   if (positionals.includes("loudness")) {
     const { synthesizer: modelId, calibrate } = values;

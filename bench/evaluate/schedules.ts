@@ -3,7 +3,6 @@ import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
-import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { corpusLines } from "../support/corpora.js";
 import { loadRecognizerParts } from "./acoustics.js";
@@ -118,8 +117,8 @@ export function heldOut(count: number): string[] {
 
 async function melOf(model: FlowMatching, job: SynthesisJob, schedule: Float64Array): Promise<Float32Array> {
   const piece = await model.begin(job, schedule);
-  while (!model.isSolved(piece)) await model.step([piece], paddedPatches(piece.patches));
-  return piece.x.slice(0, piece.frames * model.manifest.melBins);
+  await model.solveChunk(piece);
+  return piece.mel.slice(0, piece.frames * model.manifest.melBins);
 }
 
 function rootMeanSquare(a: Float32Array, b: Float32Array): number {

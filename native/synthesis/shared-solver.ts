@@ -8,6 +8,7 @@ import {
   type PieceStage,
   type RunLimits,
 } from "../../src/domain/synthesis/solver-schedule.js";
+import { chunkDueAtMs } from "../../src/domain/synthesis/urgency.js";
 import type { VocoderWindow } from "../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import type { FlowMatching } from "../models/flow-matching/flow-matching.js";
@@ -18,6 +19,8 @@ import { SYNTHESIS_CELL } from "../threads/protocol.js";
 export interface SolverSink {
   /** The next samples of the job; settles when there is room for more. */
   pcm(jobId: number, samples: Int16Array): Promise<void>;
+  /** Before the first samples of a piece whose chunks grow. @param characterBounds see `SpeakOptions.onBounds` */
+  begun(jobId: number, characterBounds: Int32Array): void;
   /** @param characterBounds see `SynthesizedPiece` */
   spoken(jobId: number, characterBounds: Int32Array | null): void;
   gaveUp(jobId: number, error: ServiceError): void;
@@ -27,14 +30,20 @@ export interface SolverRequest {
   readonly jobId: number;
   readonly job: SynthesisJob;
   readonly dueAtMs: number;
-  readonly isAwaited: boolean;
+  /** When its listener hears its first sample; null when that is as soon as it is made. */
+  readonly playsFromMs: number | null;
 }
 
-interface Flight extends SolverRequest {
+interface Flight {
+  readonly jobId: number;
+  readonly job: SynthesisJob;
+  dueAtMs: number;
+  playsFromMs: number | null;
   /** Null until its text is encoded. */
   piece: SolverPiece | null;
-  /** Frames of the piece whose samples were sent; null until it is solved. */
+  /** Frame of the piece up to which samples were sent; null until its first speech is known. */
   sentFrames: number | null;
+  sentSamples: number;
 }
 
 /**
@@ -58,7 +67,7 @@ export class SharedSolver {
   }
 
   speak(request: SolverRequest): void {
-    this.#flights.set(request.jobId, { ...request, piece: null, sentFrames: null });
+    this.#flights.set(request.jobId, { ...request, piece: null, sentFrames: null, sentSamples: 0 });
     this.#working ??= this.#work();
   }
 
@@ -103,43 +112,54 @@ export class SharedSolver {
   }
 
   async #step(flights: readonly Flight[], patches: number): Promise<void> {
-    const pieces = flights.map((flight) => flight.piece!);
+    const pieces = flights.map(({ piece }) => piece!).filter((piece) => this.#model.isUnsolved(piece));
     await this.#counted(pieces.length, () => this.#model.step(pieces, patches));
     for (const flight of flights) {
-      if (this.#model.isSolved(flight.piece!)) await this.#solved(flight);
+      if (flight.sentFrames === null && flight.piece!.trim !== null) this.#beginSound(flight);
     }
   }
 
   async #vocode(flights: readonly Flight[]): Promise<void> {
-    const windows = flights.map((flight) => ({ piece: flight.piece!, window: this.#windowOf(flight) }));
+    const windows = flights.map((flight) => ({ piece: flight.piece!, window: this.#windowOf(flight)! }));
     const parts = await this.#counted(windows.length, () => this.#model.vocode(windows));
     for (const [row, flight] of flights.entries()) {
       await this.#send(flight, parts[row]!, windows[row]!.window.end);
     }
   }
 
-  async #solved(flight: Flight): Promise<void> {
-    const { start, silentFramesBefore } = this.#model.trimOf(flight.piece!);
-    await this.#send(flight, this.#silence(silentFramesBefore), start);
+  #beginSound(flight: Flight): void {
+    const { jobId, job, piece } = flight;
+    flight.sentFrames = piece!.trim!.start;
+    // A piece that is cancelled meanwhile tells nothing.
+    if (job.chunking === "growing" && this.#flights.has(jobId))
+      this.#sink.begun(jobId, this.#model.characterBoundsOf(piece!));
   }
 
   async #send(flight: Flight, samples: Float32Array, sentFrames: number): Promise<void> {
-    const { stop, silentFramesAfter } = this.#model.trimOf(flight.piece!);
+    const piece = flight.piece!;
+    const { start, stop, silentFramesBefore, silentFramesAfter } = this.#model.trimOf(piece);
+    const isFirst = flight.sentFrames === start;
+    const isLast = sentFrames === stop && !this.#model.isUnsolved(piece);
     flight.sentFrames = sentFrames;
-    await this.#sendSamples(flight, samples);
-    if (sentFrames < stop) return;
-    await this.#sendSamples(flight, this.#silence(silentFramesAfter));
-    if (!this.#flights.delete(flight.jobId)) return;
-    this.#sink.spoken(flight.jobId, this.#model.characterBoundsOf(flight.piece!));
-  }
-
-  async #sendSamples({ jobId }: Flight, samples: Float32Array): Promise<void> {
+    const { hopSamples } = this.#model.manifest;
+    const before = isFirst ? silentFramesBefore * hopSamples : 0;
+    const after = isLast ? silentFramesAfter * hopSamples : 0;
+    const padded = new Float32Array(before + samples.length + after);
+    padded.set(samples, before);
+    flight.sentSamples += padded.length;
     // A piece may be cancelled while another one waits for room.
-    if (samples.length > 0 && this.#flights.has(jobId)) await this.#sink.pcm(jobId, toInt16(samples));
+    if (this.#flights.has(flight.jobId)) await this.#sink.pcm(flight.jobId, toInt16(padded));
+    this.#dueAgain(flight);
+    if (!isLast || !this.#flights.delete(flight.jobId)) return;
+    this.#sink.spoken(flight.jobId, this.#model.characterBoundsOf(piece));
   }
 
-  #silence(frames: number): Float32Array {
-    return new Float32Array(frames * this.#model.manifest.hopSamples);
+  /** What comes next is due when the listener has heard what was sent; a piece that is heard as a whole is due once. */
+  #dueAgain(flight: Flight): void {
+    if (flight.job.chunking !== "growing") return;
+    flight.playsFromMs ??= performance.now();
+    const sentMs = (1_000 * flight.sentSamples) / this.#model.manifest.sampleRateHz;
+    flight.dueAtMs = chunkDueAtMs(flight.playsFromMs, sentMs);
   }
 
   #pieceOf(flight: Flight): PieceInFlight {
@@ -149,13 +169,14 @@ export class SharedSolver {
   #stageOf(flight: Flight): PieceStage {
     const { piece } = flight;
     if (piece === null) return { type: "begin" };
-    if (!this.#model.isSolved(piece)) return { type: "step", patches: piece.patches };
-    return { type: "vocode", window: this.#windowOf(flight) };
+    const window = this.#windowOf(flight);
+    if (window !== null) return { type: "vocode", window };
+    return { type: "step", patches: piece.solving!.patches };
   }
 
-  #windowOf({ piece, sentFrames, isAwaited }: Flight): VocoderWindow {
-    const { start } = this.#model.trimOf(piece!);
-    return this.#model.windowOf(piece!, sentFrames ?? start, isAwaited && sentFrames === start);
+  /** What may be heard already goes before the next step: where windows begin never depends on what else is made. */
+  #windowOf({ piece, sentFrames }: Flight): VocoderWindow | null {
+    return sentFrames === null ? null : this.#model.windowOf(piece!, sentFrames);
   }
 
   /** Counts a run when it begins, and the time inside the runtime when it has ended. */

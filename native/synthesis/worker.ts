@@ -33,6 +33,7 @@ async function start(): Promise<void> {
     rows: data.rows,
     cells: new Int32Array(data.cells),
     sink: {
+      begun: (jobId, characterBounds) => post({ type: "begun", jobId, characterBounds }),
       pcm: sendPcm,
       spoken: (jobId, characterBounds) => post({ type: "spoken", jobId, characterBounds }),
       gaveUp: (jobId, { code, message }) => post({ type: "gave-up", jobId, code, message }),
@@ -49,8 +50,10 @@ async function sendPcm(jobId: number, samples: Int16Array): Promise<void> {
 port.on("message", (message: ToSynthesisWorker) => {
   switch (message.type) {
     case "speak": {
-      const { jobId, job, dueInMs, isAwaited } = message;
-      speaker?.speak({ jobId, job, dueAtMs: performance.now() + dueInMs, isAwaited });
+      const { jobId, job, dueInMs, playsInMs } = message;
+      const nowMs = performance.now();
+      const playsFromMs = playsInMs === null ? null : nowMs + playsInMs;
+      speaker?.speak({ jobId, job, dueAtMs: nowMs + dueInMs, playsFromMs });
       return;
     }
     case "cancel":

@@ -8,7 +8,7 @@ import type { ModelPackage } from "../models/package.js";
 import type { EncoderState } from "../models/state-rows.js";
 
 /** Both sides check it: a worker of another build must not be talked to. */
-export const PROTOCOL_VERSION = 3;
+export const PROTOCOL_VERSION = 4;
 
 /** Handed to every worker at birth. */
 export interface WorkerData<M extends ModelManifest = ModelManifest> {
@@ -123,10 +123,10 @@ export type ToSynthesisWorker =
       /** Rises from job to job. */
       readonly jobId: number;
       readonly job: SynthesisJob;
-      /** Milliseconds from now until it should be done; see `dueAtMs`. */
+      /** Milliseconds from now until it, or its first chunk, should be done; see `dueAtMs`. */
       readonly dueInMs: number;
-      /** Somebody waits for its first sound; see `SpeakOptions`. */
-      readonly isAwaited: boolean;
+      /** Milliseconds from now until its listener hears its first sample; null when that is as soon as it is made. */
+      readonly playsInMs: number | null;
     }
   /** Seen before the next run; answered with `gave-up` if the job is still there. */
   | { readonly type: "cancel"; readonly jobId: number }
@@ -134,6 +134,8 @@ export type ToSynthesisWorker =
 
 export type FromSynthesisWorker =
   | WorkerStatus
+  /** Before the first samples of a piece whose chunks grow; `characterBounds` as in `SpeakOptions.onBounds`. */
+  | { readonly type: "begun"; readonly jobId: number; readonly characterBounds: Int32Array }
   /** The next `sampleCount` samples of the worker's PCM queue are this job's. */
   | { readonly type: "pcm"; readonly jobId: number; readonly sampleCount: number }
   /** All of it is in the queue; `characterBounds` as in `SynthesizedPiece`. */

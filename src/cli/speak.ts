@@ -54,7 +54,7 @@ export const speakCommand: Command = {
     PRONUNCIATIONS_HELP,
     "--no-normalize  leave numbers, dates and currencies as they are",
     "--no-room-tone  digital silence where nobody speaks",
-    "--stream  take the sound sentence by sentence as it is made",
+    "--stream  take the sound as it is made, half a second at first",
   ],
   examples: [
     'speak "Сәлеметсіз бе!" -o salem.wav --voice dauren',
@@ -126,11 +126,11 @@ async function speech(client: DauysClient, request: SpeechRequest, wishes: Wishe
     const parts = [`speaking, ${clock(performance.now() - startedAtMs)} so far`];
     return heardSeconds === 0 ? parts : [...parts, `${heardSeconds.toFixed(1)} s of sound`];
   });
-  const onSentence = (seconds: number) => {
+  const onFrame = (seconds: number) => {
     heardSeconds += seconds;
   };
   try {
-    return await heardSpeech(client, request, { ...wishes, onSentence });
+    return await heardSpeech(client, request, { ...wishes, onFrame });
   } finally {
     stopProgress();
   }
@@ -139,11 +139,11 @@ async function speech(client: DauysClient, request: SpeechRequest, wishes: Wishe
 async function heardSpeech(
   client: DauysClient,
   request: SpeechRequest,
-  wishes: Wishes & { readonly onSentence: (seconds: number) => void },
+  wishes: Wishes & { readonly onFrame: (seconds: number) => void },
 ): Promise<Heard> {
   const askedAtMs = performance.now();
   const sinceAsked = () => Math.round(performance.now() - askedAtMs);
-  const { isStreamed, onPart, onSentence, signal } = wishes;
+  const { isStreamed, onPart, onFrame, signal } = wishes;
   if (!isStreamed) {
     const { wav, usage } = await client.speak(request, { signal });
     const firstAudioMs = sinceAsked();
@@ -154,7 +154,7 @@ async function heardSpeech(
   let firstAudioMs = Number.NaN;
   let rateHz = 0;
   let usage: SpeechUsage | null = null;
-  for await (const frame of client.speakStream(request, { signal })) {
+  for await (const frame of client.speakStream(request, { signal, frames: "chunks" })) {
     usage = frame.usage;
     const samples = pcmOf(frame.wav);
     if (frame.sequence === 0) {
@@ -163,7 +163,7 @@ async function heardSpeech(
       await onPart(openWavHeader(rateHz));
     }
     pcm.push(samples);
-    onSentence(frame.durationSeconds);
+    onFrame(frame.durationSeconds);
     await onPart(samples);
   }
   const bytes = pcm.reduce((sum, { length }) => sum + length, 0);

@@ -7,6 +7,7 @@ export type {
   BilledOptions,
   ClientOptions,
   SpeakOptions,
+  SpeakStreamOptions,
   Transcribed,
   TranscribeOptions,
   UsageOptions,

@@ -57,6 +57,14 @@ export interface SpeakOptions extends BilledOptions {
   readonly timestamps?: boolean | undefined;
 }
 
+export interface SpeakStreamOptions extends SpeakOptions {
+  /**
+   * What a frame holds: a sentence, or with `chunks` as much of one as is made, so that the first is there at once and the
+   * rest follows while it is heard. Sentences when absent.
+   */
+  readonly frames?: "sentences" | "chunks" | undefined;
+}
+
 export interface TranscribeOptions extends BilledOptions {
   /** Id of a model that transcribes; the service's default when absent. */
   readonly model?: string | undefined;
@@ -134,10 +142,13 @@ export class ServiceClient {
   }
 
   /**
-   * Says a text sentence by sentence: each frame comes as soon as it is spoken. The request leaves when the loop
-   * begins, and is given up when the loop is left.
+   * Says a text sentence by sentence, or chunk by chunk: each frame comes as soon as it is spoken. The request leaves when
+   * the loop begins, and is given up when the loop is left.
    */
-  async *speakStream(request: SpeechRequest, options: SpeakOptions = {}): AsyncGenerator<SpeechFrame, void> {
+  async *speakStream(
+    request: SpeechRequest,
+    options: SpeakStreamOptions = {},
+  ): AsyncGenerator<SpeechFrame, void> {
     const plan = this.#speechPlan("v1/tts/stream", request, options);
     yield* readSpeechFrames(await this.#requester.open(plan, options));
   }
@@ -244,10 +255,12 @@ export class ServiceClient {
     return new URL(query.size === 0 ? "v1/transcribe" : `v1/transcribe?${query}`, this.#sttUrl);
   }
 
-  #speechPlan(path: string, request: SpeechRequest, options: SpeakOptions): RequestPlan {
-    const { timestamps = false, idempotencyKey } = options;
+  #speechPlan(path: string, request: SpeechRequest, options: SpeakStreamOptions): RequestPlan {
+    const { timestamps = false, frames, idempotencyKey } = options;
     const headers = { "content-type": "application/json", ...this.#authorization };
-    const url = new URL(timestamps ? `${path}?timestamps=true` : path, this.#baseUrl);
+    const url = new URL(path, this.#baseUrl);
+    if (timestamps) url.searchParams.set("timestamps", "true");
+    if (frames !== undefined) url.searchParams.set("frames", frames);
     return {
       method: "POST",
       url,

@@ -11,6 +11,7 @@ export type {
   BilledOptions,
   ClientOptions,
   SpeakOptions,
+  SpeakStreamOptions,
   Transcribed,
   TranscribeOptions,
   UsageOptions,

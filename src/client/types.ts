@@ -70,17 +70,20 @@ export interface Speech {
   readonly usage: SpeechUsage;
 }
 
-/** One spoken sentence of a text. */
+/** One spoken sentence of a text, or a part of one. */
 export interface SpeechFrame {
   /** From 0, rising by one. */
   readonly sequence: number;
   /** A WAV file that plays by itself: 24 kHz, 16-bit PCM, mono. */
   readonly wav: Uint8Array<ArrayBuffer>;
   readonly sampleRateHz: number;
-  /** Where the sentence begins in the whole speech: the durations before it. */
+  /** Where the frame begins in the whole speech: the durations before it. */
   readonly startSeconds: number;
   readonly durationSeconds: number;
-  /** Only with `timestamps`: the words of this sentence; their times count from its own begin. */
+  /**
+   * Only with `timestamps`: the words that begin in this frame; their times count from its beginning. The last of a chunk may
+   * end after it.
+   */
   readonly words?: readonly SpeechWord[] | undefined;
   readonly usage: SpeechUsage;
 }

@@ -32,7 +32,10 @@ export interface SpeechChunk {
   readonly pcm: Int16Array;
   readonly sampleRateHz: number;
   readonly endsSentence: boolean;
-  /** Only where a sentence ends: its words, if the model tells when it says them. Samples count from the sentence's first. */
+  /**
+   * Words of the sentence, in order, each once: those that begin in these samples where the model tells so soon when it says
+   * them, the rest where the sentence ends. Samples count from the sentence's first.
+   */
   readonly words?: readonly SaidWord[] | undefined;
 }
 

@@ -1,3 +1,4 @@
+import type { Chunking } from "../domain/synthesis/solver-chunks.js";
 import type { Urgency } from "../domain/synthesis/urgency.js";
 
 /** One sentence-sized piece of text to be spoken. */
@@ -16,6 +17,11 @@ export interface SynthesisJob {
   readonly nfe: number;
   /** Seeds the starting noise, so that the same job gives the same samples. */
   readonly seed: number;
+  /**
+   * `whole` when absent. Growing chunks are for a listener who hears the beginning before the rest is made. Both are the same
+   * speech, not the same samples.
+   */
+  readonly chunking?: Chunking;
 }
 
 /** Mono PCM, 16-bit, at `sampleRateHz`. */
@@ -33,8 +39,11 @@ export interface SynthesizedPiece {
 export interface SpeakOptions {
   /** `whole` when absent. */
   readonly urgency?: Urgency;
-  /** Somebody waits for the piece's first sound and hears it before the rest is made: it comes soon, in a small part. */
-  readonly isAwaited?: boolean;
+  /**
+   * Told `characterBounds` before the first part of a piece whose chunks grow, where the model knows them; those of the end
+   * may lie in silence that is not sent then.
+   */
+  readonly onBounds?: (characterBounds: Int32Array) => void;
   /** Told each part of the piece in order, as soon as it is made, each once; together they are the piece. */
   readonly onPcm?: (pcm: Int16Array) => void;
 }

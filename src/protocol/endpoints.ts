@@ -23,7 +23,7 @@ import { SPEECH_REQUEST } from "./speech-request.js";
 import { STREAM_CLIENT_MESSAGE, STREAM_SERVER_MESSAGE } from "./stream-messages.js";
 import { STREAM_QUERY } from "./stream-query.js";
 import { SYNTHESIS_REQUEST } from "./synthesis-request.js";
-import { SPEECH_QUERY, TIMED_SPEECH, WORD_TIME } from "./timed-speech.js";
+import { SPEECH_QUERY, SPEECH_STREAM_QUERY, TIMED_SPEECH, WORD_TIME } from "./timed-speech.js";
 import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
 import { TRANSCRIPTION_FIELDS } from "./transcription-form.js";
 import {
@@ -182,10 +182,10 @@ const TABLE = [
     summary: "Speak a text sentence by sentence",
     description:
       "A sequence of frames: 4 bytes big-endian length N, then N bytes that are one playable WAV. One frame leaves as " +
-      "each sentence is finished. A failure in the middle breaks the connection. With `timestamps=true` each WAV holds, behind its " +
-      'samples, a RIFF chunk `wrds` of JSON in UTF-8: `{"words": [WordTime, ...]}` of that sentence, times from the beginning of ' +
+      "each sentence is finished, with `frames=chunks` as each part of it is. A failure in the middle breaks the connection. With `timestamps=true` each WAV holds, behind its " +
+      'samples, a RIFF chunk `wrds` of JSON in UTF-8: `{"words": [WordTime, ...]}` of that sentence, or those that begin in that part, times from the beginning of ' +
       "that WAV. Readers that do not know the chunk skip it.",
-    query: SPEECH_QUERY,
+    query: SPEECH_STREAM_QUERY,
     request: { "application/json": "SynthesisRequest" },
     status: 200,
     answer: { "application/octet-stream": "bytes" },

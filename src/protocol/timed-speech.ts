@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type DeepReadonly, flag } from "./fields.js";
+import { type DeepReadonly, flag, oneOf } from "./fields.js";
 import type { Query } from "./query.js";
 
 /** Query of the paths that speak. */
@@ -10,6 +10,20 @@ export const SPEECH_QUERY = {
     }),
   }),
   others: "refused",
+} as const satisfies Query;
+
+/** Query of the path that speaks while it makes speech. */
+export const SPEECH_STREAM_QUERY = {
+  ...SPEECH_QUERY,
+  schema: SPEECH_QUERY.schema.extend({
+    frames: oneOf("frames", ["sentences", "chunks"], {
+      otherwise: "sentences",
+      code: "INVALID_REQUEST",
+    }).meta({
+      description:
+        "What a frame holds: a sentence, or as much of one as is made, about half a second of it at first and more later",
+    }),
+  }),
 } as const satisfies Query;
 
 export const WORD_TIME = z.object({

@@ -88,7 +88,7 @@ function pieceSpeaker(
   const scope = identity.organizationId;
   return {
     speak: (job, signal, options = {}) =>
-      cache.pieceOf({ scope, job, signal, onPcm: options.onPcm }, () => make(job, signal, options)),
+      cache.pieceOf({ scope, job, signal, ...options }, () => make(job, signal, options)),
   };
 }
 

@@ -4,16 +4,24 @@ import { ServiceError } from "../../../src/domain/errors.js";
 import { alignFrames } from "../../../src/domain/synthesis/alignment.js";
 import { withBreath } from "../../../src/domain/synthesis/breath.js";
 import { characterBounds } from "../../../src/domain/synthesis/character-bounds.js";
-import { pulseTrain } from "../../../src/domain/synthesis/excitation.js";
-import { type LoudnessModel, melLevelDb, pieceGain } from "../../../src/domain/synthesis/loudness.js";
+import { PulseTrain } from "../../../src/domain/synthesis/excitation.js";
+import {
+  applyGain,
+  forecastPowers,
+  framePowers,
+  integratedDb,
+  type LoudnessModel,
+  pieceGain,
+} from "../../../src/domain/synthesis/loudness.js";
 import {
   type PitchColumns,
   type PitchedCondition,
   scaleMelody,
 } from "../../../src/domain/synthesis/melody.js";
-import { gaussianNoise } from "../../../src/domain/synthesis/noise.js";
+import { GaussianNoise } from "../../../src/domain/synthesis/noise.js";
 import { swaySchedule } from "../../../src/domain/synthesis/schedule.js";
-import { type PieceTrim, trimSilence } from "../../../src/domain/synthesis/silence.js";
+import { type PieceTrim, trimSoFar } from "../../../src/domain/synthesis/silence.js";
+import { type ChunkRules, type SolverChunk, solverChunks } from "../../../src/domain/synthesis/solver-chunks.js";
 import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
 import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
@@ -21,7 +29,14 @@ import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
 import type { ManifestVoice, MelSynthesizerManifest } from "../manifest.js";
 import type { ModelPackage } from "../package.js";
 import type { FlowMatchingContents } from "./manifest.js";
-import { PATCH_FRAMES, padRows, type SolverPiece, stepFeeds } from "./solver-piece.js";
+import {
+  type ChunkInFlight,
+  PATCH_FRAMES,
+  padRows,
+  type SolverPiece,
+  stepFeeds,
+  type UnsolvedPiece,
+} from "./solver-piece.js";
 
 const ENCODER = {
   file: "encoder",
@@ -68,7 +83,7 @@ interface SynthesisParameters {
   readonly melody: PitchColumns | null;
 }
 
-/** One window of a piece that is solved. */
+/** One window of a piece that is solved so far. */
 export interface WindowOfPiece {
   readonly piece: SolverPiece;
   readonly window: VocoderWindow;
@@ -129,11 +144,12 @@ export class FlowMatching {
   }
 
   /**
-   * Encodes the text, lays it out in time and draws the noise that the solver starts from.
+   * Encodes the text, lays it out in time and in chunks, as the job says, and begins the first of them.
    * @param schedule times of the solver's steps, `nfe + 1` of them; the package's own when absent
+   * @param chunkRules other chunks than those of the service
    * @throws {ServiceError} `UNKNOWN_VOICE`, `INTERNAL` for a text that holds no model symbols alone
    */
-  async begin(job: SynthesisJob, schedule?: Float64Array): Promise<SolverPiece> {
+  async begin(job: SynthesisJob, schedule?: Float64Array, chunkRules?: ChunkRules): Promise<SolverPiece> {
     const symbols = ["^", ...job.spokenText, "$"];
     const tokens = this.#tokenize(symbols);
     const speaker = this.manifest.voices.find((voice) => voice.name === job.voice);
@@ -154,13 +170,12 @@ export class FlowMatching {
       mask: new Tensor("float32", new Float32Array(frames).fill(1), [1, frames]),
     });
     const patches = frames / PATCH_FRAMES;
-    const noise = gaussianNoise(frames * this.manifest.melBins, job.seed);
-    for (let i = 0; i < noise.length; i++) noise[i] = noise[i]! * this.#parameters.noiseTemperature;
+    const { hopSamples, melBins, sampleRateHz } = this.manifest;
     const made = conditioned["condition"] as Tensor;
     const condition = padRows(made.data as Float32Array, patches, made.dims[2]!);
     const f0 = conditioned["f0"]!.data as Float32Array;
     this.#scaleMelody({ f0, condition }, speaker, job.melody ?? 1);
-    return {
+    const piece: SolverPiece = {
       job,
       voiceIndex: BigInt(speaker.index),
       frames,
@@ -170,55 +185,62 @@ export class FlowMatching {
       f0,
       voicing: conditioned["voicing"]!.data as Float32Array,
       schedule: schedule ?? swaySchedule(job.nfe, this.#parameters.sway),
-      x: padRows(noise, patches, PATCH_FRAMES * this.manifest.melBins),
-      stepsDone: 0,
+      noise: new GaussianNoise(frames * melBins, job.seed),
+      chunks: solverChunks(patches, job.chunking ?? "whole", chunkRules),
+      solving: null,
+      mel: new Float32Array(0),
+      solvedFrames: 0,
+      knownFrames: 0,
       trim: null,
-      gain: null,
-      sources: null,
+      gain: [],
+      sources: {
+        excitation: new PulseTrain(f0, hopSamples, sampleRateHz),
+        noise: new GaussianNoise(frames * hopSamples, job.seed ^ VOCODER_SEED),
+      },
     };
+    piece.solving = this.#chunkOf(piece, 0);
+    return piece;
   }
 
-  /** One Euler step of each piece, each at a time of its own, all padded to `patches`. */
-  async step(pieces: readonly SolverPiece[], patches: number): Promise<void> {
+  /** One Euler step of each piece's chunk, each at a time of its own, all padded to `patches`. */
+  async step(pieces: readonly UnsolvedPiece[], patches: number): Promise<void> {
     const x = PATCH_FRAMES * this.manifest.melBins;
-    const condition = pieces[0]!.condition.length / paddedPatches(pieces[0]!.patches);
+    const { solving } = pieces[0]!;
+    const condition = solving.condition.length / paddedPatches(solving.patches);
     const { x_next } = await this.#run("step", stepFeeds(pieces, patches, { x, condition }));
     const solved = x_next!.data as Float32Array;
     for (const [row, piece] of pieces.entries()) {
-      piece.x = solved.subarray(row * patches * x, (row + 1) * patches * x);
-      piece.stepsDone++;
+      const chunk = piece.solving;
+      chunk.x = solved.subarray(row * patches * x, (row + 1) * patches * x);
+      chunk.stepsDone++;
+      if (chunk.stepsDone === piece.schedule.length - 1) this.#chunkSolved(piece, chunk);
     }
   }
 
-  /** Whether nothing is left for the solver. */
-  isSolved(piece: SolverPiece): boolean {
-    return piece.stepsDone === piece.schedule.length - 1;
+  /** Whether something is left for the solver. */
+  isUnsolved(piece: SolverPiece): piece is UnsolvedPiece {
+    return piece.solving !== null;
   }
 
-  /** Which frames of a solved piece are sent. */
+  /** Which frames of a piece whose speech has begun are sent, as far as it is solved. */
   trimOf(piece: SolverPiece): PieceTrim {
-    const { melBins } = this.manifest;
-    const mel = piece.x.subarray(0, piece.frames * melBins);
-    piece.trim ??= trimSilence(mel, melBins, this.#parameters.silenceBelow);
+    if (piece.trim === null) throw new ServiceError("INTERNAL", "Cannot trim: no speech of the piece is solved");
     return piece.trim;
   }
 
-  /** Where in the samples of a solved piece its characters are said; see `SynthesizedPiece`. */
+  /** Where in the samples of a piece its characters are said; see `SynthesizedPiece` and `SpeakOptions.onBounds`. */
   characterBoundsOf(piece: SolverPiece): Int32Array {
-    return characterBounds(piece.durations, this.trimOf(piece), this.manifest.hopSamples);
+    const trim = this.trimOf(piece);
+    const stop = this.isUnsolved(piece) ? piece.frames : trim.stop;
+    return characterBounds(piece.durations, { ...trim, stop }, this.manifest.hopSamples);
   }
 
-  /** What the samples of a solved piece are multiplied with, so that all pieces are equally loud. */
-  gainOf(piece: SolverPiece): number {
-    piece.gain ??= this.#gainOf(piece);
-    return piece.gain;
-  }
-
-  /** The window of a solved piece that begins at frame `start`; see `vocoderWindow`. */
-  windowOf(piece: SolverPiece, start: number, isAwaited: boolean): VocoderWindow {
-    const { stop } = this.trimOf(piece);
-    const { frames } = piece;
-    return vocoderWindow({ frames, start, stop, reach: this.#parameters.vocoderReach, isAwaited });
+  /** The window of a piece that begins at frame `start`; null while no more of it may be sent. See `vocoderWindow`. */
+  windowOf({ frames, knownFrames, trim }: SolverPiece, start: number): VocoderWindow | null {
+    const reach = this.#parameters.vocoderReach;
+    const reached = knownFrames === frames ? frames : knownFrames - reach;
+    const stop = Math.min(trim?.stop ?? 0, reached);
+    return start < stop ? vocoderWindow({ frames, known: knownFrames, start, stop, reach }) : null;
   }
 
   /**
@@ -229,10 +251,11 @@ export class FlowMatching {
     const { hopSamples, melBins, sampleRateHz } = this.manifest;
     const frames = windows[0]!.window.contextEnd - windows[0]!.window.contextStart;
     const rows = windows.length;
-    const stack = (width: number, valuesOf: (piece: SolverPiece) => Float32Array) => {
+    const stack = (width: number, valuesOf: (piece: SolverPiece, end: number) => Float32Array) => {
       const stacked = new Float32Array(rows * frames * width);
       for (const [row, { piece, window }] of windows.entries()) {
-        const context = valuesOf(piece).subarray(window.contextStart * width, window.contextEnd * width);
+        const values = valuesOf(piece, window.contextEnd * width);
+        const context = values.subarray(window.contextStart * width, window.contextEnd * width);
         stacked.set(context, row * frames * width);
       }
       return stacked;
@@ -240,7 +263,7 @@ export class FlowMatching {
     const { pcm } = await this.#run("vocoder", {
       mel: new Tensor(
         "float32",
-        stack(melBins, (piece) => piece.x),
+        stack(melBins, (piece) => piece.mel),
         [rows, frames, melBins],
       ),
       f0: new Tensor(
@@ -255,12 +278,12 @@ export class FlowMatching {
       ),
       excitation: new Tensor(
         "float32",
-        stack(hopSamples, (piece) => this.#sourcesOf(piece).excitation),
+        stack(hopSamples, ({ sources }, end) => sources.excitation.upTo(end)),
         [rows, frames * hopSamples],
       ),
       noise: new Tensor(
         "float32",
-        stack(hopSamples, (piece) => this.#sourcesOf(piece).noise),
+        stack(hopSamples, ({ sources }, end) => sources.noise.upTo(end)),
         [rows, frames * hopSamples],
       ),
     });
@@ -269,11 +292,10 @@ export class FlowMatching {
       const from = (row * frames + window.start - window.contextStart) * hopSamples;
       const part = samples.subarray(from, from + (window.end - window.start) * hopSamples);
       const { start, stop } = this.trimOf(piece);
-      const gain = this.gainOf(piece);
-      for (let i = 0; i < part.length; i++) part[i] = part[i]! * gain;
+      applyGain(part, window.start, hopSamples, piece.gain);
       fadeEnds(part, {
         offset: (window.start - start) * hopSamples,
-        pieceSamples: (stop - start) * hopSamples,
+        pieceSamples: this.isUnsolved(piece) ? Number.POSITIVE_INFINITY : (stop - start) * hopSamples,
         samples: Math.round(FADE_SECONDS * sampleRateHz),
       });
       return part;
@@ -281,20 +303,30 @@ export class FlowMatching {
   }
 
   /** Speaks a piece from begin to end with nothing beside it: the bare model. */
-  async speakAlone(job: SynthesisJob, schedule?: Float64Array): Promise<Float32Array> {
-    const piece = await this.begin(job, schedule);
-    while (!this.isSolved(piece)) await this.step([piece], paddedPatches(piece.patches));
-    const { hopSamples } = this.manifest;
-    const trim = this.trimOf(piece);
-    const frames = trim.silentFramesBefore + trim.stop - trim.start + trim.silentFramesAfter;
-    const samples = new Float32Array(frames * hopSamples);
-    for (let start = trim.start; start < trim.stop; ) {
-      const window = this.windowOf(piece, start, false);
-      const [part] = await this.vocode([{ piece, window }]);
-      samples.set(part!, (trim.silentFramesBefore + start - trim.start) * hopSamples);
-      start = window.end;
+  async speakAlone(
+    job: SynthesisJob,
+    schedule?: Float64Array,
+    chunkRules?: ChunkRules,
+  ): Promise<Float32Array> {
+    const piece = await this.begin(job, schedule, chunkRules);
+    const parts: Float32Array[] = [];
+    for (let start: number | null = null; this.isUnsolved(piece); ) {
+      await this.solveChunk(piece);
+      start ??= piece.trim?.start ?? null;
+      if (start !== null) start = await this.#vocodeFrom(piece, start, parts);
     }
-    return samples;
+    const { hopSamples } = this.manifest;
+    const { silentFramesBefore, silentFramesAfter } = this.trimOf(piece);
+    const silence = (frames: number) => new Float32Array(frames * hopSamples);
+    return joined([silence(silentFramesBefore), ...parts, silence(silentFramesAfter)]);
+  }
+
+  /** All steps of the next chunk of a piece, alone. */
+  async solveChunk(piece: SolverPiece): Promise<void> {
+    const index = piece.solving?.index;
+    while (this.isUnsolved(piece) && piece.solving.index === index) {
+      await this.step([piece], paddedPatches(piece.solving.patches));
+    }
   }
 
   /** Frees the graphs' memory; nothing may be run afterwards. */
@@ -302,18 +334,28 @@ export class FlowMatching {
     for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
   }
 
-  #scaleMelody(piece: PitchedCondition, { pitchHz }: ManifestVoice, range: number): void {
-    const { melody } = this.#parameters;
-    if (range !== 1 && melody !== null && pitchHz !== undefined)
-      scaleMelody(piece, { range, centreHz: pitchHz }, melody);
-  }
-
-  #gainOf(piece: SolverPiece): number {
+      condition,
     const { loudness } = this.#parameters;
     if (loudness === null) return 1;
     const { hopSamples, sampleRateHz } = this.manifest;
-    const levelDb = melLevelDb(piece.x, this.trimOf(piece), loudness, hopSamples / sampleRateHz);
-    return pieceGain(levelDb, piece.job.voice, loudness);
+    const isSolved = !this.isUnsolved(piece);
+    const { start, silentFramesBefore, silentFramesAfter } = trim;
+    const known = framePowers(piece.mel, { start, stop: isSolved ? trim.stop : piece.knownFrames }, loudness);
+    const rest = isSolved ? [] : this.#forecastOf(piece, loudness);
+    const powers = new Float64Array(silentFramesBefore + known.length + rest.length + silentFramesAfter);
+    powers.set(known, silentFramesBefore);
+    powers.set(rest, silentFramesBefore + known.length);
+    return pieceGain(integratedDb(powers, hopSamples / sampleRateHz), piece.job.voice, loudness);
+  }
+
+  /** Powers of the frames that are not known. */
+  #forecastOf(piece: SolverPiece, { forecast }: LoudnessModel): Float64Array {
+    if (forecast === undefined) return new Float64Array(0);
+    const { knownFrames, frames, patches } = piece;
+    const width = piece.condition.length / paddedPatches(patches);
+    const rest = piece.condition.subarray((knownFrames / PATCH_FRAMES) * width, patches * width);
+    const powers = forecastPowers(rest, forecast);
+    return Float64Array.from({ length: frames - knownFrames }, (_, i) => powers[Math.floor(i / PATCH_FRAMES)]!);
   }
 
   async #run(graph: keyof Graphs, feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType> {
@@ -323,17 +365,7 @@ export class FlowMatching {
     return results;
   }
 
-  /** The pulse train is summed from the piece's first sample, so all of it is drawn at once. */
-  #sourcesOf(piece: SolverPiece): NonNullable<SolverPiece["sources"]> {
-    const { hopSamples, sampleRateHz } = this.manifest;
-    piece.sources ??= {
-      excitation: pulseTrain(piece.f0, hopSamples, sampleRateHz),
-      noise: gaussianNoise(piece.frames * hopSamples, piece.job.seed ^ VOCODER_SEED),
-    };
-    return piece.sources;
-  }
-
-  #tokenize(symbols: readonly string[]): BigInt64Array {
+      condition,
     return BigInt64Array.from(symbols, (symbol) => {
       const token = this.#tokenOf.get(symbol);
       if (token === undefined)
@@ -341,4 +373,14 @@ export class FlowMatching {
       return BigInt(token);
     });
   }
+}
+
+function joined(parts: readonly Float32Array[]): Float32Array {
+  const whole = new Float32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const part of parts) {
+    whole.set(part, offset);
+    offset += part.length;
+  }
+  return whole;
 }

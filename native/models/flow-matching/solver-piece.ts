@@ -1,5 +1,9 @@
 import { Tensor } from "onnxruntime-node";
+import type { PulseTrain } from "../../../src/domain/synthesis/excitation.js";
+import type { GainCurve } from "../../../src/domain/synthesis/loudness.js";
+import type { GaussianNoise } from "../../../src/domain/synthesis/noise.js";
 import type { PieceTrim } from "../../../src/domain/synthesis/silence.js";
+import type { SolverChunk } from "../../../src/domain/synthesis/solver-chunks.js";
 import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 
@@ -20,15 +24,36 @@ export interface SolverPiece {
   readonly voicing: Float32Array;
   /** `nfe + 1` times from 0 to 1. */
   readonly schedule: Float64Array;
-  /** `[at least paddedPatches(patches), 2 * melBins]`, noise at first, log-mel when all steps are done; zero beyond `patches`. */
+  /** `[patches, 2 * melBins]`, of unit variance: what the solver starts from, whichever chunk a patch is solved in. */
+  readonly noise: GaussianNoise;
+  /** Solved one after another. */
+  readonly chunks: readonly SolverChunk[];
+  /** The chunk on its way; null when all are solved. */
+  solving: ChunkInFlight | null;
+  /** `[knownFrames, melBins]` at least, normalised log-mel. */
+  mel: Float32Array;
+  /** Frames whose chunk is solved. */
+  solvedFrames: number;
+  /** Frames behind them are known less exactly: the context of the last chunk. The vocoder reaches into it. */
+  knownFrames: number;
+  /** Known as far as `solvedFrames`; see `trimSoFar`. */
+  trim: PieceTrim | null;
+  /** What its samples are multiplied with, as far as `solvedFrames`. */
+  gain: GainCurve;
+  /** `[frames * hopSamples]` each, drawn as far as windows have reached. */
+  readonly sources: { readonly excitation: PulseTrain; readonly noise: GaussianNoise };
+}
+
+/** A chunk between two solver steps. */
+export interface ChunkInFlight {
+  readonly index: number;
+  /** Its own and those around it. */
+  readonly patches: number;
+  /** `[paddedPatches(patches), condition width]`, zero beyond `patches`. */
+  readonly condition: Float32Array;
+  /** `[at least paddedPatches(patches), 2 * melBins]`, noise at first, log-mel in the end; zero beyond `patches`. */
   x: Float32Array;
   stepsDone: number;
-  /** Known when all steps are done. */
-  trim: PieceTrim | null;
-  /** What its samples are multiplied with; known when all steps are done. */
-  gain: number | null;
-  /** `[frames * hopSamples]` each; drawn when the first window is vocoded. */
-  sources: { readonly excitation: Float32Array; readonly noise: Float32Array } | null;
 }
 
 export interface RowWidths {
@@ -38,19 +63,23 @@ export interface RowWidths {
   readonly condition: number;
 }
 
+/** A piece that the solver goes on with. */
+export type UnsolvedPiece = SolverPiece & { readonly solving: ChunkInFlight };
+
 /** The feeds of one solver step over `pieces`, each row at a time of its own, padded to `patches`. */
 export function stepFeeds(
-  pieces: readonly SolverPiece[],
+  pieces: readonly UnsolvedPiece[],
   patches: number,
   widths: RowWidths,
 ): Record<string, Tensor> {
   const rows = pieces.length;
-  const times = pieces.map((piece) => piece.schedule[piece.stepsDone]!);
-  const steps = pieces.map((piece, row) => piece.schedule[piece.stepsDone + 1]! - times[row]!);
+  const chunks = pieces.map(({ solving }) => solving);
+  const times = pieces.map(({ schedule, solving }) => schedule[solving.stepsDone]!);
+  const steps = pieces.map(({ schedule, solving }, row) => schedule[solving.stepsDone + 1]! - times[row]!);
   const mask = new Float32Array(rows * patches);
-  for (const [row, piece] of pieces.entries()) mask.fill(1, row * patches, row * patches + piece.patches);
-  const x = stackRows(pieces, (piece) => piece.x, patches * widths.x);
-  const condition = stackRows(pieces, (piece) => piece.condition, patches * widths.condition);
+  for (const [row, chunk] of chunks.entries()) mask.fill(1, row * patches, row * patches + chunk.patches);
+  const x = stackRows(chunks, (chunk) => chunk.x, patches * widths.x);
+  const condition = stackRows(chunks, (chunk) => chunk.condition, patches * widths.condition);
   return {
     x: new Tensor("float32", x, [rows, patches, widths.x]),
     condition: new Tensor("float32", condition, [rows, patches, widths.condition]),
@@ -65,7 +94,7 @@ export function stepFeeds(
   };
 }
 
-/** Zero-padded to the length the solver runs a piece at when it runs alone, so that those runs copy nothing. */
+/** Zero-padded to the length the solver runs so many patches at when they run alone, so that those runs copy nothing. */
 export function padRows(values: Float32Array, patches: number, width: number): Float32Array {
   const padded = new Float32Array(paddedPatches(patches) * width);
   padded.set(values.subarray(0, patches * width));
@@ -73,17 +102,17 @@ export function padRows(values: Float32Array, patches: number, width: number): F
 }
 
 function stackRows(
-  pieces: readonly SolverPiece[],
-  valuesOf: (piece: SolverPiece) => Float32Array,
+  chunks: readonly ChunkInFlight[],
+  valuesOf: (chunk: ChunkInFlight) => Float32Array,
   rowLength: number,
 ): Float32Array {
-  const [first] = pieces;
-  if (first !== undefined && pieces.length === 1 && valuesOf(first).length === rowLength)
+  const [first] = chunks;
+  if (first !== undefined && chunks.length === 1 && valuesOf(first).length === rowLength)
     return valuesOf(first);
-  const stacked = new Float32Array(pieces.length * rowLength);
-  for (const [row, piece] of pieces.entries()) {
-    // Beyond a piece's own patches there are zeros in a longer array, and nothing to copy from a shorter one.
-    stacked.set(valuesOf(piece).subarray(0, rowLength), row * rowLength);
+  const stacked = new Float32Array(chunks.length * rowLength);
+  for (const [row, chunk] of chunks.entries()) {
+    // Beyond a chunk's own patches there are zeros in a longer array, and nothing to copy from a shorter one.
+    stacked.set(valuesOf(chunk).subarray(0, rowLength), row * rowLength);
   }
   return stacked;
 }

@@ -126,7 +126,7 @@ export function useSpeech(organizationId: string): Speech {
     let isComplete = false;
     try {
       const client = await playgroundClient(organizationId);
-      const options = { signal: control.signal, timestamps: hasWordTimes };
+      const options = { signal: control.signal, timestamps: hasWordTimes, frames: "chunks" } as const;
       for await (const { wav, words, usage } of client.speakStream(request, options)) {
         firstSoundMs ||= Math.round(performance.now() - startedAtMs);
         requestId = usage.requestId;

@@ -11,7 +11,18 @@ export interface LoudnessModel {
   readonly ceiling: number;
   /** LUFS above the level of those powers, by voice: the vocoder speaks each a little louder or softer than its mel. */
   readonly voiceLufs: Readonly<Record<string, number>>;
+  /** Tells about how loud a patch will be that is not solved yet; without it only what is solved counts. */
+  readonly forecast?: LoudnessForecast | undefined;
 }
+
+/** The log of a patch's power, as the bands would give it: a line over the condition that the solver gets for it. */
+export interface LoudnessForecast {
+  readonly weights: readonly number[];
+  readonly bias: number;
+}
+
+/** What samples are multiplied with: from each point on its gain, into which the one before glides. */
+export type GainCurve = readonly { readonly frame: number; readonly gain: number }[];
 
 /** Blocks of 0.4 s, a step of 0.1 s, both rounded to frames. */
 const BLOCK_SECONDS = 0.4;
@@ -20,6 +31,9 @@ const RELATIVE_GATE_DB = -10;
 /** A piece that would need more is unlike speech, and is left nearer to what the model made. */
 const LARGEST_GAIN_DB = 3;
 
+/** A gain that changes does so over a quarter of a second, which nobody hears as a step. */
+const GLIDE_FRAMES = 24;
+
 /**
  * The level of a piece before anything of it is vocoded, in dB: the integrated loudness of the standard over the powers of
  * mel bands, to be moved by `voiceLufs`.
@@ -27,25 +41,53 @@ const LARGEST_GAIN_DB = 3;
  * @param mel `[frames, melBins]`, normalised log-mel of the whole piece
  * @param trim which of its frames are heard, and the silence around them, which is part of what is measured
  * @param hopSeconds of a frame
- * @see ITU-R BS.1770-4; its absolute gate lies below anything that a voice says
  */
 export function melLevelDb(
   mel: Float32Array,
   trim: PieceTrim,
-  { slopes, intercepts, ceiling }: Pick<LoudnessModel, "slopes" | "intercepts" | "ceiling">,
+  bands: Pick<LoudnessModel, "slopes" | "intercepts" | "ceiling">,
   hopSeconds: number,
 ): number {
-  const bins = slopes.length;
   const { start, stop, silentFramesBefore, silentFramesAfter } = trim;
   const powers = new Float64Array(silentFramesBefore + stop - start + silentFramesAfter);
+  powers.set(framePowers(mel, { start, stop }, bands), silentFramesBefore);
+  return integratedDb(powers, hopSeconds);
+}
+
+/** K-weighted power of each of the frames. */
+export function framePowers(
+  mel: Float32Array,
+  { start, stop }: Pick<PieceTrim, "start" | "stop">,
+  { slopes, intercepts, ceiling }: Pick<LoudnessModel, "slopes" | "intercepts" | "ceiling">,
+): Float64Array {
+  const bins = slopes.length;
+  const powers = new Float64Array(stop - start);
   for (let frame = start; frame < stop; frame++) {
     let sum = 0;
     for (let bin = 0; bin < bins; bin++) {
       const x = Math.min(mel[frame * bins + bin]!, ceiling);
       sum += Math.exp(slopes[bin]! * x + intercepts[bin]!);
     }
-    powers[silentFramesBefore + frame - start] = sum;
+    powers[frame - start] = sum;
   }
+  return powers;
+}
+
+/** What the powers of patches are forecast to be. @param condition `[patches, weights]` */
+export function forecastPowers(condition: Float32Array, { weights, bias }: LoudnessForecast): Float64Array {
+  const width = weights.length;
+  return Float64Array.from({ length: Math.floor(condition.length / width) }, (_, patch) => {
+    let log = bias;
+    for (let i = 0; i < width; i++) log += weights[i]! * condition[patch * width + i]!;
+    return Math.exp(log);
+  });
+}
+
+/**
+ * Integrated loudness over the powers of frames, in dB.
+ * @see ITU-R BS.1770-4; its absolute gate lies below anything that a voice says
+ */
+export function integratedDb(powers: Float64Array, hopSeconds: number): number {
   const block = Math.min(powers.length, Math.round(BLOCK_SECONDS / hopSeconds));
   const step = Math.round(STEP_SECONDS / hopSeconds);
   const blocks: number[] = [];
@@ -57,8 +99,8 @@ export function melLevelDb(
 }
 
 /**
- * What the samples of a piece are multiplied with, so that pieces are equally loud. It is known when the solver is done,
- * so the first window does not wait for it.
+ * What the samples of a piece are multiplied with, so that pieces are equally loud. It is known before the vocoder runs, so
+ * the first window does not wait for it.
  * @param voice one that the model does not know is left as it is
  */
 export function pieceGain(levelDb: number, voice: string, { targetLufs, voiceLufs }: LoudnessModel): number {
@@ -66,6 +108,26 @@ export function pieceGain(levelDb: number, voice: string, { targetLufs, voiceLuf
   if (ownLufs === undefined || !Number.isFinite(levelDb)) return 1;
   const gainDb = targetLufs - (levelDb + ownLufs);
   return 10 ** (Math.max(-LARGEST_GAIN_DB, Math.min(LARGEST_GAIN_DB, gainDb)) / 20);
+}
+
+/** Multiplies samples by the gain of their place, in place. @param frame of the first of them */
+export function applyGain(samples: Float32Array, frame: number, hopSamples: number, curve: GainCurve): void {
+  const last = curve.at(-1);
+  if (last === undefined) return;
+  const isSteady = curve.length === 1 || frame >= last.frame + GLIDE_FRAMES;
+  for (let i = 0; i < samples.length; i++) {
+    samples[i]! *= isSteady ? last.gain : gainAt(curve, frame + i / hopSamples);
+  }
+}
+
+function gainAt(curve: GainCurve, frame: number): number {
+  const index = Math.max(
+    0,
+    curve.findLastIndex((point) => point.frame <= frame),
+  );
+  const { frame: from, gain } = curve[index]!;
+  const before = curve[index - 1]?.gain ?? gain;
+  return before + (gain - before) * Math.min(1, (frame - from) / GLIDE_FRAMES);
 }
 
 function mean(values: ArrayLike<number>): number {

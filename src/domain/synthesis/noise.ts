@@ -4,25 +4,44 @@
  *   Box and Muller, 1958.
  */
 export function gaussianNoise(length: number, seed: number): Float32Array {
-  const noise = new Float32Array(length);
-  let state = seed >>> 0;
-  const uniform = () => {
-    state = (state + 0x9e3779b9) | 0;
-    let mixed = state ^ (state >>> 16);
+  return new GaussianNoise(length, seed).upTo(length);
+}
+
+/** The same noise, drawn as far as it is needed. */
+export class GaussianNoise {
+  readonly #noise: Float32Array;
+  #state: number;
+  #drawn = 0;
+
+  constructor(length: number, seed: number) {
+    this.#noise = new Float32Array(length);
+    this.#state = seed >>> 0;
+  }
+
+  /** @returns `[length]`, of which `end` values, and those asked for before, are drawn */
+  upTo(end: number): Float32Array {
+    const noise = this.#noise;
+    let i = this.#drawn;
+    for (; i < end; i += 2) {
+      const radius = Math.sqrt(-2 * Math.log(this.#uniform()));
+      const angle = 2 * Math.PI * this.#uniform();
+      noise[i] = radius * Math.cos(angle);
+      if (i + 1 < noise.length) noise[i + 1] = radius * Math.sin(angle);
+    }
+    this.#drawn = i;
+    return noise;
+  }
+
+  #uniform(): number {
+    this.#state = (this.#state + 0x9e3779b9) | 0;
+    let mixed = this.#state ^ (this.#state >>> 16);
     mixed = Math.imul(mixed, 0x21f0aaad);
     mixed ^= mixed >>> 15;
     mixed = Math.imul(mixed, 0x735a2d97);
     mixed ^= mixed >>> 15;
     // Never 0, whose logarithm is not finite.
     return ((mixed >>> 0) + 0.5) / 4_294_967_296;
-  };
-  for (let i = 0; i < length; i += 2) {
-    const radius = Math.sqrt(-2 * Math.log(uniform()));
-    const angle = 2 * Math.PI * uniform();
-    noise[i] = radius * Math.cos(angle);
-    if (i + 1 < length) noise[i + 1] = radius * Math.sin(angle);
   }
-  return noise;
 }
 
 /** A seed for a text, so that the same request sounds the same each time (FNV-1a over UTF-16 units). */

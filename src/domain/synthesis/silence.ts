@@ -25,23 +25,45 @@ export interface PieceTrim {
  */
 export function trimSilence(mel: Float32Array, melBins: number, silenceBelow: number): PieceTrim {
   const frames = Math.floor(mel.length / melBins);
+  // Of a whole piece it is always known.
+  return trimSoFar(mel, { melBins, silenceBelow, frames })!;
+}
+
+/**
+ * The same while only the beginning of a piece is known. `start` stays what it is; `stop` is as far as may be sent in any
+ * case. Silence at the end of what is known waits: speech may follow it, or it is the end, which has its set length.
+ *
+ * @param mel `[known frames, melBins]`
+ * @param piece.frames of the whole piece
+ * @returns null while no speech is known
+ */
+export function trimSoFar(
+  mel: Float32Array,
+  piece: { readonly melBins: number; readonly silenceBelow: number; readonly frames: number },
+): PieceTrim | null {
+  const { melBins, silenceBelow, frames } = piece;
+  const known = Math.floor(mel.length / melBins);
   const isSilent = (frame: number) => {
     let sum = 0;
     for (let i = frame * melBins; i < (frame + 1) * melBins; i++) sum += mel[i]!;
     return sum < silenceBelow * melBins;
   };
   let first = 0;
-  while (first < frames && isSilent(first)) first++;
-  // A piece of silence alone keeps its length: there is no speech to measure from.
-  if (first === frames) return { start: 0, stop: frames, silentFramesBefore: 0, silentFramesAfter: 0 };
-  let end = frames;
+  while (first < known && isSilent(first)) first++;
+  if (first === known) {
+    if (known < frames) return null;
+    // A piece of silence alone keeps its length: there is no speech to measure from.
+    return { start: 0, stop: frames, silentFramesBefore: 0, silentFramesAfter: 0 };
+  }
+  let end = known;
   while (isSilent(end - 1)) end--;
   const start = Math.max(0, first - LEADING_FRAMES);
+  const silentFramesBefore = LEADING_FRAMES - (first - start);
+  // The last frame of the piece is faded: it waits until it is known to be the last.
+  if (known < frames) {
+    const stop = Math.min(known, end + TRAILING_FRAMES - 1);
+    return { start, stop, silentFramesBefore, silentFramesAfter: 0 };
+  }
   const stop = Math.min(frames, end + TRAILING_FRAMES);
-  return {
-    start,
-    stop,
-    silentFramesBefore: LEADING_FRAMES - (first - start),
-    silentFramesAfter: TRAILING_FRAMES - (stop - end),
-  };
+  return { start, stop, silentFramesBefore, silentFramesAfter: TRAILING_FRAMES - (stop - end) };
 }

@@ -55,7 +55,7 @@ export class WrittenWords {
    * @param offsetSamples of audio before the sentence
    */
   timesOf(said: readonly SaidWord[], offsetSamples = 0): WordTime[] {
-    return joined(said).map((word) => this.#timeOf(word, offsetSamples));
+    return joinedWords(said).map((word) => this.#timeOf(word, offsetSamples));
   }
 
   #timeOf({ spoken, start, end, startSample, endSample }: SaidWord, offsetSamples: number): WordTime {
@@ -83,7 +83,7 @@ export class WrittenWords {
 }
 
 /** Neighbours whose parts of the text overlap, as one. */
-function joined(said: readonly SaidWord[]): SaidWord[] {
+export function joinedWords(said: readonly SaidWord[]): SaidWord[] {
   const words: SaidWord[] = [];
   for (const word of said) {
     const last = words.at(-1);

@@ -3,10 +3,11 @@ import type { Catalog } from "../../domain/catalog/catalog.js";
 import { ServiceError } from "../../domain/errors.js";
 import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../domain/synthesis/word-times.js";
-import type { Delivery, SpeechChunk } from "../../ports/conversations.js";
+import type { Delivery, SpeechChunk, SynthesisConversation } from "../../ports/conversations.js";
+import type { Departure } from "../../ports/front.js";
 import { readQuery } from "../../protocol/query.js";
 import { parseSynthesisRequest } from "../../protocol/synthesis-request.js";
-import { SPEECH_QUERY, type TimedSpeech } from "../../protocol/timed-speech.js";
+import { SPEECH_QUERY, SPEECH_STREAM_QUERY, type TimedSpeech } from "../../protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../../protocol/wav-frames.js";
 import { admit } from "../admit.js";
 import { asFirstAsked } from "../asked-model.js";
@@ -25,40 +26,47 @@ import {
   speechHeaders,
 } from "../speech-answer.js";
 
-/** Text-to-speech, whole and sentence by sentence. */
+/** Text-to-speech, whole, sentence by sentence, and as it is made. */
 export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "POST /v1/tts/stream"> {
   return {
-    "POST /v1/tts": (exchange) =>
-      speak(exchange, deps, { delivery: "whole", answer: answerWithWav, answerTimed: answerWithJson }),
-    "POST /v1/tts/stream": (exchange) =>
-      speak(exchange, deps, {
-        delivery: "sentences",
-        answer: answerWithFrames,
-        answerTimed: answerWithFrames,
-      }),
+    "POST /v1/tts": (exchange) => speak(exchange, deps, wholeSpeech),
+    "POST /v1/tts/stream": (exchange) => speak(exchange, deps, streamedSpeech),
   };
 }
 
-interface Answers {
+/** How an answer goes to the client, as its query says. */
+interface Wishes {
+  readonly timestamps: boolean;
   readonly delivery: Delivery;
   readonly answer: (exchange: Exchange, speech: HeldSpeech) => Promise<void>;
   readonly answerTimed: (exchange: Exchange, speech: HeldSpeech, words: WrittenWords) => Promise<void>;
 }
 
+function wholeSpeech(query: URLSearchParams): Wishes {
+  const { timestamps } = readQuery(SPEECH_QUERY, query);
+  return { timestamps, delivery: "whole", answer: answerWithWav, answerTimed: answerWithJson };
+}
+
+function streamedSpeech(query: URLSearchParams): Wishes {
+  const { timestamps, frames } = readQuery(SPEECH_STREAM_QUERY, query);
+  const answer = frames === "chunks" ? answerWithChunks : answerWithSentences;
+  return { timestamps, delivery: frames, answer, answerTimed: answer };
+}
+
 async function speak(
   exchange: Exchange,
   deps: SpeechDeps,
-  { delivery, answer, answerTimed }: Answers,
+  wishesOf: (query: URLSearchParams) => Wishes,
 ): Promise<void> {
   const caller = await admit(exchange, deps, "synthesis");
   const key = idempotencyKey(exchange.request);
-  const { timestamps } = readQuery(SPEECH_QUERY, exchange.request.query);
+  const { timestamps, delivery, answer, answerTimed } = wishesOf(exchange.request.query);
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.catalog);
   noteText(exchange, request, deps.conversations.catalog);
-  // A request without times has the fingerprint it had before there were any.
-  const asked = asFirstAsked(request);
-  const decides = timestamps ? [asked, "timestamps"] : [asked];
+  // A request has the fingerprint it had before there were times and chunks, unless it asks for them.
+  const added = [timestamps && "timestamps", delivery === "chunks" && delivery].filter((one) => one !== false);
+  const decides = [asFirstAsked(request), ...added];
   await answerSpeech(exchange, deps, { caller, key, request, decides, delivery }, (speech) => {
     if (!timestamps) return answer(exchange, speech);
     const { sampleRateHz } = speech.conversation;
@@ -108,30 +116,58 @@ async function answerWithJson(
   conversation.complete();
 }
 
-/** @param written adds its words to each frame */
-async function answerWithFrames(
+/** A frame for each sentence. @param written adds its words to each frame */
+async function answerWithSentences(
   exchange: Exchange,
   { conversation }: HeldSpeech,
   written?: WrittenWords,
 ): Promise<void> {
+  const frames = framesTo(exchange, conversation);
+  for await (const { pieces, words } of sentencesOf(conversation.chunks())) {
+    await frames.send(pieces, written?.timesOf(words), conversation.sentence);
+  }
+  await frames.end();
+}
+
+/** A frame for each part of a sentence, as it is made. @param written adds the words that begin in it to each frame */
+async function answerWithChunks(
+  exchange: Exchange,
+  { conversation }: HeldSpeech,
+  written?: WrittenWords,
+): Promise<void> {
+  const frames = framesTo(exchange, conversation);
+  let sentenceSamples = 0;
+  for await (const { pcm, endsSentence, words = [] } of conversation.chunks()) {
+    const departure = endsSentence ? conversation.sentence : undefined;
+    // The end of the last sentence holds nothing to play.
+    if (pcm.length > 0) await frames.send([pcm], written?.timesOf(words, -sentenceSamples), departure);
+    sentenceSamples = endsSentence ? 0 : sentenceSamples + pcm.length;
+  }
+  await frames.end();
+}
+
+/** The answer begins with its first frame: until then a failure can still be told by its status. */
+function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
   const start = () =>
     exchange.start(200, {
       "content-type": "application/octet-stream",
       "x-svc-stream": WAV_FRAMES,
       ...speechHeaders(conversation),
     });
-  for await (const { pieces, words } of sentencesOf(conversation.chunks())) {
-    // Until the first sentence is there a failure can still be told by its status.
-    if (exchange.status === null) {
-      await conversation.charge();
-      start();
-    }
-    const frame = wavFrame(pieces, conversation.sampleRateHz, written?.timesOf(words));
-    await writeBody(exchange, frame, conversation.sentence);
-  }
-  if (exchange.status === null) start();
-  await exchange.end();
-  conversation.complete();
+  return {
+    async send(pieces: Int16Array[], words: readonly WordTime[] | undefined, departure?: Departure) {
+      if (exchange.status === null) {
+        await conversation.charge();
+        start();
+      }
+      await writeBody(exchange, wavFrame(pieces, conversation.sampleRateHz, words), departure);
+    },
+    async end() {
+      if (exchange.status === null) start();
+      await exchange.end();
+      conversation.complete();
+    },
+  };
 }
 
 interface Sentence {
@@ -144,13 +180,16 @@ interface Sentence {
 /** Chunks by sentences. The next sentence is asked for when the one before was taken. */
 async function* sentencesOf(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<Sentence, void, undefined> {
   let pieces: Int16Array[] = [];
+  let words: SaidWord[] = [];
   let sampleCount = 0;
-  for await (const { pcm, endsSentence, words = [] } of chunks) {
-    pieces.push(pcm);
-    sampleCount += pcm.length;
-    if (!endsSentence) continue;
+  for await (const chunk of chunks) {
+    pieces.push(chunk.pcm);
+    words.push(...(chunk.words ?? []));
+    sampleCount += chunk.pcm.length;
+    if (!chunk.endsSentence) continue;
     yield { pieces, sampleCount, words };
     pieces = [];
+    words = [];
     sampleCount = 0;
   }
 }

@@ -41,8 +41,8 @@ class FakeSynthesizer implements Synthesizer {
     return this.spoken.map(({ options }) => options.urgency);
   }
 
-  get awaited(): readonly (boolean | undefined)[] {
-    return this.spoken.map(({ options }) => options.isAwaited);
+  get chunkings(): readonly (string | undefined)[] {
+    return this.spoken.map(({ job }) => job.chunking);
   }
 
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
@@ -131,6 +131,7 @@ test("sentences come in order with pauses between them and none after the last",
     nfe: 4,
     seed: 9,
     spokenText: "ab",
+    chunking: "growing",
   });
 });
 
@@ -331,11 +332,12 @@ test("whoever hears whole sentences waits for all pieces of the first, whoever w
       synthesizer.urgencies.map((urgency) => urgency?.kind),
       kinds,
     );
-    assert.deepEqual(synthesizer.awaited, [false, false, false], "nobody hears less than a sentence");
+    const wholly = [undefined, undefined, undefined];
+    assert.deepEqual(synthesizer.chunkings, wholly, "nobody hears less than a sentence");
   }
   const synthesizer = new FakeSynthesizer({ isPatient: false });
   await readAll(sessionOf(planOf("a|b", "c"), synthesizer));
-  assert.deepEqual(synthesizer.awaited, [true, false, false]);
+  assert.deepEqual(synthesizer.chunkings, ["growing", "growing", "growing"]);
 });
 
 test("speech that turns out longer than an hour ends there, whatever the plan has guessed", async () => {

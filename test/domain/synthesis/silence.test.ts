@@ -2,7 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fadeEnds } from "../../../src/domain/audio/fade.js";
 import { pauseAfterMs } from "../../../src/domain/synthesis/pauses.js";
-import { LEADING_FRAMES, TRAILING_FRAMES, trimSilence } from "../../../src/domain/synthesis/silence.js";
+import {
+  LEADING_FRAMES,
+  TRAILING_FRAMES,
+  trimSilence,
+  trimSoFar,
+} from "../../../src/domain/synthesis/silence.js";
+import * as fc from "../../support/properties.js";
 
 const BINS = 2;
 
@@ -54,4 +60,23 @@ test("the mark that a piece ends with gives its pause", () => {
   );
   assert.equal(pauses[0], 0);
   assert.equal(new Set(pauses).size, pauses.length);
+});
+
+const MEANS = fc.array(fc.constantFrom(-1.8, 0.4), { minLength: 1, maxLength: 60 });
+
+test("what may be sent of a piece that is not known to its end is a beginning of what is sent in the end", () => {
+  fc.assert(
+    fc.property(MEANS, fc.nat({ max: 60 }), (means, cut) => {
+      const piece = { melBins: BINS, silenceBelow: -1, frames: means.length };
+      const whole = trimSilence(melOf(...means), BINS, -1);
+      const known = means.slice(0, cut);
+      const soFar = trimSoFar(melOf(...known), piece);
+      if (known.length >= means.length) return assert.deepEqual(soFar, whole);
+      if (soFar === null) return assert.ok(known.every((mean) => mean < -1));
+      assert.equal(soFar.start, whole.start);
+      assert.equal(soFar.silentFramesBefore, whole.silentFramesBefore);
+      // A frame is left in any case: the one that the piece is faded out in.
+      assert.ok(soFar.stop > soFar.start && soFar.stop < whole.stop && soFar.stop <= known.length);
+    }),
+  );
 });

@@ -48,7 +48,7 @@ function farthest(a: Float32Array, b: Float32Array): number {
 }
 
 async function solve(piece: SolverPiece): Promise<SolverPiece> {
-  while (!model.isSolved(piece)) await model.step([piece], paddedPatches(piece.patches));
+  while (model.isUnsolved(piece)) await model.solveChunk(piece);
   return piece;
 }
 
@@ -59,16 +59,17 @@ test("a piece in a batch that changes at each step equals the piece alone", asyn
   const company = [[], [others[0]!], [others[0]!, others[1]!], [others[1]!]];
   for (const mates of company) {
     const rows = [...mates, piece];
-    await model.step(rows, paddedPatches(Math.max(...rows.map(({ patches }) => patches))));
+    const unsolved = rows.filter((row) => model.isUnsolved(row));
+    await model.step(unsolved, paddedPatches(Math.max(...rows.map(({ patches }) => patches))));
   }
   const length = piece.frames * model.manifest.melBins;
-  assert.ok(farthest(piece.x.subarray(0, length), alone.x.subarray(0, length)) < ROUNDING);
-  assert.equal(others[0]!.stepsDone, 2);
+  assert.ok(farthest(piece.mel.subarray(0, length), alone.mel.subarray(0, length)) < ROUNDING);
+  assert.equal(others[0]!.solving?.stepsDone, 2);
   // The mates go on alone and end where they would have ended anyway.
   for (const [index, mate] of others.entries()) {
     const [together, apart] = [await solve(mate), await solve(await model.begin(OTHERS[index]!))];
     const mateLength = mate.frames * model.manifest.melBins;
-    assert.ok(farthest(together.x.subarray(0, mateLength), apart.x.subarray(0, mateLength)) < ROUNDING);
+    assert.ok(farthest(together.mel.subarray(0, mateLength), apart.mel.subarray(0, mateLength)) < ROUNDING);
   }
 });
 
@@ -82,7 +83,7 @@ test("windows side by side, alone or in a batch, equal the vocoder's one run ove
     const joined = new Float32Array(expected!.length);
     let windows = 0;
     for (let start = trim.start; start < trim.stop; windows++) {
-      const window = model.windowOf(piece, start, start === trim.start);
+      const window = model.windowOf(piece, start)!;
       const size = window.contextEnd - window.contextStart;
       const mate = { start: 20, end: 30, contextStart: 0, contextEnd: size };
       const rows = isBatched && size < other.frames ? [{ piece: other, window: mate }] : [];
@@ -90,7 +91,7 @@ test("windows side by side, alone or in a batch, equal the vocoder's one run ove
       joined.set(parts.at(-1)!, (start - trim.start) * HOP);
       start = window.end;
     }
-    assert.ok(windows > 2, `${windows} windows`);
+    assert.ok(windows > 1, `${windows} windows`);
     assert.ok(farthest(joined, expected!) < ROUNDING);
   }
 });
@@ -186,8 +187,12 @@ test("a package says how loud its mel will be in full, or not at all", async () 
     return { ...manifest, files: others };
   });
   const silent = await load();
-  const piece = await solve(await silent.begin(JOB));
-  assert.equal(silent.gainOf(piece), 1);
+  const piece = await silent.begin(JOB);
+  await silent.solveChunk(piece);
+  assert.deepEqual(
+    piece.gain.map(({ gain }) => gain),
+    [1],
+  );
   await silent.release();
 });
 

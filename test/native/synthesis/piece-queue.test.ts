@@ -37,6 +37,7 @@ function queueOf(model: PieceModel): { queue: PieceQueue; told: string[]; cells:
   const told: string[] = [];
   const cells = new Int32Array(SYNTHESIS_CELL.count);
   const sink = {
+    begun: (jobId: number) => told.push(`${jobId} begun`),
     pcm: (jobId: number, samples: Int16Array) => {
       told.push(`${jobId} pcm ${samples.length}`);
       return Promise.resolve();
@@ -48,7 +49,7 @@ function queueOf(model: PieceModel): { queue: PieceQueue; told: string[]; cells:
 }
 
 function request(jobId: number, dueAtMs: number, spokenText = String(jobId)) {
-  return { jobId, job: { ...JOB, spokenText }, dueAtMs, isAwaited: false };
+  return { jobId, job: { ...JOB, spokenText }, dueAtMs, playsFromMs: null };
 }
 
 test("whoever is due first comes first, and a piece leaves in parts", async () => {

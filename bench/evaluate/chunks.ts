@@ -1,0 +1,221 @@
+import { readPackage } from "../../native/models/find-packages.js";
+import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
+import { PATCH_FRAMES, type SolverPiece } from "../../native/models/flow-matching/solver-piece.js";
+import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
+import { type ChunkRules, GROWING_CHUNKS } from "../../src/domain/synthesis/solver-chunks.js";
+import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import { corpusLines } from "../support/corpora.js";
+import { integratedLoudness } from "../support/loudness.js";
+import { hopCentres, melCepstra, warp } from "./mel-cepstra.js";
+import { MODELS } from "./paths.js";
+import { pitchCorrelation, trackPitch } from "./pitch.js";
+import { table } from "./report.js";
+
+const NFE = 16;
+const PITCH = { lowestHz: 60, highestHz: 420 };
+/** What a seam is measured within, and against. */
+const SEAM_SECONDS = 0.001;
+const AROUND_SECONDS = 0.3;
+const RULES: readonly ChunkRules[] = [
+  ...[0, 4, 8, 16, 24].map((context) => ({ ...GROWING_CHUNKS, context })),
+  ...[12, 16, 32, 48].map((first) => ({ ...GROWING_CHUNKS, first })),
+  ...[96, 384].map((longest) => ({ ...GROWING_CHUNKS, longest })),
+];
+
+/** One way to cut pieces into chunks, against solving each as a whole. */
+interface ChunkRow extends ChunkRules {
+  /** Patches of the first chunk with its context, and seconds of sound that it gives, means over pieces. */
+  readonly firstPatches: number;
+  readonly firstSeconds: number;
+  /** Patches that are solved / patches of the pieces. */
+  readonly work: number;
+  /** Mean absolute distance of normalised log-mels; the largest of a piece. */
+  readonly melDistance: number;
+  readonly largestMelDistance: number;
+  readonly melCepstralDistortionDb: number;
+  readonly pitchCorrelation: number;
+  /** The loudest click that a border between two chunks adds, against the speech around it. */
+  readonly worstSeamDb: number;
+  /** Level of a piece less that of the whole one, its deviation and the farthest; and the largest change of gain inside. */
+  readonly levelDeviationLu: number;
+  readonly farthestLevelLu: number;
+  readonly largestGlideDb: number;
+}
+
+export interface ChunkReport {
+  readonly modelId: string;
+  readonly pieces: number;
+  readonly rows: readonly ChunkRow[];
+}
+
+/** Solves held-out sentences in chunks of several lengths with several lengths of context. */
+export async function evaluateChunks(options: {
+  readonly modelId: string;
+  readonly limit: number;
+}): Promise<ChunkReport> {
+  const folder = MODELS + options.modelId;
+  const synthesizer = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
+  const model = await FlowMatching.load(synthesizer, { intraOpThreads: 1 });
+  const jobs = jobsOf(synthesizer.manifest, Math.min(options.limit, 20));
+  const wholes: Spoken[] = [];
+  for (const job of jobs) wholes.push(await speak(model, { ...job, chunking: "whole" }));
+  const rows: ChunkRow[] = [];
+  for (const rules of RULES) {
+    const compared: Comparison[] = [];
+    for (const [index, job] of jobs.entries()) {
+      const chunked = await speak(model, { ...job, chunking: "growing" }, rules);
+      compared.push(compare(wholes[index]!, chunked, model.manifest));
+    }
+    rows.push(rowOf(rules, compared));
+  }
+  await model.release();
+  return { modelId: options.modelId, pieces: jobs.length, rows };
+}
+
+/** The report as Markdown. */
+export function chunkTable({ modelId, pieces, rows }: ChunkReport): string {
+  const cells = rows.map((row) => [
+    `${row.first}, ${2 * row.first} … ${row.longest}; ${row.context}`,
+    `${row.firstPatches.toFixed(0)}, ${row.firstSeconds.toFixed(2)} s`,
+    row.work.toFixed(2),
+    `${row.melDistance.toExponential(0)}, ${row.largestMelDistance.toExponential(0)}`,
+    row.melCepstralDistortionDb.toFixed(3),
+    row.pitchCorrelation.toFixed(4),
+    row.worstSeamDb.toFixed(0),
+    `${row.levelDeviationLu.toFixed(2)}, ${row.farthestLevelLu.toFixed(2)}`,
+    row.largestGlideDb.toFixed(2),
+  ]);
+  const head = [
+    "chunks; context",
+    "first: patches, sound",
+    "work",
+    "mel, mean and largest",
+    "MCD, dB",
+    "F0 correlation",
+    "worst seam, dB",
+    "level, LU",
+    "glide, dB",
+  ];
+  return `### ${modelId}: ${pieces} pieces in chunks, against whole ones\n\n${table(head, cells)}`;
+}
+
+function jobsOf({ id, voices }: MelSynthesizerManifest, count: number): SynthesisJob[] {
+  const speakable = corpusLines("kk-heldout.txt.br")
+    .map((line) => line.trim().toLowerCase())
+    .filter((line) => /^[а-яёәғқңөұүһі ,.!?-]{40,200}$/.test(line));
+  const stride = Math.max(1, Math.floor(speakable.length / count));
+  const texts = speakable.filter((_, index) => index % stride === 0).slice(0, count);
+  return voices.flatMap(({ name }) =>
+    texts.map((spokenText) => ({ modelId: id, voice: name, spokenText, speed: 1, nfe: NFE, seed: 1 })),
+  );
+}
+
+interface Spoken {
+  readonly piece: SolverPiece;
+  /** As it is sent, without the silence around it. */
+  readonly pcm: Float32Array;
+  /** At the level that the model makes, which no gain differs in. */
+  readonly rawPcm: Float32Array;
+}
+
+async function speak(model: FlowMatching, job: SynthesisJob, rules?: ChunkRules): Promise<Spoken> {
+  const piece = await model.begin(job, undefined, rules);
+  const parts: { readonly pcm: Float32Array; readonly rawPcm: Float32Array }[] = [];
+  for (let start: number | null = null; model.isUnsolved(piece); ) {
+    await model.solveChunk(piece);
+    start ??= piece.trim?.start ?? null;
+    for (let window = start === null ? null : model.windowOf(piece, start); window !== null; ) {
+      const [pcm] = await model.vocode([{ piece, window }]);
+      const gain = piece.gain;
+      piece.gain = [];
+      const [rawPcm] = await model.vocode([{ piece, window }]);
+      piece.gain = gain;
+      parts.push({ pcm: pcm!, rawPcm: rawPcm! });
+      start = window.end;
+      window = model.windowOf(piece, start);
+    }
+  }
+  const joined = (of: (part: (typeof parts)[number]) => Float32Array) =>
+    Float32Array.from(parts.flatMap((part) => [...of(part)]));
+  return { piece, pcm: joined(({ pcm }) => pcm), rawPcm: joined(({ rawPcm }) => rawPcm) };
+}
+
+interface Comparison {
+  readonly firstPatches: number;
+  readonly firstSeconds: number;
+  readonly patches: number;
+  readonly solvedPatches: number;
+  readonly melDistance: number;
+  readonly distortionDb: number;
+  readonly correlation: number;
+  readonly seamDb: number;
+  readonly levelLu: number;
+  readonly glideDb: number;
+}
+
+function compare(whole: Spoken, { piece, pcm, rawPcm }: Spoken, manifest: MelSynthesizerManifest): Comparison {
+  const { hopSamples, melBins, sampleRateHz } = manifest;
+  const { start } = piece.trim!;
+  const first = piece.chunks[0]!;
+  const borders = piece.chunks.slice(1).map((chunk) => (chunk.start * PATCH_FRAMES - start) * hopSamples);
+  const length = piece.frames * melBins;
+  let distance = 0;
+  for (let i = 0; i < length; i++) distance += Math.abs(piece.mel[i]! - whole.piece.mel[i]!) / length;
+  const cepstra = melCepstra(pcm, sampleRateHz);
+  const centres = hopCentres(cepstra.length, sampleRateHz);
+  const { distortionDb, pairs } = warp(melCepstra(whole.pcm, sampleRateHz), cepstra);
+  const pitchOf = (samples: Float32Array) => trackPitch(samples, sampleRateHz, centres, PITCH);
+  const [wholeHz, hz] = [pitchOf(whole.pcm), pitchOf(pcm)];
+  const levels = piece.gain.map(({ gain }) => 20 * Math.log10(gain));
+  return {
+    firstPatches: first.contextEnd,
+    firstSeconds: ((Math.min(first.end * PATCH_FRAMES, piece.trim!.stop) - start) * hopSamples) / sampleRateHz,
+    patches: piece.patches,
+    solvedPatches: piece.chunks.reduce((sum, chunk) => sum + chunk.contextEnd - chunk.contextStart, 0),
+    melDistance: distance,
+    distortionDb,
+    correlation: pitchCorrelation(pairs.map(([i, j]) => [wholeHz[i] ?? 0, hz[j] ?? 0])),
+    seamDb: Math.max(-120, ...borders.map((border) => seamDb(whole.rawPcm, rawPcm, border, sampleRateHz))),
+    levelLu: integratedLoudness(pcm, sampleRateHz) - integratedLoudness(whole.pcm, sampleRateHz),
+    glideDb: Math.max(0, ...levels.slice(1).map((level, index) => Math.abs(level - levels[index]!))),
+  };
+}
+
+/**
+ * What a border adds: the largest jump of slope, within a millisecond of it, of what the chunks sound other than the whole,
+ * against the largest of the speech around. A click is a jump that the speech itself does not have.
+ */
+function seamDb(whole: Float32Array, chunked: Float32Array, border: number, sampleRateHz: number): number {
+  const added = (i: number) => chunked[i]! - whole[i]!;
+  const jump = (valueAt: (i: number) => number, around: number) => {
+    let most = 0;
+    for (let i = Math.max(2, border - around); i < Math.min(whole.length, border + around); i++) {
+      most = Math.max(most, Math.abs(valueAt(i) - 2 * valueAt(i - 1) + valueAt(i - 2)));
+    }
+    return most;
+  };
+  const atSeam = jump(added, Math.round(SEAM_SECONDS * sampleRateHz));
+  const around = jump((i) => whole[i]!, Math.round(AROUND_SECONDS * sampleRateHz));
+  return 20 * Math.log10(Math.max(atSeam, 1e-9) / Math.max(around, 1e-9));
+}
+
+function rowOf(rules: ChunkRules, compared: readonly Comparison[]): ChunkRow {
+  const sum = (of: (one: Comparison) => number) => compared.reduce((total, one) => total + of(one), 0);
+  const mean = (of: (one: Comparison) => number) => sum(of) / compared.length;
+  const most = (of: (one: Comparison) => number) => Math.max(...compared.map(of));
+  return {
+    ...rules,
+    firstPatches: mean((one) => one.firstPatches),
+    firstSeconds: mean((one) => one.firstSeconds),
+    work: sum((one) => one.solvedPatches) / sum((one) => one.patches),
+    melDistance: mean((one) => one.melDistance),
+    largestMelDistance: most((one) => one.melDistance),
+    melCepstralDistortionDb: mean((one) => one.distortionDb),
+    pitchCorrelation: mean((one) => one.correlation),
+    worstSeamDb: most((one) => one.seamDb),
+    levelDeviationLu: Math.sqrt(mean((one) => one.levelLu ** 2)),
+    farthestLevelLu: most((one) => Math.abs(one.levelLu)),
+    largestGlideDb: most((one) => one.glideDb),
+  };
+}

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { GROWING_CHUNKS, solverChunks } from "../../../src/domain/synthesis/solver-chunks.js";
+import * as fc from "../../support/properties.js";
+
+const PATCHES = fc.integer({ min: 1, max: 2_000 });
+const RULES = fc.record({
+  first: fc.integer({ min: 1, max: 64 }),
+  longest: fc.integer({ min: 64, max: 512 }),
+  context: fc.integer({ min: 0, max: 48 }),
+});
+
+test("chunks follow each other from the first patch to the last, each with its context or an end of the piece", () => {
+  fc.assert(
+    fc.property(PATCHES, RULES, (patches, rules) => {
+      let start = 0;
+      for (const chunk of solverChunks(patches, "growing", rules)) {
+        assert.equal(chunk.start, start);
+        assert.ok(chunk.end > start && chunk.end <= patches);
+        assert.equal(chunk.contextStart, Math.max(0, chunk.start - rules.context));
+        assert.equal(chunk.contextEnd, Math.min(patches, chunk.end + rules.context));
+        start = chunk.end;
+      }
+      assert.equal(start, patches);
+    }),
+  );
+});
+
+test("the first chunk costs the same whatever the length of the piece", () => {
+  const { first, context } = GROWING_CHUNKS;
+  fc.assert(
+    fc.property(PATCHES, (patches) => {
+      const [chunk] = solverChunks(patches, "growing");
+      assert.ok(chunk!.contextEnd <= first + context);
+      if (patches > first + context) assert.equal(chunk!.end, first);
+    }),
+  );
+});
+
+test("chunks double up to the longest, and only the last may be half as long again", () => {
+  fc.assert(
+    fc.property(PATCHES, (patches) => {
+      const lengths = solverChunks(patches, "growing").map(({ start, end }) => end - start);
+      const planned = lengths.map((_, index) => Math.min(24 * 2 ** index, 192));
+      assert.deepEqual(lengths.slice(0, -1), planned.slice(0, -1));
+      assert.ok(lengths.at(-1)! <= 1.5 * planned.at(-1)! + 4);
+    }),
+  );
+  const lengths = solverChunks(600, "growing").map(({ start, end }) => end - start);
+  assert.deepEqual(lengths, [24, 48, 96, 192, 240]);
+});
+
+test("a piece that is heard as a whole is one chunk without context", () => {
+  fc.assert(
+    fc.property(PATCHES, (patches) => {
+      const whole = { start: 0, end: patches, contextStart: 0, contextEnd: patches };
+      assert.deepEqual(solverChunks(patches, "whole"), [whole]);
+    }),
+  );
+});
