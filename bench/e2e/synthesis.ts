@@ -3,7 +3,13 @@ import { MODELS } from "../evaluate/paths.js";
 import { saveResult } from "../save-result.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { type SpeechRun, streamPcm, streamSentences } from "../support/speech-client.js";
-import { bareSpeaker, type EngineFigures, measureEngine, median } from "../support/synthesis-floor.js";
+import {
+  bareSpeaker,
+  type EngineFigures,
+  type FirstChunkMs,
+  measureEngine,
+  median,
+} from "../support/synthesis-floor.js";
 
 const MODEL = `${MODELS}svc-kk-v1`;
 const SENTENCES = [
@@ -15,8 +21,17 @@ const SENTENCES = [
 /** What people send least often and what goes wrong first. */
 const SHORT_TEXTS = ["Сәлем", "А", "7"];
 const LONG_TEXT_CHARACTERS = 5_000;
+/** What is heard of a piece at once must not depend on its length: a word, a short sentence, one of nine seconds. */
+const FIRST_SOUND_TEXTS = [
+  "Сәлем!",
+  "Біз ертең көлге барамыз.",
+  "Қазақ тілі түркі тілдерінің қыпшақ тобына жатады, кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді.",
+];
+/** Streams that are asked for at once. */
+const CROWD = 8;
+const NFE = 16;
 /** Load below which no listener may run dry. */
-const UNDERRUN_LOAD = 0.65;
+const UNDERRUN_LOAD = 0.7;
 const UNDERRUN_STREAMS = 8;
 
 /** Concurrent requests: sent at once to be shared, or one after another by a client who asked at the same time. */
@@ -40,14 +55,17 @@ const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
 
 /**
  * `npm run bench -- synthesis [1 2 4 8 16]`: first audio and real-time factor of concurrent streams, shared step by step
- * against the same service serving them one after another; what the engine adds to the model; underruns; short and long
- * texts. `SYNTHESIS_ROWS` reaches the service and the engine. All of it takes about twelve minutes on two quiet cores.
+ * against the same service serving them one after another; what the engine adds to the model; first sound in chunks beside
+ * the bare model; underruns; short and long texts. `SYNTHESIS_ROWS` reaches the service and the engine. All of it takes about
+ * fifteen minutes on two quiet cores. With `first` among the arguments it measures what is heard first, and underruns, alone:
+ * three minutes, into `first-sound`.
  */
 export async function run(options: {
   readonly smoke: boolean;
   readonly args: readonly string[];
 }): Promise<void> {
   const { smoke } = options;
+  if (options.args.includes("first")) return measureFirst(smoke);
   const counts = smoke ? [2] : streamCounts(options.args);
   const rows = Number(process.env["SYNTHESIS_ROWS"] ?? 1);
   const engine = await measureEngine({
@@ -83,11 +101,8 @@ export async function run(options: {
           (pcmFirstAudioMs.length > 0 ? `; pcm ${Math.round(median(pcmFirstAudioMs))} ms` : ""),
       );
     }
-    const paced = await measureUnderruns(service, smoke ? 2 : UNDERRUN_STREAMS, smoke ? 1 : 4);
-    console.log(
-      `${paced.runs.length} paced requests at load ${paced.load.toFixed(2)}: ` +
-        `${paced.runs.filter(({ underruns }) => underruns > 0).length} with underruns`,
-    );
+    const paced = await measureUnderruns(service, smoke, "sentences");
+    const heard = await measureHeard(service, smoke);
     const texts = smoke ? SHORT_TEXTS.slice(0, 1) : [...SHORT_TEXTS, longText()];
     const extremes = [];
     for (const text of texts) {
@@ -104,6 +119,7 @@ export async function run(options: {
         rounds: rounds.map((round) => ({ ...summary(round), raw: round })),
         idle,
         paced,
+        ...heard,
         extremes,
       });
     }
@@ -145,7 +161,7 @@ async function measurePass(
 ): Promise<Pass> {
   const cpuBefore = service.cpuSeconds();
   const askedAtMs = performance.now();
-  const speak = (text: string) => streamSentences(service, { text, nfe }, askedAtMs);
+  const speak = (text: string) => streamSentences(service, { text, nfe }, { askedAtMs });
   const runs: SpeechRun[] = [];
   if (order === "shared") runs.push(...(await Promise.all(texts.map(speak))));
   else for (const text of texts) runs.push(await speak(text));
@@ -194,20 +210,99 @@ async function measureIdle(
   return figures;
 }
 
-/** Streams that begin again as often as keeps the worker busy for the wanted share of the time. */
-async function measureUnderruns(service: ServiceProcess, streams: number, repeats: number) {
-  const alone = await streamSentences(service, { text: textOf(0, 3), nfe: 16 });
-  const periodMs = (streams * alone.totalMs) / UNDERRUN_LOAD;
+async function measureFirst(smoke: boolean): Promise<void> {
+  const service = await startServiceProcess({ SYNTHESIS_PER_ORG: "1000" });
+  try {
+    await creditDevelopment(service, 1_000_000_000);
+    await streamSentences(service, { text: SENTENCES[0]!, nfe: 4 });
+    const heard = await measureHeard(service, smoke);
+    if (!smoke) await saveResult("first-sound", { parameters: { nfe: NFE, load: UNDERRUN_LOAD }, ...heard });
+  } finally {
+    await service.stop();
+  }
+}
+
+/** What listeners of chunks hear: the first sound alone and in a crowd, and gaps. */
+async function measureHeard(service: ServiceProcess, smoke: boolean) {
+  const firstSound = await measureFirstSound(service, smoke ? 1 : 15);
+  for (const { text, firstSoundMs, bareMs, ratio } of firstSound) {
+    const { beginMs, stepsMs, vocodeMs } = bareMs[bareMs.length >> 1]!;
+    console.log(
+      `first sound of ${text.length} characters, idle: ${Math.round(median(firstSoundMs))} ms, ` +
+        `bare model ${median(bareMs.map(({ totalMs }) => totalMs)).toFixed(0)} ms ` +
+        `(${beginMs.toFixed(0)} + ${stepsMs.toFixed(0)} + ${vocodeMs.toFixed(0)}), ratio ${ratio.toFixed(2)}`,
+    );
+  }
+  const crowd = await measureCrowd(service, smoke ? 2 : CROWD, smoke ? 1 : 6);
+  console.log(
+    `${crowd.streams} streams at once: first sound ${crowd.firstSoundMs.p50}/${crowd.firstSoundMs.p95} ms (p50/p95)`,
+  );
+  return { firstSound, crowd, chunked: await measureUnderruns(service, smoke, "chunks") };
+}
+
+/** The first sound of a stream of chunks from an idle service, in turn with the bare model, in milliseconds. */
+interface FirstSound {
+  readonly text: string;
+  readonly firstSoundMs: readonly number[];
+  readonly bareMs: readonly FirstChunkMs[];
+  /** Medians: first sound / the bare model's runs before it. */
+  readonly ratio: number;
+}
+
+async function measureFirstSound(service: ServiceProcess, rounds: number): Promise<FirstSound[]> {
+  const bare = await bareSpeaker(MODEL);
+  const figures: FirstSound[] = [];
+  for (const text of FIRST_SOUND_TEXTS) {
+    const { spoken } = normalizeKazakh(text, { expand: true });
+    const [firstSoundMs, bareMs]: [number[], FirstChunkMs[]] = [[], []];
+    await bare.firstChunkMs(spoken, NFE);
+    for (let seed = 0; seed < rounds; seed++) {
+      // Another seed each time: what the cache holds is heard at once.
+      const run = await streamSentences(service, { text, nfe: NFE, seed }, { frames: "chunks" });
+      firstSoundMs.push(run.firstSoundMs);
+      bareMs.push(await bare.firstChunkMs(spoken, NFE));
+    }
+    const ratio = median(firstSoundMs) / median(bareMs.map(({ totalMs }) => totalMs));
+    figures.push({ text, firstSoundMs, bareMs, ratio });
+  }
+  await bare.release();
+  return figures;
+}
+
+/** Streams of chunks that are asked for in one moment. */
+async function measureCrowd(service: ServiceProcess, streams: number, repeats: number) {
+  const runs: SpeechRun[] = [];
+  for (let seed = 0; seed < repeats; seed++) {
+    const askedAtMs = performance.now();
+    const speak = (_: unknown, stream: number) =>
+      streamSentences(service, { text: textOf(stream, 2), nfe: NFE, seed }, { askedAtMs, frames: "chunks" });
+    runs.push(...(await Promise.all(Array.from({ length: streams }, speak))));
+  }
+  const times = runs.map(({ firstSoundMs }) => firstSoundMs);
+  return { streams, firstSoundMs: { p50: percentile(times, 0.5), p95: percentile(times, 0.95) }, runs };
+}
+
+/** Streams that begin again as often as keeps the workers busy for the wanted share of the time. */
+async function measureUnderruns(service: ServiceProcess, smoke: boolean, frames: "sentences" | "chunks") {
+  const [streams, repeats] = smoke ? [2, 1] : [UNDERRUN_STREAMS, 4];
+  const speak = (index: number, seed: number) =>
+    streamSentences(service, { text: textOf(index, 3), nfe: NFE, seed }, { frames });
+  const fullSinceMs = performance.now();
+  await Promise.all(Array.from({ length: streams }, (_, index) => speak(index, 1)));
+  const alltogetherMs = performance.now() - fullSinceMs;
+  const periodMs = alltogetherMs / UNDERRUN_LOAD;
   const startedAtMs = performance.now();
   const runs = await Promise.all(
     Array.from({ length: streams * repeats }, async (_, index) => {
       const beginsAtMs = (index * periodMs) / streams;
       await new Promise((resolve) => setTimeout(resolve, beginsAtMs));
-      return streamSentences(service, { text: textOf(index, 3), nfe: 16 });
+      return speak(index, 2 + index);
     }),
   );
-  const load = (streams * repeats * alone.totalMs) / (performance.now() - startedAtMs);
-  return { streams, periodMs, load, runs };
+  const load = (repeats * alltogetherMs) / (performance.now() - startedAtMs);
+  const dry = runs.filter(({ underruns }) => underruns > 0).length;
+  console.log(`${runs.length} paced requests in ${frames} at load ${load.toFixed(2)}: ${dry} with underruns`);
+  return { frames, streams, periodMs, load, runs };
 }
 
 function summary({ nfe, streams, shared, serial }: Round) {

@@ -7,6 +7,7 @@ import { type ChunkRules, GROWING_CHUNKS } from "../../src/domain/synthesis/solv
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { corpusLines } from "../support/corpora.js";
 import { integratedLoudness } from "../support/loudness.js";
+import { addedClickDb } from "../support/seams.js";
 import { hopCentres, melCepstra, warp } from "./mel-cepstra.js";
 import { MODELS } from "./paths.js";
 import { pitchCorrelation, trackPitch } from "./pitch.js";
@@ -14,9 +15,6 @@ import { table } from "./report.js";
 
 const NFE = 16;
 const PITCH = { lowestHz: 60, highestHz: 420 };
-/** What a seam is measured within, and against. */
-const SEAM_SECONDS = 0.001;
-const AROUND_SECONDS = 0.3;
 const RULES: readonly ChunkRules[] = [
   ...[0, 4, 8, 16, 24].map((context) => ({ ...GROWING_CHUNKS, context })),
   ...[12, 16, 32, 48].map((first) => ({ ...GROWING_CHUNKS, first })),
@@ -154,7 +152,11 @@ interface Comparison {
   readonly glideDb: number;
 }
 
-function compare(whole: Spoken, { piece, pcm, rawPcm }: Spoken, manifest: MelSynthesizerManifest): Comparison {
+function compare(
+  whole: Spoken,
+  { piece, pcm, rawPcm }: Spoken,
+  manifest: MelSynthesizerManifest,
+): Comparison {
   const { hopSamples, melBins, sampleRateHz } = manifest;
   const { start } = piece.trim!;
   const first = piece.chunks[0]!;
@@ -170,34 +172,20 @@ function compare(whole: Spoken, { piece, pcm, rawPcm }: Spoken, manifest: MelSyn
   const levels = piece.gain.map(({ gain }) => 20 * Math.log10(gain));
   return {
     firstPatches: first.contextEnd,
-    firstSeconds: ((Math.min(first.end * PATCH_FRAMES, piece.trim!.stop) - start) * hopSamples) / sampleRateHz,
+    firstSeconds:
+      ((Math.min(first.end * PATCH_FRAMES, piece.trim!.stop) - start) * hopSamples) / sampleRateHz,
     patches: piece.patches,
     solvedPatches: piece.chunks.reduce((sum, chunk) => sum + chunk.contextEnd - chunk.contextStart, 0),
     melDistance: distance,
     distortionDb,
     correlation: pitchCorrelation(pairs.map(([i, j]) => [wholeHz[i] ?? 0, hz[j] ?? 0])),
-    seamDb: Math.max(-120, ...borders.map((border) => seamDb(whole.rawPcm, rawPcm, border, sampleRateHz))),
+    seamDb: Math.max(
+      -120,
+      ...borders.map((border) => addedClickDb(whole.rawPcm, rawPcm, border, sampleRateHz)),
+    ),
     levelLu: integratedLoudness(pcm, sampleRateHz) - integratedLoudness(whole.pcm, sampleRateHz),
     glideDb: Math.max(0, ...levels.slice(1).map((level, index) => Math.abs(level - levels[index]!))),
   };
-}
-
-/**
- * What a border adds: the largest jump of slope, within a millisecond of it, of what the chunks sound other than the whole,
- * against the largest of the speech around. A click is a jump that the speech itself does not have.
- */
-function seamDb(whole: Float32Array, chunked: Float32Array, border: number, sampleRateHz: number): number {
-  const added = (i: number) => chunked[i]! - whole[i]!;
-  const jump = (valueAt: (i: number) => number, around: number) => {
-    let most = 0;
-    for (let i = Math.max(2, border - around); i < Math.min(whole.length, border + around); i++) {
-      most = Math.max(most, Math.abs(valueAt(i) - 2 * valueAt(i - 1) + valueAt(i - 2)));
-    }
-    return most;
-  };
-  const atSeam = jump(added, Math.round(SEAM_SECONDS * sampleRateHz));
-  const around = jump((i) => whole[i]!, Math.round(AROUND_SECONDS * sampleRateHz));
-  return 20 * Math.log10(Math.max(atSeam, 1e-9) / Math.max(around, 1e-9));
 }
 
 function rowOf(rules: ChunkRules, compared: readonly Comparison[]): ChunkRow {

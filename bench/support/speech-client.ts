@@ -2,6 +2,8 @@
 export interface SpeechRun {
   /** From the request to the first sample. */
   readonly firstAudioMs: number;
+  /** From the request to the first sample that can be heard. */
+  readonly firstSoundMs: number;
   readonly totalMs: number;
   readonly audioSeconds: number;
   /** Times that a player which began with the first part had nothing left to play, and the longest of these gaps. */
@@ -12,26 +14,35 @@ export interface SpeechRun {
 interface Part {
   readonly atMs: number;
   readonly samples: number;
+  readonly isSilent: boolean;
 }
+
+/** -60 dB of full scale: what is quieter is silence. */
+const AUDIBLE = 32;
 
 const SAMPLE_RATE_HZ = 24_000;
 /** Of every frame of the stream. */
 const WAV_HEADER_BYTES = 44;
 
-/** Reads `/v1/tts/stream` as a player would: a part is a sentence. */
+/** Reads `/v1/tts/stream` as a player would: a part is a sentence, or as much of one as is made. */
 export async function streamSentences(
   service: { readonly url: string; readonly key: string },
-  body: { readonly text: string; readonly nfe: number; readonly voice?: string },
-  askedAtMs: number = performance.now(),
+  body: { readonly text: string; readonly nfe: number; readonly voice?: string; readonly seed?: number },
+  {
+    askedAtMs = performance.now(),
+    frames = "sentences",
+  }: { readonly askedAtMs?: number; readonly frames?: "sentences" | "chunks" } = {},
 ): Promise<SpeechRun> {
   const parts: Part[] = [];
   let pending = new Uint8Array();
-  for await (const bytes of post(service, "/v1/tts/stream", body)) {
+  const path = frames === "chunks" ? "/v1/tts/stream?frames=chunks" : "/v1/tts/stream";
+  for await (const bytes of post(service, path, body)) {
+    const atMs = performance.now();
     pending = joined(pending, bytes);
     while (pending.length >= 4) {
       const length = new DataView(pending.buffer, pending.byteOffset).getUint32(0);
       if (pending.length < 4 + length) break;
-      parts.push({ atMs: performance.now(), samples: (length - WAV_HEADER_BYTES) / 2 });
+      parts.push(partOf(pending.subarray(4 + WAV_HEADER_BYTES, 4 + length), atMs));
       pending = pending.slice(4 + length);
     }
   }
@@ -41,14 +52,30 @@ export async function streamSentences(
 /** Reads `pcm` of `/v1/audio/speech` as a player would: a part is what one read brings. */
 export async function streamPcm(
   service: { readonly url: string; readonly key: string },
-  body: { readonly input: string; readonly voice?: string; readonly model?: string; readonly nfe?: number },
+  body: {
+    readonly input: string;
+    readonly voice?: string;
+    readonly model?: string;
+    readonly nfe?: number;
+    readonly seed?: number;
+  },
 ): Promise<SpeechRun> {
   const askedAtMs = performance.now();
   const parts: Part[] = [];
   for await (const bytes of post(service, "/v1/audio/speech", { ...body, response_format: "pcm" })) {
-    parts.push({ atMs: performance.now(), samples: bytes.length / 2 });
+    parts.push(partOf(bytes, performance.now()));
   }
   return runOf(parts, askedAtMs);
+}
+
+/** @param pcm 16-bit, little-endian; a read may end within a sample */
+function partOf(pcm: Uint8Array, atMs: number): Part {
+  const view = new DataView(pcm.buffer, pcm.byteOffset, pcm.byteLength);
+  let isSilent = true;
+  for (let i = 0; i + 1 < pcm.length && isSilent; i += 2) {
+    isSilent = Math.abs(view.getInt16(i, true)) < AUDIBLE;
+  }
+  return { atMs, samples: pcm.length / 2, isSilent };
 }
 
 async function* post(
@@ -80,6 +107,7 @@ function runOf(parts: readonly Part[], askedAtMs: number): SpeechRun {
   }
   return {
     firstAudioMs: startedAtMs - askedAtMs,
+    firstSoundMs: (parts.find(({ isSilent }) => !isSilent)?.atMs ?? Number.NaN) - askedAtMs,
     totalMs: performance.now() - askedAtMs,
     audioSeconds: samples / SAMPLE_RATE_HZ,
     underruns,

@@ -87,20 +87,50 @@ export async function measureEngine(options: {
   return { busyShare, floorShare, rounds, runsAfterCancel };
 }
 
-/** Times a piece of the bare model: the floor of first audio. `release` ends it. */
-export async function bareSpeaker(modelFolder: string): Promise<{
+/** Milliseconds of the bare model until a piece that is solved in chunks can be heard. */
+export interface FirstChunkMs {
+  /** Encoder and condition of the whole piece. */
+  readonly beginMs: number;
+  /** All steps of the first chunk. */
+  readonly stepsMs: number;
+  /** The first window of the vocoder. */
+  readonly vocodeMs: number;
+  readonly totalMs: number;
+}
+
+/** Times the bare model: the floor of first audio. `release` ends it. */
+export interface BareSpeaker {
+  /** A whole piece. */
   speakMs(spokenText: string, nfe: number): Promise<number>;
+  firstChunkMs(spokenText: string, nfe: number): Promise<FirstChunkMs>;
   release(): Promise<void>;
-}> {
+}
+
+export async function bareSpeaker(modelFolder: string): Promise<BareSpeaker> {
   const modelPackage = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(
     modelFolder,
     "synthesis",
   );
   const model = await FlowMatching.load(modelPackage, { intraOpThreads: 1 });
   const { id: modelId, defaultVoice: voice } = modelPackage.manifest;
+  const jobOf = (spokenText: string, nfe: number) => ({ modelId, voice, spokenText, speed: 1, nfe, seed: 1 });
   return {
-    speakMs: (spokenText, nfe) =>
-      timed(() => model.speakAlone({ modelId, voice, spokenText, speed: 1, nfe, seed: 1 })),
+    speakMs: (spokenText, nfe) => timed(() => model.speakAlone(jobOf(spokenText, nfe))),
+    async firstChunkMs(spokenText, nfe) {
+      const startedAtMs = performance.now();
+      const piece = await model.begin({ ...jobOf(spokenText, nfe), chunking: "growing" });
+      const begunAtMs = performance.now();
+      while (model.isUnsolved(piece) && piece.trim === null) await model.solveChunk(piece);
+      const solvedAtMs = performance.now();
+      await model.vocode([{ piece, window: model.windowOf(piece, model.trimOf(piece).start)! }]);
+      const vocodedAtMs = performance.now();
+      return {
+        beginMs: begunAtMs - startedAtMs,
+        stepsMs: solvedAtMs - begunAtMs,
+        vocodeMs: vocodedAtMs - solvedAtMs,
+        totalMs: vocodedAtMs - startedAtMs,
+      };
+    },
     release: () => model.release(),
   };
 }

@@ -58,7 +58,8 @@ after(() => stub.close());
 test("the library can send every parameter and field of the interface, and sends no other", async () => {
   const live = { model: "ears", endOfUtteranceMs: 300, partials: false, words: true, hotWords: HOT_WORDS };
   await client.speak(REQUEST, TIMED);
-  for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" })) assert.fail("the stub says nothing");
+  for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" }))
+    assert.fail("the stub says nothing");
   const transcript = { model: "ears", timestamps: true, hotWords: HOT_WORDS };
   await client.transcribe(new Uint8Array(10), transcript);
   await client.transcribe({ url: "https://recordings.test/a.wav" }, transcript);

@@ -100,6 +100,30 @@ test("words come with their times, and the sound is the same", async () => {
   }
 });
 
+test("a long sentence comes in chunks that grow, each with the words that begin in it", async () => {
+  const text = "Кітапхана сағат тоғызда ашылып, кешке дейін жұмыс істейді, ал 25 оқушы көлге барады.";
+  const request = { text, voice: "saule", nfe: 4 };
+  const { words: expected = [], durationSeconds } = await client.speak(request, { timestamps: true });
+  const lengths: number[] = [];
+  const words: SpeechWord[] = [];
+  for await (const frame of client.speakStream(request, { timestamps: true, frames: "chunks" })) {
+    lengths.push(frame.durationSeconds);
+    for (const { start, end, ...word } of frame.words ?? []) {
+      assert.ok(start >= 0 && start < frame.durationSeconds, `${word.word} begins at ${start}`);
+      words.push({ ...word, start: ms(start + frame.startSeconds), end: ms(end + frame.startSeconds) });
+    }
+  }
+  assert.ok(lengths[0]! < 0.6 && lengths.length > 3, `${lengths} s`);
+  const seconds = lengths.reduce((sum, length) => sum + length, 0);
+  assert.ok(Math.abs(seconds - durationSeconds) < 0.05, `${seconds} and ${durationSeconds} s`);
+  assert.deepEqual(
+    words.map(({ word, spoken, from, to }) => [word, spoken, from, to]),
+    expected.map(({ word, spoken, from, to }) => [word, spoken, from, to]),
+  );
+  // Both are rounded to milliseconds, from other origins.
+  for (const [i, { start }] of words.entries()) assert.ok(Math.abs(start - ms(expected[i]!.start)) <= 2);
+});
+
 test("hot words are asked for, of a file and of live speech", async () => {
   const hotWords = ["конференция", { word: "номер", score: 2 }];
   const { text } = await client.transcribe({ path }, { hotWords });

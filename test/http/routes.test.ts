@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { ServiceError } from "../../src/domain/errors.js";
-import { WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { takeWords, WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { startCounting } from "../input/url/listeners.js";
 import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
@@ -267,6 +267,30 @@ for (const front of FRONTS) {
       );
       assert.deepEqual(lengths, [960, 480]);
       assert.equal((await (await post("/v1/tts", { text: "halves" })).arrayBuffer()).byteLength, 44 + 960);
+    });
+
+    test("with frames=chunks each part of a sentence is a frame, and leaves as it is made", async () => {
+      const { goOn, wasInTime } = pauseSynthesis();
+      const answer = await post("/v1/tts/stream?frames=chunks&timestamps=true", { text: "halves.one" });
+      assert.equal(answer.headers.get("x-svc-stream"), "wav-frames-v1");
+      const reader = new WavFrameReader();
+      const lengths: (number | null | undefined)[] = [];
+      for await (const chunk of answer.body as AsyncIterable<Uint8Array>) {
+        for (const file of reader.push(chunk)) {
+          const { wav, words } = takeWords(file)!;
+          assert.deepEqual(words, []);
+          lengths.push(parseWavHeader(wav, wav.length)?.dataBytes);
+          goOn();
+        }
+      }
+      assert.deepEqual(lengths, [480, 480, 480], "and no frame without sound");
+      assert.ok(await wasInTime(), "the first half does not wait for the second");
+      for (const [path, code, pattern] of [
+        ["/v1/tts/stream?frames=words", "invalid_request", /^frames must be one of sentences, chunks/],
+        ["/v1/tts?frames=chunks", "unknown_parameter", /frames/],
+      ] as const) {
+        assert.match(await detailOf(await post(path, { text: "a" }), 400, code), pattern);
+      }
     });
 
     test("a failure before the first sentence is an answer, a later one breaks the connection", async () => {

@@ -21,7 +21,11 @@ import {
 import { GaussianNoise } from "../../../src/domain/synthesis/noise.js";
 import { swaySchedule } from "../../../src/domain/synthesis/schedule.js";
 import { type PieceTrim, trimSoFar } from "../../../src/domain/synthesis/silence.js";
-import { type ChunkRules, type SolverChunk, solverChunks } from "../../../src/domain/synthesis/solver-chunks.js";
+import {
+  type ChunkRules,
+  type SolverChunk,
+  solverChunks,
+} from "../../../src/domain/synthesis/solver-chunks.js";
 import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
 import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
@@ -224,7 +228,8 @@ export class FlowMatching {
 
   /** Which frames of a piece whose speech has begun are sent, as far as it is solved. */
   trimOf(piece: SolverPiece): PieceTrim {
-    if (piece.trim === null) throw new ServiceError("INTERNAL", "Cannot trim: no speech of the piece is solved");
+    if (piece.trim === null)
+      throw new ServiceError("INTERNAL", "Cannot trim: no speech of the piece is solved");
     return piece.trim;
   }
 
@@ -334,7 +339,62 @@ export class FlowMatching {
     for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
   }
 
-      condition,
+  #scaleMelody(piece: PitchedCondition, { pitchHz }: ManifestVoice, range: number): void {
+    const { melody } = this.#parameters;
+    if (range !== 1 && melody !== null && pitchHz !== undefined)
+      scaleMelody(piece, { range, centreHz: pitchHz }, melody);
+  }
+
+  /** @returns the first frame whose samples are not among `parts` */
+  async #vocodeFrom(piece: SolverPiece, start: number, parts: Float32Array[]): Promise<number> {
+    const window = this.windowOf(piece, start);
+    if (window === null) return start;
+    parts.push(...(await this.vocode([{ piece, window }])));
+    return this.#vocodeFrom(piece, window.end, parts);
+  }
+
+  #chunkOf(piece: SolverPiece, index: number): ChunkInFlight | null {
+    const chunk = piece.chunks[index];
+    if (chunk === undefined) return null;
+    const { contextStart, contextEnd } = chunk;
+    const patches = contextEnd - contextStart;
+    const width = PATCH_FRAMES * this.manifest.melBins;
+    const noise = piece.noise.upTo(contextEnd * width);
+    const x = padRows(noise.subarray(contextStart * width), patches, width);
+    for (let i = 0; i < x.length; i++) x[i] = x[i]! * this.#parameters.noiseTemperature;
+    const condition = patches === piece.patches ? piece.condition : this.#conditionOf(piece, chunk);
+    return { index, patches, condition, x, stepsDone: 0 };
+  }
+
+  #conditionOf({ condition, patches }: SolverPiece, { contextStart, contextEnd }: SolverChunk): Float32Array {
+    const width = condition.length / paddedPatches(patches);
+    return padRows(condition.subarray(contextStart * width), contextEnd - contextStart, width);
+  }
+
+  /** Keeps what a chunk has become, its context on the right too, and begins the next one. */
+  #chunkSolved(piece: SolverPiece, { index, patches, x }: ChunkInFlight): void {
+    const { melBins } = this.manifest;
+    const { start, end, contextStart, contextEnd } = piece.chunks[index]!;
+    const width = PATCH_FRAMES * melBins;
+    if (patches === piece.patches) piece.mel = x;
+    else {
+      if (piece.mel.length === 0) piece.mel = new Float32Array(piece.patches * width);
+      piece.mel.set(x.subarray((start - contextStart) * width, patches * width), start * width);
+    }
+    piece.solvedFrames = end * PATCH_FRAMES;
+    piece.knownFrames = contextEnd * PATCH_FRAMES;
+    const sentFrames = piece.trim?.stop;
+    const { frames } = piece;
+    const solved = piece.mel.subarray(0, piece.solvedFrames * melBins);
+    piece.trim = trimSoFar(solved, { melBins, silenceBelow: this.#parameters.silenceBelow, frames });
+    piece.solving = this.#chunkOf(piece, index + 1);
+    if (piece.trim === null) return;
+    const gain = this.#gainOf(piece, piece.trim);
+    piece.gain = [...piece.gain, { frame: sentFrames ?? piece.trim.start, gain }];
+  }
+
+  /** By what is known of the piece, and what the rest is forecast to be. */
+  #gainOf(piece: SolverPiece, trim: PieceTrim): number {
     const { loudness } = this.#parameters;
     if (loudness === null) return 1;
     const { hopSamples, sampleRateHz } = this.manifest;
@@ -355,7 +415,10 @@ export class FlowMatching {
     const width = piece.condition.length / paddedPatches(patches);
     const rest = piece.condition.subarray((knownFrames / PATCH_FRAMES) * width, patches * width);
     const powers = forecastPowers(rest, forecast);
-    return Float64Array.from({ length: frames - knownFrames }, (_, i) => powers[Math.floor(i / PATCH_FRAMES)]!);
+    return Float64Array.from(
+      { length: frames - knownFrames },
+      (_, i) => powers[Math.floor(i / PATCH_FRAMES)]!,
+    );
   }
 
   async #run(graph: keyof Graphs, feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType> {
@@ -365,7 +428,7 @@ export class FlowMatching {
     return results;
   }
 
-      condition,
+  #tokenize(symbols: readonly string[]): BigInt64Array {
     return BigInt64Array.from(symbols, (symbol) => {
       const token = this.#tokenOf.get(symbol);
       if (token === undefined)

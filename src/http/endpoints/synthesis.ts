@@ -65,7 +65,9 @@ async function speak(
   if (timestamps) requireWordTimes(request.model, deps.conversations.catalog);
   noteText(exchange, request, deps.conversations.catalog);
   // A request has the fingerprint it had before there were times and chunks, unless it asks for them.
-  const added = [timestamps && "timestamps", delivery === "chunks" && delivery].filter((one) => one !== false);
+  const added = [timestamps && "timestamps", delivery === "chunks" && delivery].filter(
+    (one) => one !== false,
+  );
   const decides = [asFirstAsked(request), ...added];
   await answerSpeech(exchange, deps, { caller, key, request, decides, delivery }, (speech) => {
     if (!timestamps) return answer(exchange, speech);
