@@ -61,7 +61,7 @@ test("speak --stream joins the sentences into one WAV, however they are cut", as
     stdin: "екі сөйлем\n",
   });
   assert.equal(code, 0, stderr);
-  assert.equal(stub.asked[0]!.path, "/v1/tts/stream");
+  assert.equal(stub.asked[0]!.path, "/v1/tts/stream?frames=chunks");
   assert.equal(JSON.parse(String(stub.asked[0]!.body)).text, "екі сөйлем");
   const joined = Int16Array.of(...SENTENCES[0]!, ...SENTENCES[1]!);
   assert.deepEqual(await readFile(output), Buffer.from(writeWav(joined, 24_000)));

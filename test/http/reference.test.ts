@@ -73,7 +73,7 @@ const SPECIFIED: readonly Specified[] = [
     "key",
     [400, 401, 404, 429, 503],
     ["X-Svc-Stream"],
-    ["timestamps", BILLED_PARAMETER],
+    ["timestamps", "frames", BILLED_PARAMETER],
   ],
   ["POST", "/v1/audio/speech", "key", [400, 401, 429], [], [BILLED_PARAMETER]],
   [
