@@ -20,7 +20,7 @@ export interface TranscribeOptions {
   /** Told the length as soon as it is known, before anything is heard; when it fails, so does the work. */
   readonly onLength?: (length: FileLength) => Promise<void>;
   /** Told the share of the audio that is done, 0 to 1, whenever it grows; 0 once the length was accepted. */
-  readonly onProgress?: (share: number) => void;
+  readonly onProgress?: ((share: number) => void) | undefined;
   /** Words to be preferred, in the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
 }

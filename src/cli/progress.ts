@@ -65,6 +65,8 @@ export class CallProgress {
   #stage: "waiting" | "uploading" | "transcribing" = "waiting";
   #stageSinceMs: number;
   #upload: UploadProgress = { sentBytes: 0, totalBytes: null };
+  /** Of the audio; null until the service tells it. */
+  #transcribed: number | null = null;
 
   /** @param now milliseconds of a clock that only goes on */
   constructor(name: string, now: () => number = () => performance.now()) {
@@ -85,12 +87,23 @@ export class CallProgress {
     this.#enter("transcribing");
   }
 
-  /** With a bar, sizes and the time left. Only uploads have a share: how far the decoder is, the service does not tell. */
+  /** So much of the audio is transcribed, 0 to 1. */
+  transcribed(share: number): void {
+    this.#enter("transcribing");
+    this.#transcribed = share;
+  }
+
+  /** With a bar, sizes and the time left. */
   parts(): readonly LinePart[] {
     const name = shortened(this.#name);
     const sinceMs = this.#now() - this.#stageSinceMs;
     if (this.#stage === "waiting") return [name];
-    if (this.#stage === "transcribing") return [name, `transcribing, ${clock(sinceMs)} so far`];
+    if (this.#stage === "transcribing") {
+      const soFar = `${clock(sinceMs)} so far`;
+      if (this.#transcribed === null) return [name, `transcribing, ${soFar}`];
+      const share = this.#transcribed;
+      return [name, "transcribing", { share }, `${percent(share)} %`, soFar];
+    }
     const { sentBytes, totalBytes } = this.#upload;
     if (totalBytes === null) return [name, `${megabytes(sentBytes)} MB sent, ${clock(sinceMs)} so far`];
     const share = sentBytes / totalBytes;
@@ -105,14 +118,19 @@ export class CallProgress {
   short(): string {
     const name = shortened(this.#name);
     const { sentBytes, totalBytes } = this.#upload;
-    if (this.#stage === "transcribing") return `${name} ${clock(this.#now() - this.#stageSinceMs)}`;
+    if (this.#stage === "transcribing") {
+      const sinceMs = this.#now() - this.#stageSinceMs;
+      return `${name} ${this.#transcribed === null ? clock(sinceMs) : `${percent(this.#transcribed)} %`}`;
+    }
     if (this.#stage === "waiting" || totalBytes === null) return name;
     return `${name} ${percent(sentBytes / totalBytes)} %`;
   }
 
   #enter(stage: "uploading" | "transcribing"): void {
+    if (stage === "transcribing" && this.#stage === stage) return;
     this.#stage = stage;
     this.#stageSinceMs = this.#now();
+    this.#transcribed = null;
   }
 }
 

@@ -190,6 +190,7 @@ class Batch {
         maxRetries: RETRIES,
         signal: this.#signal,
         onUploadProgress: (upload) => progress.sent(upload),
+        onProgress: (share) => progress.transcribed(share),
       });
       const hasTimes = this.#input.options.isSet("timestamps");
       for (const [format, file] of files)

@@ -125,6 +125,7 @@ async function ask(client: DauysClient, input: CommandInput, { source, wishes, s
       signal,
       idempotencyKey,
       onUploadProgress: (upload) => progress.sent(upload),
+      onProgress: (share) => progress.transcribed(share),
     });
   } finally {
     stopProgress();

@@ -6,6 +6,7 @@ import type { LiveOptions } from "./live-options.js";
 import { LiveTranscription } from "./live-transcription.js";
 import { type CallOptions, Requester, type RequestPlan } from "./requester.js";
 import { readSpeech, readSpeechFrames, readTimedSpeech } from "./speech.js";
+import { EVENTS_FIRST, readTranscript } from "./transcript-events.js";
 import type { Platform, RequestBody, UploadProgress } from "./transport.js";
 import type {
   Balance,
@@ -76,6 +77,11 @@ export interface TranscribeOptions extends BilledOptions {
   readonly fileName?: string | undefined;
   /** Told as the upload goes on. */
   readonly onUploadProgress?: ((progress: UploadProgress) => void) | undefined;
+  /**
+   * Told the share of the audio that is transcribed, 0 to 1, as it grows; from 0 again when the service tries once more. With
+   * it `timeoutMs` is the time between two signs of life.
+   */
+  readonly onProgress?: ((share: number) => void) | undefined;
 }
 
 export interface UsageOptions extends CallOptions {
@@ -241,12 +247,16 @@ export class ServiceClient {
 
   async #transcribed(plan: RequestPlan, options: TranscribeOptions): Promise<Transcribed> {
     const headers = { ...plan.headers, ...this.#authorization };
-    const { onUploadProgress, idempotencyKey } = options;
-    const answer = await this.#requester.open(
-      { ...plan, headers, isBilled: true, idempotencyKey, onUploadProgress },
-      options,
-    );
-    const transcription = (await answer.json()) as Transcription;
+    const { onUploadProgress, onProgress, idempotencyKey } = options;
+    const billed = { ...plan, headers, isBilled: true, idempotencyKey, onUploadProgress };
+    const { answer, value: transcription } =
+      onProgress === undefined
+        ? await this.#requester.read(billed, options, (opened) => opened.json() as Promise<Transcription>)
+        : await this.#requester.read(
+            { ...billed, headers: { ...headers, ...EVENTS_FIRST } },
+            options,
+            (opened) => readTranscript(opened, onProgress),
+          );
     const isReplayed = answer.header("idempotent-replayed") === "true";
     return { ...transcription, request_id: answer.requestId, is_replayed: isReplayed };
   }

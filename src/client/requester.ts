@@ -37,6 +37,7 @@ export interface OpenAnswer {
   json(): Promise<unknown>;
 }
 
+const NEVER = new AbortController().signal;
 const LONGEST_ERROR_BYTES = 64 * 1024;
 
 /** Makes requests with limits of time, retries and typed errors. */
@@ -66,6 +67,28 @@ export class Requester {
       const failure = scope.failure(thrown);
       scope.end();
       throw failure;
+    }
+  }
+
+  /**
+   * As `open`, with the reading of the answer: one that breaks off, or says that it failed for now, is asked for once more. A key
+   * sees that this is charged once.
+   */
+  async read<T>(
+    plan: RequestPlan,
+    options: CallOptions,
+    reader: (answer: OpenAnswer) => Promise<T>,
+  ): Promise<{ readonly answer: OpenAnswer; readonly value: T }> {
+    const maxRetries = isRepeatable(plan.body) ? (options.maxRetries ?? this.#defaults.maxRetries) : 0;
+    const keyed = maxRetries > 0 ? { ...plan, idempotencyKey: plan.idempotencyKey ?? randomName() } : plan;
+    for (let attempt = 1; ; attempt++) {
+      const answer = await this.open(keyed, options);
+      try {
+        return { answer, value: await reader(answer) };
+      } catch (thrown) {
+        if (attempt > maxRetries || !isPassing(thrown)) throw thrown;
+        await sleep(backoffMs(attempt, Math.random()), options.signal ?? NEVER);
+      }
     }
   }
 
@@ -113,6 +136,15 @@ class RefusedError extends ApiError {
 
 function canHeal(outcome: ConnectionError | RefusedError): boolean {
   return outcome instanceof ConnectionError || isRetryable(outcome satisfies Refusal);
+}
+
+/** Of an answer that had begun. */
+function isPassing(thrown: unknown): boolean {
+  if (thrown instanceof ApiError) {
+    const { status, code, retryAfterMs } = thrown;
+    return isRetryable({ status, code, retryAfterMs, shouldRetry: null });
+  }
+  return thrown instanceof ConnectionError;
 }
 
 function isRepeatable(body: RequestBody | undefined): boolean {

@@ -12,6 +12,7 @@ interface XhrLike {
   readonly response: unknown;
   readonly upload: { onprogress: ((event: ProgressLike) => void) | null };
   onload: (() => void) | null;
+  onprogress: (() => void) | null;
   onerror: (() => void) | null;
   onabort: (() => void) | null;
   open(method: string, url: string): void;
@@ -34,27 +35,85 @@ export async function sendByXhr(
   signal.throwIfAborted();
   const xhr = newXhr();
   xhr.open(method, url.href);
-  xhr.responseType = "arraybuffer";
+  // Only text can be read while it comes.
+  const isText = headers["accept"]?.startsWith("text/") === true;
+  xhr.responseType = isText ? "text" : "arraybuffer";
   for (const [name, value] of Object.entries(headers)) xhr.setRequestHeader(name, value);
   xhr.upload.onprogress = ({ loaded, total }) => onUploadProgress?.({ sentBytes: loaded, totalBytes: total });
   const stop = () => xhr.abort();
   signal.addEventListener("abort", stop);
-  try {
-    await new Promise<void>((settle, fail) => {
-      xhr.onload = settle;
-      xhr.onerror = () => fail(new TypeError("network error"));
-      xhr.onabort = () => fail(signal.reason);
-      xhr.send(body);
-    });
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
+  const text = new GrowingText(() => xhr.response as string);
+  const over = () => signal.removeEventListener("abort", stop);
+  await new Promise<void>((settle, fail) => {
+    const broken = (error: unknown) => {
+      over();
+      text.fail(error);
+      fail(error);
+    };
+    xhr.onload = () => {
+      over();
+      text.end();
+      settle();
+    };
+    xhr.onprogress = () => {
+      if (!isText) return;
+      text.grown();
+      settle();
+    };
+    xhr.onerror = () => broken(new TypeError("network error"));
+    xhr.onabort = () => broken(signal.reason);
+    xhr.send(body);
+  });
   return {
     status: xhr.status,
     header: (name) => xhr.getResponseHeader(name),
-    body: once(new Uint8Array(xhr.response as ArrayBuffer)),
-    cancel: () => {},
+    body: isText ? text.chunks() : once(new Uint8Array(xhr.response as ArrayBuffer)),
+    cancel: stop,
   };
+}
+
+/** Text that becomes longer, as the bytes it came in. */
+class GrowingText {
+  readonly #text: () => string;
+  #state: { readonly isOver: boolean; readonly error?: unknown } = { isOver: false };
+  #wake = () => {};
+
+  constructor(text: () => string) {
+    this.#text = text;
+  }
+
+  grown(): void {
+    this.#wake();
+  }
+
+  end(): void {
+    this.#state = { isOver: true };
+    this.#wake();
+  }
+
+  fail(error: unknown): void {
+    this.#state = { isOver: true, error };
+    this.#wake();
+  }
+
+  async *chunks(): AsyncGenerator<Uint8Array> {
+    const encoder = new TextEncoder();
+    for (let taken = 0; ; ) {
+      const { isOver, error } = this.#state;
+      if (error !== undefined) throw error;
+      const text = this.#text();
+      if (text.length > taken) {
+        const part = text.slice(taken);
+        taken = text.length;
+        yield encoder.encode(part);
+        continue;
+      }
+      if (isOver) return;
+      await new Promise<void>((settle) => {
+        this.#wake = settle;
+      });
+    }
+  }
 }
 
 function newXhr(): XhrLike {

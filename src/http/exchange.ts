@@ -1,4 +1,4 @@
-import { asServiceError, errorName } from "../domain/errors.js";
+import { asServiceError, errorName, type ServiceError } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
 import { isOpenAiPath, OPENAI_CLIENT_HEADER } from "../protocol/endpoints.js";
@@ -29,6 +29,8 @@ export class Exchange {
   errorName: string | null = null;
   /** The one that keeps a copy of the answer. */
   listener: AnswerListener | null = null;
+  /** Ends an answer that has begun and cannot be completed; without it, or when it says null, the connection is broken. */
+  lateFailure: ((error: ServiceError) => Uint8Array | null) | null = null;
   /** Whether pages of other origins may read the answer. */
   isSameOrigin = false;
   #extraHeaders: Headers = {};
@@ -89,6 +91,11 @@ export class Exchange {
     await copied;
   }
 
+  /** Bytes that tell how the work goes, and are no part of the answer: no copy is kept of them. */
+  async writeAside(chunk: Uint8Array): Promise<void> {
+    await this.#response.write(chunk);
+  }
+
   async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
     if (chunk !== undefined) await this.listener?.written(chunk);
     await this.listener?.completed();
@@ -106,7 +113,10 @@ export class Exchange {
     if (this.isOver) return;
     this.errorName = errorName(error.code);
     if (HTTP_STATUS[error.code] >= 500) this.log.error({ err: thrown, code: error.code }, "request failed");
-    if (this.#response.hasStarted) return this.#response.reset();
+    if (this.#response.hasStarted) {
+      const last = this.lateFailure?.(error) ?? null;
+      return last === null ? this.#response.reset() : this.#response.end(last);
+    }
     await this.json(
       HTTP_STATUS[error.code],
       this.#readsOpenAi() ? openAiErrorBody(error) : errorBody(error),

@@ -114,6 +114,8 @@ export interface FileWishes {
   /** Id of the model that hears. */
   readonly model: string;
   readonly hotWords: readonly HotWord[];
+  /** Told the share that is done, 0 to 1, from when the credits are held. */
+  readonly onProgress?: (share: number) => void;
 }
 
 /** Everything that clients may start; put together in `src/service/conversations.ts`. */

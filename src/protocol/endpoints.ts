@@ -27,10 +27,12 @@ import { SPEECH_QUERY, SPEECH_STREAM_QUERY, TIMED_SPEECH, WORD_TIME } from "./ti
 import { TRANSCRIBE_QUERY } from "./transcribe-query.js";
 import { TRANSCRIPTION_FIELDS } from "./transcription-form.js";
 import {
+  ERROR_EVENT,
   PLAIN_TRANSCRIPT,
   TIMED_WORD,
   TRANSCRIPT_SEGMENT,
   TRANSCRIPTION,
+  TRANSCRIPTION_PROGRESS,
   VERBOSE_SEGMENT,
   VERBOSE_TRANSCRIPT,
 } from "./transcription-schemas.js";
@@ -45,6 +47,8 @@ export const COMPONENTS = {
   Transcription: TRANSCRIPTION,
   Word: TIMED_WORD,
   TranscriptSegment: TRANSCRIPT_SEGMENT,
+  TranscriptionProgress: TRANSCRIPTION_PROGRESS,
+  ErrorEvent: ERROR_EVENT,
   TranscriptionFields: TRANSCRIPTION_FIELDS,
   PlainTranscript: PLAIN_TRANSCRIPT,
   VerboseTranscript: VERBOSE_TRANSCRIPT,
@@ -229,14 +233,20 @@ const TABLE = [
     path: "/v1/transcribe",
     group: "Transcription",
     summary: "Transcribe a file",
-    description: "Exactly one source of audio: a raw body, a form with a part `file`, or `url`.",
+    description:
+      "Exactly one source of audio: a raw body, a form with a part `file`, or `url`. With `Accept: text/event-stream` the answer is " +
+      "server-sent events: `progress` (`TranscriptionProgress`) while the audio is transcribed, then `result` with the JSON answer, or " +
+      "`error` (`ErrorEvent`); what is refused before the first of them has its status. Comments keep the connection open.",
     query: TRANSCRIBE_QUERY,
     requestHeaders: {
       "x-filename": "Name of a raw body; only its extension matters, it names the container",
     },
     request: { "application/octet-stream": "bytes", "multipart/form-data": "bytes" },
     status: 200,
-    answer: { "application/json": "Transcription" },
+    answer: {
+      "application/json": "Transcription",
+      "text/event-stream": ["TranscriptionProgress", "Transcription", "ErrorEvent"],
+    },
     answerHeaders: AUDIO_HEADERS,
     isBilled: true,
     errors: [400, 401, 404, 408, 413, 429, 503],

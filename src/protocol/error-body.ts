@@ -1,6 +1,7 @@
 import { type ErrorCode, errorName, type ServiceError } from "../domain/errors.js";
 import type { ErrorBody, OpenAiErrorBody } from "./catalog-schemas.js";
 import { HTTP_STATUS, publicDetail } from "./error-status.js";
+import type { ErrorEvent } from "./transcription-schemas.js";
 
 /** Names that clients of the OpenAI shape look for; other failures keep the names they have here. */
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
@@ -18,6 +19,12 @@ const OPENAI_TYPES: Readonly<Record<number, string>> = {
 /** What an error's body says. */
 export function errorBody(error: ServiceError): ErrorBody {
   return { detail: publicDetail(error) };
+}
+
+/** An error where the answer's status is sent already. */
+export function errorEventBody(error: ServiceError): ErrorEvent {
+  const { code } = error;
+  return { code: errorName(code), ...errorBody(error), status: HTTP_STATUS[code] };
 }
 
 /** The same with what clients of the OpenAI shape read. @see https://platform.openai.com/docs/guides/error-codes */

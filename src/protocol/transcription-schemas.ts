@@ -28,6 +28,18 @@ export const TRANSCRIPTION = z.object({
   segments: z.array(TRANSCRIPT_SEGMENT).optional().meta({ description: "Only with `timestamps=true`" }),
 });
 
+/** Data of an event `progress`. */
+export const TRANSCRIPTION_PROGRESS = z.object({
+  share: z.number().min(0).max(1).meta({ description: "Of the audio, as far as it is transcribed" }),
+});
+
+/** Data of an event `error`. */
+export const ERROR_EVENT = z.object({
+  code: z.string().meta({ description: "Stable name of the failure, as in `X-Svc-Error`" }),
+  detail: z.string(),
+  status: z.int().meta({ description: "What the answer would have been, had nothing been sent before" }),
+});
+
 const CONSTANT = "Not measured: it is here because strict clients refuse a segment without it";
 
 /** A segment of `verbose_json`: what the interface names, and what clients of the OpenAI shape insist on. */
@@ -57,4 +69,5 @@ export const VERBOSE_TRANSCRIPT = z.object({
 export type TranscriptSegment = DeepReadonly<z.output<typeof TRANSCRIPT_SEGMENT>>;
 /** Answer of `/v1/transcribe`, member by member as the interface names them. */
 export type Transcription = DeepReadonly<z.output<typeof TRANSCRIPTION>>;
+export type ErrorEvent = z.output<typeof ERROR_EVENT>;
 export type VerboseSegment = DeepReadonly<z.output<typeof VERBOSE_SEGMENT>>;

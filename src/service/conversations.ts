@@ -95,7 +95,7 @@ function pieceSpeaker(
 /** Charged (`BilledTranscription`), stopped or timed (`TranscriptionSession`), decoded to WAV, heard by a leased model. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, spoolFolder, room, metrics } = parts;
-  return (caller, path, { model, hotWords }) => {
+  return (caller, path, { model, hotWords, onProgress }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
     const start = (onLength: (length: FileLength) => Promise<void>) =>
@@ -103,7 +103,7 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
         withDecodedFile(engines.decoder, file, signal, (wavPath) =>
           transcription.use(
             signal,
-            (engine) => engine.transcribe(wavPath, signal, { onLength, hotWords }),
+            (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords }),
             caller.onModelWait,
           ),
         ),

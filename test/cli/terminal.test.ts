@@ -19,7 +19,7 @@ const LARGE_BYTES = 20_000_000;
 const COLOR = "\x1b[36m";
 const plain = { columns: 100, hasColor: false };
 
-test("an upload shows its share, sizes and the time left; decoding shows the time that went by", () => {
+test("an upload shows its share, sizes and the time left; transcribing the time that went by, and its share once that is told", () => {
   let nowMs = 0;
   const progress = new CallProgress("talk.mp3", () => nowMs);
   assert.equal(drawn(progress.parts(), plain), "talk.mp3");
@@ -34,6 +34,14 @@ test("an upload shows its share, sizes and the time left; decoding shows the tim
   progress.sent({ sentBytes: 8_000_000, totalBytes: 8_000_000 });
   nowMs += 65_000;
   assert.equal(drawn(progress.parts(), plain), "talk.mp3  transcribing, 1:05 so far");
+  assert.equal(progress.short(), "talk.mp3 1:05");
+  progress.transcribed(0.5);
+  nowMs += 5_000;
+  assert.equal(
+    drawn(progress.parts(), plain),
+    "talk.mp3  transcribing  [########--------]  50 %  1:10 so far",
+  );
+  assert.equal(progress.short(), "talk.mp3 50 %");
   // Tried again from its beginning.
   progress.sent({ sentBytes: 500_000, totalBytes: 8_000_000 });
   assert.match(drawn(progress.parts(), plain), /uploading {2}\[#-{15}\] {2}6 % {2}0\.5 of 8\.0 MB$/);

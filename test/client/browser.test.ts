@@ -190,13 +190,20 @@ test("a page transcribes a file and sees its upload go on", async () => {
     const bytes = Uint8Array.from(atob("${bytes.toString("base64")}"), (letter) => letter.charCodeAt(0));
     const progress = [];
     const file = new File([bytes], "speech.wav");
-    const watched = await dauys.transcribe(file, { timestamps: true, onUploadProgress: (step) => progress.push(step) });
+    const shares = [];
+    const watched = await dauys.transcribe(file, {
+      timestamps: true,
+      onUploadProgress: (step) => progress.push(step),
+      onProgress: (share) => shares.push(share),
+    });
     const streamed = await dauys.transcribe(file.stream());
-    return { watched, streamed, last: progress.at(-1) };
+    return { watched, streamed, last: progress.at(-1), shares: [shares[0], shares.at(-1)] };
   })()`);
-  const { watched, streamed, last } = heard as Record<"watched" | "streamed", { text: string }> & {
+  const { watched, streamed, last, shares } = heard as Record<"watched" | "streamed", { text: string }> & {
     last: unknown;
+    shares: unknown;
   };
+  assert.deepEqual(shares, [0, 1]);
   assert.deepEqual([watched.text, streamed.text], [expected.text, expected.text]);
   assert.deepEqual(last, { sentBytes: bytes.length, totalBytes: bytes.length });
 });

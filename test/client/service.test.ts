@@ -162,7 +162,12 @@ test("every source of audio gives the same transcript, with progress", async () 
   const port = typeof address === "object" && address !== null ? address.port : 0;
   const progress: UploadProgress[] = [];
   const onUploadProgress = (step: UploadProgress) => progress.push(step);
-  const fromPath = await client.transcribe({ path }, { timestamps: true, onUploadProgress });
+  const shares: number[] = [];
+  const fromPath = await client.transcribe(
+    { path },
+    { timestamps: true, onUploadProgress, onProgress: (share) => shares.push(share) },
+  );
+  assert.ok(shares[0] === 0 && shares.at(-1) === 1, String(shares));
   assert.match(fromPath.text, /[а-я]/);
   assert.equal(fromPath.words?.map(({ word }) => word).join(" "), fromPath.text);
   assert.match(fromPath.request_id ?? "", /^req_/);

@@ -329,7 +329,7 @@ describe("the console in a browser", () => {
     await network.detach();
     const answer = await answered;
     assert.equal(new URL(answer.url()).searchParams.get("hotwords"), "кітапхана,таңертең:2");
-    charges.push(chargeOf(answer));
+    charges.push(await chargeOf(answer));
     assertSame((await page.locator(".words span").allTextContents()).join(" "));
     const paragraphs = (await page.evaluate(`[...document.querySelectorAll(".words .paragraph")].map(
       (one) => [one.querySelector("button").textContent, one.querySelector("p").innerText],
@@ -369,7 +369,7 @@ describe("the console in a browser", () => {
     await page.getByLabel("Or paste a public address").fill(recordingUrl);
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await page.getByRole("main").getByRole("button", { name: "Transcribe" }).click();
-    charges.push(chargeOf(await answered));
+    charges.push(await chargeOf(await answered));
     assertSame((await page.locator(".words span").allTextContents()).join(" "));
     await assertSamples("curl", encodeURIComponent(recordingUrl));
     await page.getByText("This page plays nothing from other addresses.").waitFor();
@@ -460,7 +460,7 @@ describe("the console in a browser", () => {
     await model.selectOption("tiny-gigaam-ctc");
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await page.locator("input[type=file]").first().setInputFiles(speech);
-    charges.push(chargeOf(await answered));
+    charges.push(await chargeOf(await answered));
     await page.locator(".transcript .answered", { hasText: "tiny-gigaam-ctc" }).waitFor();
     await assertSamples("TypeScript", '"model":"tiny-gigaam-ctc"');
     await page.reload();
@@ -798,9 +798,10 @@ async function spendEverything(): Promise<void> {
   }
 }
 
-function chargeOf(answer: Response): Charge {
-  const headers = answer.headers();
-  return { requestId: headers["x-request-id"] ?? "", credits: Number(headers["x-svc-credits"]) };
+/** Of a transcription, whose credits come with its last event. */
+async function chargeOf(answer: Response): Promise<Charge> {
+  const [, credits] = /"credits_charged":(\d+)/.exec(await answer.text()) ?? [];
+  return { requestId: answer.headers()["x-request-id"] ?? "", credits: Number(credits) };
 }
 
 /** As the mouse does it. */

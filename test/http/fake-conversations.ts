@@ -15,6 +15,7 @@ import type {
 import type { Departure } from "../../src/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
 import { CATALOG } from "../support/catalog.js";
+import { settled } from "../support/deferred.js";
 import { pace } from "../support/pace.js";
 
 export const GOOD_KEY = `sk-svc-${"0a".repeat(24)}`;
@@ -72,6 +73,8 @@ export class FakeConversations implements Conversations {
   readonly uploads: { readonly path: string; readonly bytes: Buffer }[] = [];
   /** What the next transcription does. */
   nextTranscription: "answer" | "wait" | ServiceError = "answer";
+  /** The shares that are told of the next transcription, before anything else. */
+  nextShares: readonly number[] = [];
   /** What every caller who wants to begin is told. */
   creditRefusal: ServiceError | null = null;
   /** How long every request waits for its model, as it is told. */
@@ -139,6 +142,11 @@ export class FakeConversations implements Conversations {
     stopped.catch(() => {});
     const transcribe = async () => {
       this.uploads.push({ path, bytes: await readFile(path) });
+      for (const share of this.nextShares) {
+        wishes.onProgress?.(share);
+        // Written by then.
+        await settled();
+      }
       if (this.nextTranscription instanceof ServiceError) throw this.nextTranscription;
       if (this.nextTranscription === "wait") await stopped;
       const word = (text: string, start: number) => ({ word: text, start, end: start + 0.4 });

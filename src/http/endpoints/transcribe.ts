@@ -3,6 +3,7 @@ import { ServiceError } from "../../domain/errors.js";
 import type { Departure, FrontRequest } from "../../ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../ports/spool-room.js";
 import type { UrlSource } from "../../ports/url-source.js";
+import { acceptsEvents } from "../../protocol/accepts-events.js";
 import { parseTranscribeQuery } from "../../protocol/transcribe-query.js";
 import { toTranscription, usageHeaders } from "../../protocol/transcription-response.js";
 import { namedModel } from "../asked-model.js";
@@ -11,6 +12,7 @@ import { jsonInTurns } from "../json-in-turns.js";
 import { endWithBody } from "../long-body.js";
 import { FormUpload, isMultipart } from "../multipart-upload.js";
 import { paced, UPLOAD_PACE } from "../paced-body.js";
+import { ProgressEvents } from "../progress-events.js";
 import type { Handlers, RouteDeps } from "../route.js";
 import { LONGEST_FETCH_BYTES } from "../spool.js";
 import { admitFile, checkRoom, type FileDeps, transcribeUpload, type Upload } from "../transcribed-upload.js";
@@ -27,16 +29,27 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   const { caller, key } = await admitFile(exchange, deps);
   const asked = parseTranscribeQuery(request.query, deps.conversations.catalog.hearing);
   const { timestamps: wantsTimes, hotWords } = asked;
-  const wishes = { model: asked.model.name, hotWords };
   const upload = await uploadOf(request, asked.urls, { urls: deps.urls, room: deps.room ?? ENDLESS_ROOM });
+  const events = acceptsEvents(request.header("accept")) ? new ProgressEvents(exchange) : null;
+  const wishes = {
+    ...{ model: asked.model.name, hotWords },
+    ...(events !== null && { onProgress: (share: number) => events.progress(share) }),
+  };
   const answer = async (transcript: BilledTranscript, departure: Departure) => {
     const transcription = toTranscription(transcript, wantsTimes);
     const body = await jsonInTurns(transcription);
+    if (events !== null) return events.result(body, departure);
     const type = { "content-type": "application/json", "content-length": String(body.bytes) };
     exchange.start(200, { ...type, ...usageHeaders(transcription) });
     await endWithBody(exchange, body, departure);
   };
-  const wanted = () => ({ decides: [wantsTimes, hotWords, ...namedModel(asked)], wishes, answer });
+  const decides = [
+    wantsTimes,
+    hotWords,
+    ...namedModel(asked),
+    ...(events === null ? [] : [{ events: true }]),
+  ];
+  const wanted = () => ({ decides, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
 }
 

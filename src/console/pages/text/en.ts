@@ -160,6 +160,7 @@ export const en = {
   url: "Address of a recording",
   uploading: "Uploading, {n} %",
   working: "Writing it down…",
+  workingShare: "Writing it down, {n} %",
   elsewhere:
     "This page plays nothing from other addresses. Choose the recording’s file to hear it with its words: it stays in your browser.",
   openAddress: "Open the address",

@@ -30,7 +30,13 @@ interface Upload {
 type Work =
   | { readonly state: "waiting" }
   /** Null where nothing leaves this browser. */
-  | { readonly state: "uploading"; readonly source: RecordingSource; readonly upload: Upload | null }
+  | {
+      readonly state: "uploading";
+      readonly source: RecordingSource;
+      readonly upload: Upload | null;
+      /** Of the audio that is transcribed; null until the service tells it. */
+      readonly share: number | null;
+    }
   | { readonly state: "done"; readonly transcript: Transcribed; readonly source: RecordingSource };
 
 export function Transcribe({ organization }: ViewProps) {
@@ -44,7 +50,9 @@ export function Transcribe({ organization }: ViewProps) {
   const running = useRef<AbortController | null>(null);
   const upload = work.state === "uploading" ? work.upload : null;
   const isDecoding = work.state === "uploading" && (upload === null || upload.sentBytes >= upload.totalBytes);
-  const isCold = useIsSlow(isDecoding, COLD_AFTER_MS);
+  const share = work.state === "uploading" ? work.share : null;
+  const sharePercent = Math.floor((share ?? 0) * 100);
+  const isCold = useIsSlow(isDecoding && share === null, COLD_AFTER_MS);
   const seconds = useSecondsOf(isDecoding);
   useEffect(() => () => running.current?.abort(), []);
 
@@ -53,10 +61,11 @@ export function Transcribe({ organization }: ViewProps) {
     running.current = control;
     setProblem(null);
     const file = source instanceof File ? source : null;
-    const show = (upload: Upload | null) => {
-      if (!control.signal.aborted) setWork({ state: "uploading", source, upload });
+    const show = (upload: Upload | null, share: number | null = null) => {
+      if (!control.signal.aborted) setWork({ state: "uploading", source, upload, share });
     };
-    show(file === null ? null : { sentBytes: 0, totalBytes: Math.max(1, file.size) });
+    const all = file === null ? null : { sentBytes: file.size, totalBytes: Math.max(1, file.size) };
+    show(all === null ? null : { ...all, sentBytes: 0 });
     try {
       const client = await playgroundClient(organization.id);
       const transcript = await client.transcribe(source, {
@@ -65,6 +74,7 @@ export function Transcribe({ organization }: ViewProps) {
         hotWords: hotWordsOf(hotWords),
         signal: control.signal,
         timeoutMs: TIMEOUT_MS,
+        onProgress: (share) => show(all, share),
         ...(file !== null && {
           onUploadProgress: ({ sentBytes, totalBytes }) =>
             show({ sentBytes, totalBytes: totalBytes ?? file.size }),
@@ -152,7 +162,11 @@ export function Transcribe({ organization }: ViewProps) {
           <p class="file-name">{nameOf(work.source)}</p>
           <div class="progress-head">
             <p role="status">
-              {isDecoding ? t(upload === null ? "fetching" : "working") : t("uploading", { n: percent })}
+              {share !== null
+                ? t("workingShare", { n: sharePercent })
+                : isDecoding
+                  ? t(upload === null ? "fetching" : "working")
+                  : t("uploading", { n: percent })}
             </p>
             <span class="hint number" role="timer">
               {isDecoding
@@ -163,7 +177,9 @@ export function Transcribe({ organization }: ViewProps) {
                   })}
             </span>
           </div>
-          {isDecoding ? (
+          {share !== null ? (
+            <progress aria-label={t("working")} max={100} value={sharePercent} />
+          ) : isDecoding ? (
             <progress aria-label={t("working")} />
           ) : (
             <progress aria-label={t("transcribe")} max={100} value={percent} />
