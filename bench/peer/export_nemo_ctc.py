@@ -121,6 +121,14 @@ def wrap(model, chunk_frames):
     return wrapped
 
 
+def write_tokens(model, out):
+    with open(os.path.join(model, "vocabulary.json"), encoding="utf-8") as f:
+        vocabulary = json.load(f)
+    with open(os.path.join(out, "tokens.txt"), "w", encoding="utf-8") as f:
+        for i, token in enumerate(vocabulary):
+            f.write(f"{'<blk>' if i == 0 else '▁' if token == ' ' else token} {i}\n")
+
+
 if __name__ == "__main__":
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--model", required=True, help="folder of the recogniser package")
@@ -131,8 +139,4 @@ if __name__ == "__main__":
     for chunk in a.chunks:
         model = onnx.load(os.path.join(a.model, "stream.onnx"))
         onnx.save(wrap(model, chunk), os.path.join(a.out, f"chunk{chunk}.onnx"))
-    with open(os.path.join(a.model, "vocabulary.json"), encoding="utf-8") as f:
-        vocabulary = json.load(f)
-    with open(os.path.join(a.out, "tokens.txt"), "w", encoding="utf-8") as f:
-        for i, token in enumerate(vocabulary):
-            f.write(f"{'<blk>' if i == 0 else '▁' if token == ' ' else token} {i}\n")
+    write_tokens(a.model, a.out)

@@ -25,8 +25,16 @@ export interface PeerRecognizer {
   reset(stream: PeerStream): void;
 }
 
+/** The part of its recogniser of whole utterances that is used here. */
+export interface OfflinePeer {
+  createStream(): PeerStream;
+  decode(stream: PeerStream): void;
+  getResult(stream: PeerStream): { readonly text: string };
+}
+
 interface PeerModule {
   readonly OnlineRecognizer: new (config: object) => PeerRecognizer;
+  readonly OfflineRecognizer: new (config: object) => OfflinePeer;
 }
 
 /**
@@ -34,14 +42,7 @@ interface PeerModule {
  * @throws an error that says what is missing
  */
 export async function preparePeer(modelFolder: string): Promise<(chunkFrames: number) => PeerRecognizer> {
-  await mkdir(CACHE, { recursive: true });
-  if (!existsSync(join(CACHE, "node_modules/sherpa-onnx-node"))) {
-    requireRun("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", CACHE, PEER_PACKAGE]);
-  }
-  const script = join(ROOT, "bench/peer/export_nemo_ctc.py");
-  // Made anew each time: the weights may have changed.
-  requireRun("/usr/bin/python3", [script, "--model", modelFolder, "--out", CACHE]);
-  const { OnlineRecognizer } = createRequire(join(CACHE, "from-here.js"))("sherpa-onnx-node") as PeerModule;
+  const { OnlineRecognizer } = await install(modelFolder, "export_nemo_ctc.py");
   return (chunkFrames) =>
     new OnlineRecognizer({
       featConfig: { sampleRate: 16_000, featureDim: 80 },
@@ -57,6 +58,34 @@ export async function preparePeer(modelFolder: string): Promise<(chunkFrames: nu
       rule2MinTrailingSilence: 0.2,
       rule3MinUtteranceLength: 30,
     });
+}
+
+/**
+ * The peer's recogniser of whole utterances over both halves of the shipped weights, one thread, greedy.
+ * @throws as `preparePeer`
+ */
+export async function prepareOfflinePeer(modelFolder: string): Promise<OfflinePeer> {
+  const { OfflineRecognizer } = await install(modelFolder, "export_offline_ctc.py");
+  return new OfflineRecognizer({
+    featConfig: { sampleRate: 16_000, featureDim: 80 },
+    modelConfig: {
+      zipformerCtc: { model: join(CACHE, "offline.onnx") },
+      tokens: join(CACHE, "tokens.txt"),
+      numThreads: 1,
+      provider: "cpu",
+    },
+  });
+}
+
+async function install(modelFolder: string, script: string): Promise<PeerModule> {
+  await mkdir(CACHE, { recursive: true });
+  if (!existsSync(join(CACHE, "node_modules/sherpa-onnx-node"))) {
+    requireRun("npm", ["install", "--no-save", "--no-audit", "--no-fund", "--prefix", CACHE, PEER_PACKAGE]);
+  }
+  // Wrapped each time: the weights may have changed.
+  const path = join(ROOT, "bench/peer", script);
+  requireRun("/usr/bin/python3", [path, "--model", modelFolder, "--out", CACHE]);
+  return createRequire(join(CACHE, "from-here.js"))("sherpa-onnx-node") as PeerModule;
 }
 
 function requireRun(command: string, args: readonly string[]): void {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "prefix_beam_search.h"
+#include "resample.h"
 
 namespace {
 
@@ -353,6 +354,23 @@ Napi::Value SearchAside(const Napi::CallbackInfo& info) {
   return promise;
 }
 
+/** resample(table, tapCount, up, down, phase, inputs, outputs): fills the outputs. */
+Napi::Value ResampleSpan(const Napi::CallbackInfo& info) {
+  constexpr uint32_t kMost = 1u << 20;
+  const auto table = TypedArray<Napi::Float32Array>(info[0], napi_float32_array, "table");
+  const beam::Resampling by = {table.Data(), WholeNumber(info[1], "tapCount", kMost), WholeNumber(info[2], "up", kMost),
+                               WholeNumber(info[3], "down", kMost), WholeNumber(info[4], "phase", kMost)};
+  const auto inputs = TypedArray<Napi::Float32Array>(info[5], napi_float32_array, "inputs");
+  auto outputs = TypedArray<Napi::Float32Array>(info[6], napi_float32_array, "outputs");
+  const size_t count = outputs.ElementLength();
+  if (by.up == 0 || by.taps % 4 != 0 || by.phase >= by.up || table.ElementLength() != by.up * by.taps ||
+      beam::InputsOf(by, count) > inputs.ElementLength()) {
+    Refuse(info.Env(), "table, inputs and outputs do not fit each other");
+  }
+  beam::Resample(by, inputs.Data(), outputs.Data(), count);
+  return info.Env().Undefined();
+}
+
 /** Called once in every thread that loads the addon; nothing here belongs to one of them. */
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("findModel", Napi::Function::New<Guarded<FindModel>>(env, "findModel"));
@@ -367,6 +385,7 @@ Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("expectation", Napi::Function::New<Guarded<ExpectationOf>>(env, "expectation"));
   exports.Set("grown", Napi::Function::New<Guarded<Grown>>(env, "grown"));
   exports.Set("searchAside", Napi::Function::New<Guarded<SearchAside>>(env, "searchAside"));
+  exports.Set("resample", Napi::Function::New<Guarded<ResampleSpan>>(env, "resample"));
   return exports;
 }
 

@@ -77,6 +77,16 @@ export interface NativeBinding {
   grown(search: NativeSearch, text: Uint16Array): number;
   expectation(search: NativeSearch): Expectation;
   keepBestText(search: NativeSearch): void;
+  /** As `Convolve` says it. @throws for arrays that do not fit each other */
+  resample(
+    table: Float32Array,
+    tapCount: number,
+    up: number,
+    down: number,
+    phase: number,
+    inputs: Float32Array,
+    outputs: Float32Array,
+  ): void;
 }
 
 /** The addon, or why there is none. */

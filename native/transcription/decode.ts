@@ -2,9 +2,15 @@ import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { asServiceError } from "../../src/domain/errors.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
-import type { DecodedPiece, FileAnswer, FilePiece } from "../threads/protocol.js";
+import type { DecodedPiece, FileAnswer, FilePiece, WavSource } from "../threads/protocol.js";
 import { obeyCell } from "./task-cell.js";
 import { WavAudio } from "./wav-audio.js";
+
+/**
+ * A piece begins as if nothing were before it, up to its first words: the full-context half has learned to begin so. With what
+ * the encoder still remembers of earlier speech there the word error of noisy recordings is a point higher.
+ */
+const LEAD_FRAMES = 16;
 
 /**
  * The second pass over some pieces of files: the search of each runs beside the graphs of the next. What goes wrong with one
@@ -14,28 +20,60 @@ export async function decodePieces(
   pieces: readonly FilePiece[],
   recognizer: Recognizer,
 ): Promise<FileAnswer<DecodedPiece>[]> {
-  const hotWordsOf = compiledOnce(recognizer.model.vocabulary);
+  const { model } = recognizer;
+  const hotWordsOf = compiledOnce(model.vocabulary);
+  const files = new OpenFiles(model.manifest.sampleRateHz);
   const searching: Promise<FileAnswer<DecodedPiece>>[] = [];
-  for (const piece of pieces) {
-    try {
-      obeyCell(new Int32Array(piece.cell));
-      const { decoded } = await beginPiece(piece, recognizer, hotWordsOf(piece));
-      searching.push(decoded.then((value) => ({ ok: true, value }), failureOf));
-    } catch (error) {
-      searching.push(Promise.resolve(failureOf(error)));
+  try {
+    for (const piece of pieces) {
+      try {
+        obeyCell(new Int32Array(piece.cell));
+        const encoded = await encodedOf(piece, await files.open(piece.source), model);
+        const { decoded } = await beginPiece(piece, encoded, recognizer, hotWordsOf(piece));
+        searching.push(decoded.then((value) => ({ ok: true, value }), failureOf));
+      } catch (error) {
+        searching.push(Promise.resolve(failureOf(error)));
+      }
+    }
+    return await Promise.all(searching);
+  } finally {
+    await files.close();
+  }
+}
+
+/** The files of a task's pieces. */
+class OpenFiles {
+  readonly #rateHz: number;
+  readonly #files = new Map<string, Promise<WavAudio>>();
+
+  constructor(rateHz: number) {
+    this.#rateHz = rateHz;
+  }
+
+  open(source: WavSource): Promise<WavAudio> {
+    const known = this.#files.get(source.path);
+    if (known !== undefined) return known;
+    const opening = WavAudio.open(source, this.#rateHz);
+    this.#files.set(source.path, opening);
+    return opening;
+  }
+
+  async close(): Promise<void> {
+    for (const opening of this.#files.values()) {
+      // One that could not be opened is the outcome of its pieces.
+      await opening.then((audio) => audio.close()).catch(() => {});
     }
   }
-  return Promise.all(searching);
 }
 
 /** Settles when the graphs have run. */
 async function beginPiece(
   piece: FilePiece,
+  encoded: Float32Array,
   { model, utterances }: Recognizer,
   hotWords: HotWords | null,
 ): Promise<{ readonly decoded: Promise<DecodedPiece> }> {
   const { frameSamples, sampleRateHz } = model.manifest;
-  const encoded = await encodedOf(piece, model);
   const { logProbs, frames } = await model.refine(encoded, encoded.length / model.encodedSize);
   const decoded = utterances.search(logProbs, frames, {
     offsetSeconds: (piece.startFrame * frameSamples) / sampleRateHz,
@@ -65,7 +103,7 @@ function compiledOnce(vocabulary: readonly string[]): (piece: FilePiece) => HotW
 }
 
 /** What the second pass works on, `[frames, encodedSize]`. */
-async function encodedOf(piece: FilePiece, model: RecognizerModel): Promise<Float32Array> {
+async function encodedOf(piece: FilePiece, audio: WavAudio, model: RecognizerModel): Promise<Float32Array> {
   const { encodedSize, manifest } = model;
   const { startFrame, endFrame, isCutBefore, isCutBehind } = piece;
   const flushFrames = isCutBehind ? Math.ceil(manifest.flushSamples / manifest.frameSamples) : 0;
@@ -78,22 +116,17 @@ async function encodedOf(piece: FilePiece, model: RecognizerModel): Promise<Floa
     );
     encoded.set(rows, (first - startFrame) * encodedSize);
   }
-  if (!isCutBefore && !isCutBehind) return encoded;
-  const audio = await WavAudio.open(piece.source, manifest.sampleRateHz);
-  try {
-    if (isCutBefore) {
-      const frames = Math.min(model.reachFrames, endFrame - startFrame);
-      encoded.set(
-        await encodeAlone(audio, model, { startFrame, endFrame: startFrame + frames, flushFrames: 0 }),
-      );
-    }
-    if (isCutBehind) {
-      const from = Math.max(isCutBefore ? startFrame : 0, endFrame - model.reachFrames);
-      const rows = await encodeAlone(audio, model, { startFrame: from, endFrame, flushFrames });
-      encoded.set(rows.subarray((endFrame - from) * encodedSize), (endFrame - startFrame) * encodedSize);
-    }
-  } finally {
-    await audio.close();
+  const freshFrames = Math.min(
+    isCutBefore ? model.reachFrames : LEAD_FRAMES,
+    model.reachFrames,
+    endFrame - startFrame,
+  );
+  const fresh = { startFrame, endFrame: startFrame + freshFrames, flushFrames: 0 };
+  encoded.set(await encodeAlone(audio, model, fresh));
+  if (isCutBehind) {
+    const from = Math.max(isCutBefore ? startFrame : 0, endFrame - model.reachFrames);
+    const rows = await encodeAlone(audio, model, { startFrame: from, endFrame, flushFrames });
+    encoded.set(rows.subarray((endFrame - from) * encodedSize), (endFrame - startFrame) * encodedSize);
   }
   return encoded;
 }

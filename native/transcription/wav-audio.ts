@@ -4,8 +4,11 @@ import { inputSpan, resampleSpan, type SampleSpan } from "../../src/domain/audio
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader } from "../../src/domain/audio/wav.js";
 import { decodeBlocks } from "../../src/domain/audio/wav-samples.js";
 import { ServiceError } from "../../src/domain/errors.js";
+import { loadBinding } from "../beam/binding.js";
 import type { WavSource } from "../threads/protocol.js";
 
+/** Three times as fast as in TypeScript, where resampling 44.1 kHz takes longer than the encoder. */
+const convolve = loadBinding().binding?.resample ?? null;
 /** Most headers have 44 bytes. */
 const FIRST_BYTES = 4_096;
 
@@ -57,7 +60,7 @@ export class WavAudio {
     const heard = { start, end: Math.min(end, this.sampleCount) };
     if (heard.end <= start) return samples;
     const inputs = await this.#inputs(inputSpan(heard, this.#rates));
-    samples.set(roundedTo16Bits(resampleSpan(inputs, heard, this.#rates)));
+    samples.set(roundedTo16Bits(resampleSpan(inputs, heard, this.#rates, convolve)));
     return samples;
   }
 

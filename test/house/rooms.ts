@@ -67,7 +67,12 @@ export const ROOMS: readonly Room[] = [
   ),
 
   room("native/ring", "rings over shared memory", "actors/kernel", "ringbuf.js"),
-  room("native/beam", "the beam search in C++, and its loader", "src/domain", "modules tools"),
+  room(
+    "native/beam",
+    "hot loops in C++: the beam search and resampling; their loader",
+    "src/domain",
+    "modules tools",
+  ),
   room(
     "native/phonemes",
     "phonemes of a text, as Piper's voices know them, by espeak-ng",
@@ -106,8 +111,8 @@ export const ROOMS: readonly Room[] = [
   ),
   room(
     "native/transcription",
-    "the file worker: segments, decoding",
-    `${BASE} native/models native/recognition native/threads`,
+    "the file worker: hears parts, decodes pieces",
+    `${BASE} native/beam native/models native/recognition native/threads`,
     "threads tools files",
   ),
   room(

@@ -122,20 +122,42 @@ export function inputSpan({ start, end }: SampleSpan, options: ResampleOptions):
 }
 
 /**
+ * Fills `outputs` with what `dot` would give, elsewhere than here.
+ *
+ * @param table `[up, tapCount]`, one filter for each phase
+ * @param phase of the first output, whose first tap lies on the first input
+ */
+export type Convolve = (
+  table: Float32Array,
+  tapCount: number,
+  up: number,
+  down: number,
+  phase: number,
+  inputs: Float32Array,
+  outputs: Float32Array,
+) => void;
+
+/**
  * Some outputs of a recording, bit for bit as `Resampler` gives them.
  *
  * @param inputs what `inputSpan` names for these outputs
+ * @param convolve does the work for the usual ratios, all of it here when null
  */
 export function resampleSpan(
   inputs: Float32Array,
   { start, end }: SampleSpan,
   options: ResampleOptions,
+  convolve: Convolve | null = null,
 ): Float32Array {
   const { up, down } = ratioOf(options);
   if (up === down) return inputs;
   const filter = filterFor(up, down);
   const outputs = new Float32Array(Math.max(0, end - start));
   const first = Math.floor((start * down) / up);
+  if (convolve !== null && filter.table !== null) {
+    convolve(filter.table, filter.tapCount, up, down, start * down - first * up, inputs, outputs);
+    return outputs;
+  }
   const wholeStep = Math.floor(down / up);
   const phaseStep = down % up;
   let position = 0;
@@ -166,6 +188,8 @@ export function resample(samples: Float32Array, options: ResampleOptions): Float
 interface Filter {
   /** A multiple of 4. */
   readonly tapCount: number;
+  /** `[up, tapCount]`, where each phase has a row. */
+  readonly table: Float32Array | null;
   /** Weighted sum of `tapCount` samples from `start` on, for a fraction of `phase / up` input samples. */
   apply(samples: Float32Array, start: number, phase: number): number;
 }
@@ -189,6 +213,7 @@ function exactFilter(up: number, down: number): Filter {
   for (let phase = 0; phase < up; phase++) fillTaps(table, phase * tapCount, phase / up, up, down, tapCount);
   return {
     tapCount,
+    table,
     apply: (samples, start, phase) => dot(table, phase * tapCount, samples, start, tapCount),
   };
 }
@@ -205,7 +230,7 @@ function interpolatedFilter(up: number, down: number): Filter {
     const high = dot(table, (row + 1) * tapCount, samples, start, tapCount);
     return low + (high - low) * (place - row);
   };
-  return { tapCount, apply };
+  return { tapCount, table: null, apply };
 }
 
 function tapCountFor(up: number, down: number): number {
