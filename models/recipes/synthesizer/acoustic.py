@@ -12,6 +12,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
+import layers
 from config import F0_MEAN, F0_SCALE, N_MELS, SYMBOLS, VOICES
 from layers import Block, Linear
 
@@ -123,6 +124,16 @@ class Decoder(nn.Module):
         assert width == CONDITION
         self.register_buffer("bands", torch.exp(torch.linspace(0.0, math.log(200.0), self.frequencies)), persistent=False)
 
+    def adaptations(self, vector):
+        """(scale, shift, gate) of each block, f32 [B, 1, width], from a vector [B, context]."""
+        if not layers.EXPORT:
+            return [block.adaptation(vector) for block in self.blocks]
+        # One product for all blocks: it has a row for each piece, so that reading the matrix is all it costs.
+        weight = torch.cat([block.adapt.weight for block in self.blocks]).t()
+        bias = torch.cat([block.adapt.bias for block in self.blocks])
+        parts = (torch.matmul(vector, weight) + bias).unsqueeze(1).split([self.width] * (3 * len(self.blocks)), -1)
+        return [parts[i:i + 3] for i in range(0, len(parts), 3)]
+
     def velocity(self, x, condition, t, voice, mask):
         """x f32 [B,T/2,160], condition f32 [B,T/2,C], t f32 [B] (0 = noise, 1 = mel), voice i64 [B], mask f32 [B,T/2,1]
         -> dx/dt f32 [B,T/2,160]."""
@@ -130,8 +141,8 @@ class Decoder(nn.Module):
         vector = F.gelu(self.time_in(torch.cat([torch.sin(angle), torch.cos(angle)], -1)))
         vector = F.gelu(self.time_out(vector).float() + self.voices(voice))
         y = self.inputs(x).float() + condition
-        for block in self.blocks:
-            y = block(y, mask, vector)
+        for block, adaptation in zip(self.blocks, self.adaptations(vector)):
+            y = block(y, mask, adaptation)
         y = F.layer_norm(y, (self.width,), self.norm_weight, self.norm_bias)
         return self.outputs(y).float() * mask
 

@@ -29,7 +29,7 @@ import layers
 from config import CACHE, F0_MEAN, F0_SCALE, HERE, HOP, MODELS, N_FFT, OUTPUT, SAMPLE_RATE, VOICES
 from data import Split
 from excitation import noise, pulse_train
-from export import GRAPHS, example_inputs, round_weights, write_graph
+from export import example_inputs, round_weights, write_graph
 from features import LogMel
 from pictures import spectrogram_rows
 from roundtrip import comparable, edits
@@ -58,8 +58,7 @@ def export(design, path):
     model.load_state_dict(saved["average"])
     round_weights(model)
     layers.set_export(True)
-    inputs, outputs, axes = GRAPHS["vocoder"]
-    write_graph(model, example_inputs()["vocoder"], os.path.join(FOLDER, f"{design}.onnx"), inputs, outputs, axes)
+    write_graph(model, example_inputs()["vocoder"], os.path.join(FOLDER, f"{design}.onnx"), "vocoder")
     layers.set_export(False)
     return {"parameters": sum(p.numel() for p in model.parameters()), "steps": saved["step"],
             "minutes": round(saved["elapsed"] / 60, 1)}

@@ -1,12 +1,12 @@
-"""Writes the graphs and parameter files of the product: `export.py [--random]`.
+"""Writes the graphs and parameter files of the product: `export.py [--random] [--float] [--graphs]`.
 
 Reads the running averages of acoustic.pt and vocoder.pt from the cache (untrained weights where one is missing), and
 writes encoder, condition, step and vocoder .onnx with symbols.json, voices.json and synthesis.json to models/svc-kk-v1.
 Files are written under another name first and renamed, so a reader never sees half of one.
 
-Large matrices are stored as fp16 and widened by a Cast that the runtime folds when it loads the graph: all arithmetic,
-inputs and outputs are fp32, the file is half as large. `load_models` rounds the same weights, so PyTorch and the graphs
-hold equal numbers."""
+Products are integer or have their matrices stored in 8 bits as `quantize.py` says; `--float` leaves them as they are.
+Other large matrices are stored as fp16 and widened by a Cast that the runtime folds when it loads the graph. Inputs and
+outputs are fp32. `load_models` rounds the same weights to fp16, so PyTorch and the float graphs hold equal numbers."""
 
 import argparse
 import json
@@ -20,6 +20,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import fixed_transforms
 import layers
+import quantize
 from acoustic import CONDITION, HIDDEN, PATCH, Acoustic
 from config import (BASE_RATE, CACHE, DEFAULT_VOICE, F0_MEAN, F0_SCALE, HOP, MAX_RATE, MIN_RATE, N_MELS, OUTPUT,
                     SAMPLE_RATE, SYMBOLS, VOICES)
@@ -38,8 +39,8 @@ def round_weights(model):
     return model.eval()
 
 
-def load_models(random=False):
-    """(Acoustic, Vocoder, progress) with averaged, rounded weights; progress is a dict of steps and minutes."""
+def load_models(random=False, exact=False):
+    """(Acoustic, Vocoder, progress) with averaged weights, rounded unless `exact`; progress is a dict of steps and minutes."""
     torch.manual_seed(0)
     models, progress = [], {}
     for name, model in (("acoustic", Acoustic()), ("vocoder", Vocoder())):
@@ -48,16 +49,16 @@ def load_models(random=False):
             saved = torch.load(path, map_location="cpu")
             model.load_state_dict(saved["average"])
             progress[name] = {"steps": saved["step"], "minutes": round(saved["elapsed"] / 60, 1)}
-        models.append(round_weights(model))
+        models.append(model.eval() if exact else round_weights(model))
     return models[0], models[1], progress
 
 
 def shrink(model):
-    """Stores large fp32 initializers as fp16 followed by a Cast. The fixed transforms (513 x 513) stay exact."""
+    """Stores large fp32 matrices as fp16 followed by a Cast."""
     graph, casts = model.graph, []
     for tensor in list(graph.initializer):
         count = int(np.prod(tensor.dims)) if tensor.dims else 1
-        if tensor.data_type != TensorProto.FLOAT or count < HALF_FROM or list(tensor.dims) == [513, 513]:
+        if tensor.data_type != TensorProto.FLOAT or count < HALF_FROM or len(tensor.dims) < 2:
             continue
         values = numpy_helper.to_array(tensor)
         name = tensor.name
@@ -71,13 +72,17 @@ def shrink(model):
     return model
 
 
-def write_graph(module, arguments, path, inputs, outputs, axes):
-    """Traces a module and writes it with dynamic axes under a temporary name, then renames."""
+def write_graph(module, arguments, path, name, integers=False):
+    """Traces a module as graph `name` and writes it with dynamic axes under a temporary name, then renames."""
+    inputs, outputs, axes = GRAPHS[name]
     temporary = path + ".new"
     with torch.no_grad():
         torch.onnx.export(module, arguments, temporary, input_names=inputs, output_names=outputs, dynamic_axes=axes,
                           opset_version=OPSET, do_constant_folding=True)
-    model = shrink(onnx.load(temporary))
+    model = onnx.load(temporary)
+    if integers:
+        print("%s: %d integer products, %d matrices stored in 8 bits" % (name, *quantize.quantize(model, name)))
+    shrink(model)
     fixed_transforms.compact(model)
     onnx.checker.check_model(model)
     onnx.save(model, temporary)
@@ -163,25 +168,29 @@ def melody_file(acoustic):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--random", action="store_true", help="untrained weights, for work on the engine")
+    parser.add_argument("--float", action="store_true", help="no int8")
+    parser.add_argument("--graphs", action="store_true", help="graphs alone, no JSON")
     parser.add_argument("--output", default=OUTPUT)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    acoustic, vocoder, progress = load_models(options.random)
+    acoustic, vocoder, progress = load_models(options.random, exact=not options.float)
     layers.set_export(True)
     os.makedirs(options.output, exist_ok=True)
     modules = {"encoder": acoustic.encoder, "condition": acoustic.condition, "step": acoustic.decoder, "vocoder": vocoder}
     examples, total = example_inputs(), 0
-    for name, (inputs, outputs, axes) in GRAPHS.items():
-        size = write_graph(modules[name], examples[name], os.path.join(options.output, f"{name}.onnx"), inputs, outputs, axes)
+    for name in GRAPHS:
+        size = write_graph(modules[name], examples[name], os.path.join(options.output, f"{name}.onnx"), name, not options.float)
         total += size
         print(f"{name}.onnx {size / 1e6:.2f} MB")
+    print(f"total {total / 1e6:.2f} MB, weights from {progress}", flush=True)
+    if options.graphs:
+        return
     write_json(os.path.join(options.output, "symbols.json"), {"symbols": SYMBOLS})
     write_json(os.path.join(options.output, "voices.json"), {"default": DEFAULT_VOICE, "voices": [
         {"index": index, "id": voice.id, "name": voice.name, "gender": voice.gender, "style": voice.style,
          "best_for": voice.best_for, "language": "kk"} for index, voice in enumerate(VOICES)]})
     write_json(os.path.join(options.output, "synthesis.json"), parameters_file())
     write_json(os.path.join(options.output, "melody.json"), melody_file(acoustic))
-    print(f"total {total / 1e6:.2f} MB, weights from {progress}", flush=True)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 Writes acoustic.pt and vocoder.pt (running averages only, no optimizer) and statistics.npz to the cache, from
 models/svc-kk-v1 and from statistics.json beside this script, the normalisation that all weights of that package were trained
 with. A matrix has another name and layout in a graph than in the module; which is which is found by tracing a module
-with random weights: the same tracer gives the same names."""
+with random weights: the same tracer gives the same names. What is int8 in the graphs comes back as its steps say; exported
+again it is the same file."""
 
 import argparse
 import json
@@ -18,37 +19,52 @@ from onnx import numpy_helper
 import layers
 from acoustic import Acoustic
 from config import CACHE, HERE, OUTPUT
-from export import GRAPHS, example_inputs, write_graph
+from export import example_inputs, write_graph
 from vocoder import Vocoder
 
 
 def constants(path):
-    """Initializers of a graph by name, as fp32; the ".half" of what is stored as fp16 is left out of the names."""
-    return {tensor.name.removesuffix(".half"): numpy_helper.to_array(tensor).astype(np.float32)
-            for tensor in onnx.load(path).graph.initializer}
+    """Initializers of a graph by name, as fp32; ".half" and ".int8" of what is stored in fewer bits are left out of the names."""
+    found = {tensor.name: numpy_helper.to_array(tensor) for tensor in onnx.load(path).graph.initializer}
+    values = {name.removesuffix(".half"): value.astype(np.float32) for name, value in found.items()}
+    for name in [name for name in found if name.endswith(".int8")]:
+        whole = name.removesuffix(".int8")
+        values[whole] = values.pop(name) * found[whole + ".scale"]
+    return values
+
+
+def find(value, constants):
+    """(name, slice of columns) of the constant that holds `value` as it is or beside others; None where none does."""
+    for name, constant in constants.items():
+        if constant.ndim != value.ndim or constant.shape[:-1] != value.shape[:-1]:
+            continue
+        for start in range(0, constant.shape[-1] - value.shape[-1] + 1, value.shape[-1]):
+            columns = slice(start, start + value.shape[-1])
+            if np.array_equal(constant[..., columns], value):
+                return name, columns
+    return None
 
 
 def recover(module, name, path):
     """State of `module` as the graph at `path` holds it, traced as graph `name`."""
-    inputs, outputs, axes = GRAPHS[name]
     with torch.no_grad():
         for parameter in module.parameters():  # fp16 keeps these, and no two parameters are equal
             parameter.copy_(torch.randn_like(parameter).half().float())
     with tempfile.TemporaryDirectory() as folder:
         traced = os.path.join(folder, "traced.onnx")
-        write_graph(module, example_inputs()[name], traced, inputs, outputs, axes)
+        write_graph(module, example_inputs()[name], traced, name)
         random = constants(traced)
     shipped, state = constants(path), {}
     for key, parameter in module.named_parameters():
         value = parameter.detach().numpy()
         flat = value.reshape(value.shape[0], -1) if value.ndim > 1 else value
-        for graph_name, constant in random.items():
-            if constant.shape == value.shape and np.array_equal(constant, value):
-                state[key] = torch.from_numpy(shipped[graph_name].copy())
-            elif value.ndim > 1 and constant.shape == flat.T.shape and np.array_equal(constant, flat.T):
-                state[key] = torch.from_numpy(shipped[graph_name].T.reshape(value.shape).copy())
-        if key not in state:
+        place, turned = find(value, random), False
+        if place is None and value.ndim > 1:
+            place, turned = find(flat.T, random), True
+        if place is None:
             raise SystemExit(f"{path} holds nothing like {key}")
+        found = shipped[place[0]][..., place[1]]
+        state[key] = torch.from_numpy((found.T if turned else found).reshape(value.shape).copy())
     return state
 
 

@@ -79,11 +79,15 @@ class Block(nn.Module):
             self.norm_bias = nn.Parameter(torch.zeros(width))
             self.gate = nn.Parameter(torch.full((width,), 0.3))
 
-    def forward(self, x, mask, vector=None):
+    def adaptation(self, vector):
+        """Scale, shift and gate, each f32 [B, 1, width], from a vector [B, context]."""
+        return self.adapt(vector).float().unsqueeze(1).split([self.width] * 3, -1)
+
+    def forward(self, x, mask, adaptation=None):
         """x [B,T,width] fp32; mask [B,T,1], 0 beyond the end (so that padding equals the convolution's own zeros)."""
         x = x.float()  # the residual stream stays fp32: CPU LayerNorm refuses bf16 with fp32 weights
         if self.context:
-            scale, shift, gate = self.adapt(vector).float().unsqueeze(1).chunk(3, -1)
+            scale, shift, gate = adaptation
             y = F.layer_norm(x, (self.width,), self.unit, self.zero) * (1.0 + scale) + shift
         else:
             gate = self.gate

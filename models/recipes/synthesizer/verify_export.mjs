@@ -1,4 +1,4 @@
-// Runs the graphs in onnxruntime-node against values written by verify_export.py, and times them.
+// Runs the graphs in onnxruntime-node against values written by verify_export.py, and times them. CASES_DIR has float graphs.
 //   node verify_export.mjs CASES_DIR MODEL_DIR [PATH_OF_ONNXRUNTIME_NODE]
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -7,9 +7,11 @@ import path from "node:path";
 const [cases, models, runtime = "onnxruntime-node"] = process.argv.slice(2);
 const ort = createRequire(import.meta.url)(runtime);
 const options = { intraOpNumThreads: 1, interOpNumThreads: 1, graphOptimizationLevel: "all" };
-const sessions = {};
-for (const name of ["encoder", "condition", "step", "vocoder"])
+const [sessions, floats] = [{}, {}];
+for (const name of ["encoder", "condition", "step", "vocoder"]) {
   sessions[name] = await ort.InferenceSession.create(path.join(models, `${name}.onnx`), options);
+  floats[name] = await ort.InferenceSession.create(path.join(cases, `${name}.onnx`), options);
+}
 
 /** Reads a tensor written as {dtype, dims, file}. */
 function load({ dtype, dims, file }) {
@@ -34,7 +36,7 @@ const report = (name, worst, limit) => {
 const list = JSON.parse(readFileSync(path.join(cases, "cases.json"), "utf8"));
 for (const { name, graph, inputs, outputs, limit } of list) {
   const feeds = Object.fromEntries(Object.entries(inputs).map(([key, value]) => [key, load(value)]));
-  const result = await sessions[graph].run(feeds);
+  const result = await floats[graph].run(feeds);
   for (const [key, value] of Object.entries(outputs)) report(`${name} ${key}`, difference(result[key].data, load(value).data), limit);
 }
 

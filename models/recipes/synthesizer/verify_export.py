@@ -1,7 +1,8 @@
 """Checks the exported graphs: `verify_export.py [--random] [--runtime DIR]`.
 
 Writes inputs and PyTorch outputs to a temporary folder and lets verify_export.mjs (onnxruntime-node; DIR is the folder of
-the installed package) compare: PyTorch against graph, padded batch against single rows, vocoder in pieces against whole."""
+the installed package) compare: PyTorch against float graphs, made here; and of the package's graphs, integers and all, padded
+batch against single rows, to the last bit but for the vocoder, and the vocoder in pieces against whole."""
 
 import argparse
 import json
@@ -15,7 +16,7 @@ import torch
 import layers
 from acoustic import CONDITION, HIDDEN
 from config import HERE, N_MELS, OUTPUT
-from export import GRAPHS, example_inputs, load_models
+from export import GRAPHS, example_inputs, load_models, write_graph
 
 
 class Writer:
@@ -77,6 +78,8 @@ def main():
             layers.set_export(export_form)
             for name, arguments in examples.items():
                 inputs, outputs, _ = GRAPHS[name]
+                if export_form:
+                    write_graph(modules[name], example_inputs()[name], os.path.join(folder, f"{name}.onnx"), name)
                 values = modules[name](*arguments)
                 values = values if isinstance(values, tuple) else (values,)
                 # f0 is in Hz, so its absolute difference is larger than the others'.

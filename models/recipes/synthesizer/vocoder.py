@@ -1,26 +1,15 @@
 """The vocoder: filters a pulse train and white noise frame by frame (harmonic plus noise).
 
 features (80 mel, F0, voicing) -> conv blocks -> log magnitudes of two filters per frame. The harmonic filter is minimum
-phase, which makes its impulse responses look like those of a vocal tract; phase = log magnitude @ fixed matrix."""
+phase, which makes its impulse responses look like those of a vocal tract; phase = log magnitude @ fixed matrices."""
 
-import numpy as np
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-from config import F0_MEAN, F0_SCALE, N_BINS, N_FFT, N_MELS
+from config import F0_MEAN, F0_SCALE, N_BINS, N_MELS
 from frame_transform import FrameTransform
 from layers import Block, Linear
-
-
-def minimum_phase_matrix():
-    """f32 [513, 513]: log magnitude of bins (row vector) @ matrix = minimum phase in radians (folded cepstrum)."""
-    identity = np.eye(N_BINS)
-    cepstrum = np.fft.irfft(identity, N_FFT, axis=1)
-    fold = np.zeros(N_FFT)
-    fold[0] = fold[N_FFT // 2] = 1.0
-    fold[1:N_FFT // 2] = 2.0
-    return np.fft.rfft(cepstrum * fold, axis=1).imag.astype(np.float32)
 
 
 class FrameNetwork(FrameTransform):
@@ -36,7 +25,7 @@ class FrameNetwork(FrameTransform):
         self.filters = Linear(width, outputs, scale=0.3)
 
     def per_frame(self, mel, f0, voicing):
-        """f32 [B, T, outputs]."""
+        """f32 [B, T, outputs], bins in the order of FrameTransform."""
         pitch = (torch.log(f0) - F0_MEAN) / F0_SCALE
         x = self.inputs(torch.cat([mel, pitch.unsqueeze(-1), voicing.unsqueeze(-1) * 2.0 - 1.0], -1)).float()
         # Beyond both ends there is nothing: the convolution's zeros stand for it.
@@ -44,7 +33,7 @@ class FrameNetwork(FrameTransform):
         for block in self.blocks:
             x = block(x, ones)
         x = F.layer_norm(x, (self.width,), self.norm_weight, self.norm_bias)
-        return self.filters(x).float()
+        return self.ordered(self.filters(x).float())
 
     def forward(self, mel, f0, voicing, excitation, noise):
         """mel f32 [B,T,80] normalised, f0 f32 [B,T] Hz, voicing f32 [B,T] 0..1, excitation and noise f32 [B,T*256]
@@ -60,7 +49,6 @@ class Vocoder(FrameNetwork):
         with torch.no_grad():
             self.filters.bias[:N_BINS] = -4.0
             self.filters.bias[N_BINS:] = -6.0
-        self.register_buffer("phase", torch.from_numpy(minimum_phase_matrix()), persistent=False)
 
     def predict(self, mel, f0, voicing):
         """Log magnitudes (harmonic, noise), each f32 [B, T, 513]."""
@@ -69,7 +57,7 @@ class Vocoder(FrameNetwork):
 
     def render(self, harmonic, hiss, excitation, noise):
         """Filters the excitation: log magnitudes [B,T,513], excitation and noise [B,T*256] -> pcm [B,T*256]."""
-        angle = torch.matmul(harmonic, self.phase)
+        angle = self.minimum_phase(harmonic)
         gain = torch.exp(harmonic)
         real, imaginary = gain * torch.cos(angle), gain * torch.sin(angle)
         pulse_real, pulse_imaginary = self.analyse(excitation)

@@ -53,7 +53,7 @@ async function solve(piece: SolverPiece): Promise<SolverPiece> {
   return piece;
 }
 
-test("a piece in a batch that changes at each step equals the piece alone", async () => {
+test("a piece in a batch that changes at each step equals the piece alone, to the last bit", async () => {
   const alone = await solve(await model.begin(JOB));
   const piece = await model.begin(JOB);
   const others = await Promise.all(OTHERS.map((job) => model.begin(job)));
@@ -64,13 +64,13 @@ test("a piece in a batch that changes at each step equals the piece alone", asyn
     await model.step(unsolved, paddedPatches(Math.max(...rows.map(({ patches }) => patches))));
   }
   const length = piece.frames * model.manifest.melBins;
-  assert.ok(farthest(piece.mel.subarray(0, length), alone.mel.subarray(0, length)) < ROUNDING);
+  assert.equal(farthest(piece.mel.subarray(0, length), alone.mel.subarray(0, length)), 0);
   assert.equal(others[0]!.solving?.stepsDone, 2);
   // The mates go on alone and end where they would have ended anyway.
   for (const [index, mate] of others.entries()) {
     const [together, apart] = [await solve(mate), await solve(await model.begin(OTHERS[index]!))];
     const mateLength = mate.frames * model.manifest.melBins;
-    assert.ok(farthest(together.mel.subarray(0, mateLength), apart.mel.subarray(0, mateLength)) < ROUNDING);
+    assert.equal(farthest(together.mel.subarray(0, mateLength), apart.mel.subarray(0, mateLength)), 0);
   }
 });
 
@@ -129,8 +129,8 @@ test("a piece in growing chunks is the whole piece but for rounding of the ear, 
     const distance =
       piece.mel.subarray(0, length).reduce((sum, value, i) => sum + Math.abs(value - whole.mel[i]!), 0) /
       length;
-    // A tenth of what 16 steps differ from 32 by.
-    assert.ok(distance < 1e-3, `mean distance ${distance}`);
+    // Integer products round what is a trifle apart to other steps. 16 steps differ from 32 by twice as much.
+    assert.ok(distance < 5e-3, `mean distance ${distance}`);
     for (const { start } of piece.chunks.slice(1)) {
       const addedDb = addedClickDb(expected!, pcm, (2 * start - trim.start) * HOP, RATE_HZ);
       assert.ok(addedDb <= -45, `patch ${start}: ${addedDb.toFixed(1)} dB`);
