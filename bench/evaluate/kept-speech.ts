@@ -23,11 +23,14 @@ export class KeptSpeaker {
   }
 
   async speak(
-    job: Pick<SynthesisJob, "voice" | "speed" | "nfe" | "seed"> & { text: string },
+    job: Pick<SynthesisJob, "voice" | "speed" | "nfe" | "seed" | "chunking"> & { text: string },
   ): Promise<KeptSpeech> {
     const { id: modelId, sampleRateHz } = this.#model.manifest;
-    const { voice, speed, nfe, seed, text } = job;
-    const key = [voice, speed, nfe, seed, Buffer.from(text).toString("base64url").slice(0, 160)].join("-");
+    const { voice, speed, nfe, seed, text, chunking = "whole" } = job;
+    const way = chunking === "whole" ? [] : [chunking];
+    const key = [...way, voice, speed, nfe, seed, Buffer.from(text).toString("base64url").slice(0, 160)].join(
+      "-",
+    );
     const path = `${this.#folder}${key}.f32`;
     if (existsSync(path)) {
       const bytes = await readFile(path);
@@ -35,7 +38,15 @@ export class KeptSpeaker {
       return { pcm: new Float32Array(samples), sampleRateHz, computeSeconds: null };
     }
     const before = performance.now();
-    const pcm = await this.#model.speakAlone({ modelId, voice, spokenText: text, speed, nfe, seed });
+    const pcm = await this.#model.speakAlone({
+      modelId,
+      voice,
+      spokenText: text,
+      speed,
+      nfe,
+      seed,
+      chunking,
+    });
     const computeSeconds = (performance.now() - before) / 1000;
     await mkdir(this.#folder, { recursive: true });
     await writeFile(path, new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength));

@@ -45,6 +45,7 @@ vad scores voice activity weights of one's own (--vad silero_vad.onnx) on record
   --limit          utterances per set or voice; a quick look takes 10
   --nfe            solver steps to speak with, 16
   --speeds         speeds to speak at, 0.5,0.8,1,1.25,2
+  --chunked        synthesis speaks in growing chunks too, as streams of samples do, and is only printed
   --vad            a Silero VAD graph, version 5 or 6
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
@@ -84,6 +85,7 @@ const { values, positionals } = parseArgs({
     speeds: { type: "string", default: ALL_SPEEDS },
     vad: { type: "string" },
     calibrate: { type: "boolean", default: false },
+    chunked: { type: "boolean", default: false },
     help: { type: "boolean", default: false },
   },
 });
@@ -145,8 +147,8 @@ async function evaluate(): Promise<void> {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };
     const nfe = values.nfe.split(",").map(Number);
     const speeds = values.speeds.split(",").map(Number);
-    const report = await evaluateSynthesis({ ...ids, limit, nfe, speeds });
-    await publish(report, synthesisTable(report), isWhole);
+    const report = await evaluateSynthesis({ ...ids, limit, nfe, speeds, isChunked: values.chunked });
+    await publish(report, synthesisTable(report), isWhole && !values.chunked);
   }
   if (positionals.includes("schedules")) {
     const ids = { modelId: values.synthesizer, recognizerId: values.recognizer };

@@ -5,6 +5,7 @@ import type { FlowMatchingContents } from "../../native/models/flow-matching/man
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
+import type { Chunking } from "../../src/domain/synthesis/solver-chunks.js";
 import { decoderOf, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { type ErrorRates, errorRates } from "./error-rate.js";
 import { groupBy } from "./group-by.js";
@@ -26,6 +27,8 @@ interface SynthesisRow {
   readonly speed: number;
   /** Solver steps, or null for the reference speech itself. */
   readonly nfe: number | null;
+  /** Absent where pieces are solved as a whole. */
+  readonly chunking?: Chunking;
   readonly greedy: ErrorRates;
   readonly beam: ErrorRates;
   /** Mean over sentences, dB. Of the reference, this and the next two compare it with another take of its speaker. */
@@ -79,6 +82,8 @@ export async function evaluateSynthesis(options: {
   readonly nfe: readonly number[];
   /** Speeds to speak at; 1 is as fast as the training speech mostly was. */
   readonly speeds: readonly number[];
+  /** Speaks in growing chunks too. */
+  readonly isChunked: boolean;
 }): Promise<SynthesisReport> {
   const folder = MODELS + options.modelId;
   const synthesizer = await readPackage<MelSynthesizerManifest, FlowMatchingContents>(folder, "synthesis");
@@ -94,11 +99,13 @@ export async function evaluateSynthesis(options: {
     const reference: Spoken[] = [];
     for (const sentence of chosen) reference.push(await listenToReference(sentence, listen, manifest));
     rows.push(rowOf(chosen[0]!, null, reference));
-    for (const nfe of options.nfe) {
+    const chunkings: Chunking[] = options.isChunked ? ["whole", "growing"] : ["whole"];
+    for (const way of options.nfe.flatMap((nfe) => chunkings.map((chunking) => ({ nfe, chunking })))) {
       const spoken: Spoken[] = [];
-      for (const sentence of chosen) spoken.push(await speakAndListen(speaker, sentence, nfe, listen));
-      rows.push(rowOf(chosen[0]!, nfe, spoken));
-      console.error(`${chosen[0]!.voice}, speed ${chosen[0]!.speed}, nfe ${nfe}`);
+      for (const sentence of chosen) spoken.push(await speakAndListen(speaker, sentence, way, listen));
+      const row = rowOf(chosen[0]!, way.nfe, spoken);
+      rows.push(way.chunking === "whole" ? row : { ...row, chunking: way.chunking });
+      console.error(`${chosen[0]!.voice}, speed ${chosen[0]!.speed}, nfe ${way.nfe}, ${way.chunking}`);
     }
   }
   await model.release();
@@ -113,7 +120,7 @@ export function synthesisTable(report: SynthesisReport): string {
   const rows = report.rows.map((row) => [
     row.voice,
     String(row.speed),
-    row.nfe === null ? "reference" : `nfe ${row.nfe}`,
+    row.nfe === null ? "reference" : `nfe ${row.nfe}${row.chunking === undefined ? "" : ", in chunks"}`,
     String(row.beam.pairs),
     pair(row.greedy),
     pair(row.beam),
@@ -229,11 +236,17 @@ async function listenToReference(
 async function speakAndListen(
   speaker: KeptSpeaker,
   sentence: Sentence,
-  nfe: number,
+  way: { readonly nfe: number; readonly chunking: Chunking },
   listen: Listener,
 ): Promise<Spoken> {
   const { text, voice, speed } = sentence;
-  const { pcm, sampleRateHz, computeSeconds } = await speaker.speak({ voice, text, speed, nfe, seed: SEED });
+  const { pcm, sampleRateHz, computeSeconds } = await speaker.speak({
+    voice,
+    text,
+    speed,
+    ...way,
+    seed: SEED,
+  });
   return {
     text,
     ...(await listen(pcm)),

@@ -12,6 +12,7 @@ import {
   integratedDb,
   type LoudnessModel,
   pieceGain,
+  withGain,
 } from "../../../src/domain/synthesis/loudness.js";
 import {
   type PitchColumns,
@@ -390,7 +391,7 @@ export class FlowMatching {
     piece.solving = this.#chunkOf(piece, index + 1);
     if (piece.trim === null) return;
     const gain = this.#gainOf(piece, piece.trim);
-    piece.gain = [...piece.gain, { frame: sentFrames ?? piece.trim.start, gain }];
+    piece.gain = withGain(piece.gain, sentFrames ?? piece.trim.start, gain);
   }
 
   /** By what is known of the piece, and what the rest is forecast to be. */

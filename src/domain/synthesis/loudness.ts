@@ -21,8 +21,15 @@ export interface LoudnessForecast {
   readonly bias: number;
 }
 
-/** What samples are multiplied with: from each point on its gain, into which the one before glides. */
-export type GainCurve = readonly { readonly frame: number; readonly gain: number }[];
+/** What samples are multiplied with. It glides from each point's first gain to its last. */
+export type GainCurve = readonly GainPoint[];
+
+interface GainPoint {
+  readonly frame: number;
+  /** What the curve comes to at the point. */
+  readonly from: number;
+  readonly gain: number;
+}
 
 /** Blocks of 0.4 s, a step of 0.1 s, both rounded to frames. */
 const BLOCK_SECONDS = 0.4;
@@ -31,8 +38,8 @@ const RELATIVE_GATE_DB = -10;
 /** A piece that would need more is unlike speech, and is left nearer to what the model made. */
 const LARGEST_GAIN_DB = 3;
 
-/** A gain that changes does so over a quarter of a second, which nobody hears as a step. */
-const GLIDE_FRAMES = 24;
+/** A gain that changes does so over a second, which nobody hears as a step: a tenth of a decibel in 70 ms at most. */
+const GLIDE_FRAMES = 94;
 
 /**
  * The level of a piece before anything of it is vocoded, in dB: the integrated loudness of the standard over the powers of
@@ -110,24 +117,25 @@ export function pieceGain(levelDb: number, voice: string, { targetLufs, voiceLuf
   return 10 ** (Math.max(-LARGEST_GAIN_DB, Math.min(LARGEST_GAIN_DB, gainDb)) / 20);
 }
 
+/** The curve with one gain more, which holds from a frame on that lies behind all points. */
+export function withGain(curve: GainCurve, frame: number, gain: number): GainCurve {
+  return [...curve, { frame, from: curve.length === 0 ? gain : gainAt(curve, frame), gain }];
+}
+
 /** Multiplies samples by the gain of their place, in place. @param frame of the first of them */
 export function applyGain(samples: Float32Array, frame: number, hopSamples: number, curve: GainCurve): void {
-  const last = curve.at(-1);
-  if (last === undefined) return;
-  const isSteady = curve.length === 1 || frame >= last.frame + GLIDE_FRAMES;
+  const [first] = curve;
+  if (first === undefined) return;
   for (let i = 0; i < samples.length; i++) {
-    samples[i]! *= isSteady ? last.gain : gainAt(curve, frame + i / hopSamples);
+    samples[i]! *= curve.length === 1 ? first.gain : gainAt(curve, frame + i / hopSamples);
   }
 }
 
 function gainAt(curve: GainCurve, frame: number): number {
-  const index = Math.max(
-    0,
-    curve.findLastIndex((point) => point.frame <= frame),
-  );
-  const { frame: from, gain } = curve[index]!;
-  const before = curve[index - 1]?.gain ?? gain;
-  return before + (gain - before) * Math.min(1, (frame - from) / GLIDE_FRAMES);
+  const index = curve.findLastIndex((point) => point.frame <= frame);
+  const point = curve[Math.max(0, index)]!;
+  const share = Math.min(1, Math.max(0, (frame - point.frame) / GLIDE_FRAMES));
+  return point.from + (point.gain - point.from) * share;
 }
 
 function mean(values: ArrayLike<number>): number {

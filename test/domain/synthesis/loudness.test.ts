@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type LoudnessModel, melLevelDb, pieceGain } from "../../../src/domain/synthesis/loudness.js";
+import {
+  applyGain,
+  type GainCurve,
+  type LoudnessModel,
+  melLevelDb,
+  pieceGain,
+  withGain,
+} from "../../../src/domain/synthesis/loudness.js";
+import * as fc from "../../support/properties.js";
 
 const HOP_SECONDS = 256 / 24_000;
 const MODEL: LoudnessModel = {
@@ -52,4 +60,35 @@ test("the gain brings a piece to the one level of all voices, within 3 dB", () =
   isNear(pieceGain(50, "aigul", MODEL), 10 ** (-3 / 20));
   assert.equal(pieceGain(18, "somebody", MODEL), 1);
   assert.equal(pieceGain(Number.NEGATIVE_INFINITY, "aigul", MODEL), 1);
+});
+
+test("a gain that changes glides: no sample is a step from the one before, however the piece is cut", () => {
+  const gains = fc.array(
+    fc.tuple(fc.integer({ min: 1, max: 300 }), fc.double({ min: 0.7, max: 1.4, noNaN: true })),
+    {
+      minLength: 1,
+      maxLength: 5,
+    },
+  );
+  fc.assert(
+    fc.property(gains, fc.nat({ max: 400 }), (points, cut) => {
+      const hop = 4;
+      let curve: GainCurve = [];
+      let frame = 0;
+      for (const [frames, gain] of points) {
+        curve = withGain(curve, frame, gain);
+        frame += frames;
+      }
+      const whole = new Float32Array(400 * hop).fill(1);
+      applyGain(whole, 0, hop, curve);
+      isNear(whole[0]!, points[0]![1]);
+      // 3 dB in a second.
+      for (let i = 1; i < whole.length; i++)
+        assert.ok(Math.abs(whole[i]! - whole[i - 1]!) < 0.8 / (94 * hop));
+      const [head, tail] = [new Float32Array(cut * hop).fill(1), new Float32Array((400 - cut) * hop).fill(1)];
+      applyGain(head, 0, hop, curve);
+      applyGain(tail, cut, hop, curve);
+      assert.deepEqual([...head, ...tail], [...whole]);
+    }),
+  );
 });
