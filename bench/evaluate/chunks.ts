@@ -16,7 +16,7 @@ import { table } from "./report.js";
 const NFE = 16;
 const PITCH = { lowestHz: 60, highestHz: 420 };
 const RULES: readonly ChunkRules[] = [
-  ...[0, 4, 8, 16, 24].map((context) => ({ ...GROWING_CHUNKS, context })),
+  ...[16, 24, 12, 8, 4].map((context) => ({ ...GROWING_CHUNKS, context })),
   ...[12, 16, 32, 48].map((first) => ({ ...GROWING_CHUNKS, first })),
   ...[96, 384].map((longest) => ({ ...GROWING_CHUNKS, longest })),
 ];
@@ -38,6 +38,9 @@ interface ChunkRow extends ChunkRules {
   /** Level of a piece less that of the whole one, its deviation and the farthest; and the largest change of gain inside. */
   readonly levelDeviationLu: number;
   readonly farthestLevelLu: number;
+  /** Deviation of the levels of all pieces, whole and in chunks. */
+  readonly wholeSpreadLu: number;
+  readonly spreadLu: number;
   readonly largestGlideDb: number;
 }
 
@@ -82,6 +85,7 @@ export function chunkTable({ modelId, pieces, rows }: ChunkReport): string {
     row.pitchCorrelation.toFixed(4),
     row.worstSeamDb.toFixed(0),
     `${row.levelDeviationLu.toFixed(2)}, ${row.farthestLevelLu.toFixed(2)}`,
+    `${row.wholeSpreadLu.toFixed(2)}, ${row.spreadLu.toFixed(2)}`,
     row.largestGlideDb.toFixed(2),
   ]);
   const head = [
@@ -92,7 +96,8 @@ export function chunkTable({ modelId, pieces, rows }: ChunkReport): string {
     "MCD, dB",
     "F0 correlation",
     "worst seam, dB",
-    "level, LU",
+    "level against whole, LU",
+    "spread, whole and so",
     "glide, dB",
   ];
   return `### ${modelId}: ${pieces} pieces in chunks, against whole ones\n\n${table(head, cells)}`;
@@ -148,7 +153,8 @@ interface Comparison {
   readonly distortionDb: number;
   readonly correlation: number;
   readonly seamDb: number;
-  readonly levelLu: number;
+  readonly wholeLufs: number;
+  readonly lufs: number;
   readonly glideDb: number;
 }
 
@@ -183,7 +189,8 @@ function compare(
       -120,
       ...borders.map((border) => addedClickDb(whole.rawPcm, rawPcm, border, sampleRateHz)),
     ),
-    levelLu: integratedLoudness(pcm, sampleRateHz) - integratedLoudness(whole.pcm, sampleRateHz),
+    wholeLufs: integratedLoudness(whole.pcm, sampleRateHz),
+    lufs: integratedLoudness(pcm, sampleRateHz),
     glideDb: Math.max(0, ...levels.slice(1).map((level, index) => Math.abs(level - levels[index]!))),
   };
 }
@@ -191,6 +198,7 @@ function compare(
 function rowOf(rules: ChunkRules, compared: readonly Comparison[]): ChunkRow {
   const sum = (of: (one: Comparison) => number) => compared.reduce((total, one) => total + of(one), 0);
   const mean = (of: (one: Comparison) => number) => sum(of) / compared.length;
+  const deviation = (of: (one: Comparison) => number) => Math.sqrt(mean((one) => (of(one) - mean(of)) ** 2));
   const most = (of: (one: Comparison) => number) => Math.max(...compared.map(of));
   return {
     ...rules,
@@ -202,8 +210,10 @@ function rowOf(rules: ChunkRules, compared: readonly Comparison[]): ChunkRow {
     melCepstralDistortionDb: mean((one) => one.distortionDb),
     pitchCorrelation: mean((one) => one.correlation),
     worstSeamDb: most((one) => one.seamDb),
-    levelDeviationLu: Math.sqrt(mean((one) => one.levelLu ** 2)),
-    farthestLevelLu: most((one) => Math.abs(one.levelLu)),
+    levelDeviationLu: Math.sqrt(mean((one) => (one.lufs - one.wholeLufs) ** 2)),
+    farthestLevelLu: most((one) => Math.abs(one.lufs - one.wholeLufs)),
+    wholeSpreadLu: deviation((one) => one.wholeLufs),
+    spreadLu: deviation((one) => one.lufs),
     largestGlideDb: most((one) => one.glideDb),
   };
 }

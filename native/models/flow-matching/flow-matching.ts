@@ -7,10 +7,9 @@ import { characterBounds } from "../../../src/domain/synthesis/character-bounds.
 import { PulseTrain } from "../../../src/domain/synthesis/excitation.js";
 import {
   applyGain,
-  forecastPowers,
-  framePowers,
-  integratedDb,
+  gainSoFar,
   type LoudnessModel,
+  melLevelDb,
   pieceGain,
   withGain,
 } from "../../../src/domain/synthesis/loudness.js";
@@ -394,32 +393,15 @@ export class FlowMatching {
     piece.gain = withGain(piece.gain, sentFrames ?? piece.trim.start, gain);
   }
 
-  /** By what is known of the piece, and what the rest is forecast to be. */
   #gainOf(piece: SolverPiece, trim: PieceTrim): number {
     const { loudness } = this.#parameters;
     if (loudness === null) return 1;
     const { hopSamples, sampleRateHz } = this.manifest;
     const isSolved = !this.isUnsolved(piece);
-    const { start, silentFramesBefore, silentFramesAfter } = trim;
-    const known = framePowers(piece.mel, { start, stop: isSolved ? trim.stop : piece.knownFrames }, loudness);
-    const rest = isSolved ? [] : this.#forecastOf(piece, loudness);
-    const powers = new Float64Array(silentFramesBefore + known.length + rest.length + silentFramesAfter);
-    powers.set(known, silentFramesBefore);
-    powers.set(rest, silentFramesBefore + known.length);
-    return pieceGain(integratedDb(powers, hopSamples / sampleRateHz), piece.job.voice, loudness);
-  }
-
-  /** Powers of the frames that are not known. */
-  #forecastOf(piece: SolverPiece, { forecast }: LoudnessModel): Float64Array {
-    if (forecast === undefined) return new Float64Array(0);
-    const { knownFrames, frames, patches } = piece;
-    const width = piece.condition.length / paddedPatches(patches);
-    const rest = piece.condition.subarray((knownFrames / PATCH_FRAMES) * width, patches * width);
-    const powers = forecastPowers(rest, forecast);
-    return Float64Array.from(
-      { length: frames - knownFrames },
-      (_, i) => powers[Math.floor(i / PATCH_FRAMES)]!,
-    );
+    const { knownFrames, mel, job } = piece;
+    const known = isSolved ? trim : { ...trim, stop: knownFrames };
+    const gain = pieceGain(melLevelDb(mel, known, loudness, hopSamples / sampleRateHz), job.voice, loudness);
+    return isSolved ? gain : gainSoFar(gain, knownFrames);
   }
 
   async #run(graph: keyof Graphs, feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType> {

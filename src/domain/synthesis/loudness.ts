@@ -11,14 +11,6 @@ export interface LoudnessModel {
   readonly ceiling: number;
   /** LUFS above the level of those powers, by voice: the vocoder speaks each a little louder or softer than its mel. */
   readonly voiceLufs: Readonly<Record<string, number>>;
-  /** Tells about how loud a patch will be that is not solved yet; without it only what is solved counts. */
-  readonly forecast?: LoudnessForecast | undefined;
-}
-
-/** The log of a patch's power, as the bands would give it: a line over the condition that the solver gets for it. */
-export interface LoudnessForecast {
-  readonly weights: readonly number[];
-  readonly bias: number;
 }
 
 /** What samples are multiplied with. It glides from each point's first gain to its last. */
@@ -38,6 +30,11 @@ const RELATIVE_GATE_DB = -10;
 /** A piece that would need more is unlike speech, and is left nearer to what the model made. */
 const LARGEST_GAIN_DB = 3;
 
+/**
+ * Frames after which what is known of a piece counts as much as that pieces are equally loud anyway: by their first 0.85 s they
+ * seem to differ more than they do.
+ */
+const HALF_KNOWN_FRAMES = 80;
 /** A gain that changes does so over a second, which nobody hears as a step: a tenth of a decibel in 70 ms at most. */
 const GLIDE_FRAMES = 94;
 
@@ -45,56 +42,28 @@ const GLIDE_FRAMES = 94;
  * The level of a piece before anything of it is vocoded, in dB: the integrated loudness of the standard over the powers of
  * mel bands, to be moved by `voiceLufs`.
  *
- * @param mel `[frames, melBins]`, normalised log-mel of the whole piece
+ * @param mel `[frames, melBins]`, normalised log-mel of the whole piece, or of what is known of it
  * @param trim which of its frames are heard, and the silence around them, which is part of what is measured
  * @param hopSeconds of a frame
+ * @see ITU-R BS.1770-4; its absolute gate lies below anything that a voice says
  */
 export function melLevelDb(
   mel: Float32Array,
   trim: PieceTrim,
-  bands: Pick<LoudnessModel, "slopes" | "intercepts" | "ceiling">,
+  { slopes, intercepts, ceiling }: Pick<LoudnessModel, "slopes" | "intercepts" | "ceiling">,
   hopSeconds: number,
 ): number {
+  const bins = slopes.length;
   const { start, stop, silentFramesBefore, silentFramesAfter } = trim;
   const powers = new Float64Array(silentFramesBefore + stop - start + silentFramesAfter);
-  powers.set(framePowers(mel, { start, stop }, bands), silentFramesBefore);
-  return integratedDb(powers, hopSeconds);
-}
-
-/** K-weighted power of each of the frames. */
-export function framePowers(
-  mel: Float32Array,
-  { start, stop }: Pick<PieceTrim, "start" | "stop">,
-  { slopes, intercepts, ceiling }: Pick<LoudnessModel, "slopes" | "intercepts" | "ceiling">,
-): Float64Array {
-  const bins = slopes.length;
-  const powers = new Float64Array(stop - start);
   for (let frame = start; frame < stop; frame++) {
     let sum = 0;
     for (let bin = 0; bin < bins; bin++) {
       const x = Math.min(mel[frame * bins + bin]!, ceiling);
       sum += Math.exp(slopes[bin]! * x + intercepts[bin]!);
     }
-    powers[frame - start] = sum;
+    powers[silentFramesBefore + frame - start] = sum;
   }
-  return powers;
-}
-
-/** What the powers of patches are forecast to be. @param condition `[patches, weights]` */
-export function forecastPowers(condition: Float32Array, { weights, bias }: LoudnessForecast): Float64Array {
-  const width = weights.length;
-  return Float64Array.from({ length: Math.floor(condition.length / width) }, (_, patch) => {
-    let log = bias;
-    for (let i = 0; i < width; i++) log += weights[i]! * condition[patch * width + i]!;
-    return Math.exp(log);
-  });
-}
-
-/**
- * Integrated loudness over the powers of frames, in dB.
- * @see ITU-R BS.1770-4; its absolute gate lies below anything that a voice says
- */
-export function integratedDb(powers: Float64Array, hopSeconds: number): number {
   const block = Math.min(powers.length, Math.round(BLOCK_SECONDS / hopSeconds));
   const step = Math.round(STEP_SECONDS / hopSeconds);
   const blocks: number[] = [];
@@ -136,6 +105,11 @@ function gainAt(curve: GainCurve, frame: number): number {
   const point = curve[Math.max(0, index)]!;
   const share = Math.min(1, Math.max(0, (frame - point.frame) / GLIDE_FRAMES));
   return point.from + (point.gain - point.from) * share;
+}
+
+/** The gain for a piece of which so many frames are known, by their own gain: the less is known, the nearer it is to none. */
+export function gainSoFar(gain: number, knownFrames: number): number {
+  return gain ** (knownFrames / (knownFrames + HALF_KNOWN_FRAMES));
 }
 
 function mean(values: ArrayLike<number>): number {
