@@ -44,9 +44,7 @@ function joinedText(transcript: FileTranscript): string {
 }
 
 function allWords(transcript: FileTranscript): readonly TimedWord[] {
-  return transcript.segments.flatMap((segment) =>
-    segment.words.map(({ word, start, end }) => ({ word, start, end })),
-  );
+  return transcript.segments.flatMap((segment) => segment.words);
 }
 
 function toSegments(transcript: FileTranscript): readonly TranscriptSegment[] {

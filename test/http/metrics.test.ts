@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { type OperatorServer, startOperatorServer } from "../../src/http/operator-server.js";
 import { createLog } from "../../src/observe/log.js";
 import { Metrics } from "../../src/observe/metrics.js";
+import { eventually } from "../support/eventually.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";
 
@@ -64,6 +65,30 @@ test("loads of models are counted and timed by engine and model", async () => {
   }
   model.released();
   assert.match(await metrics.text(), /^model_loaded\{engine="live",model="m"\} 0$/m);
+});
+
+test("how late the main thread was is told without the clock's own tick, under one name", async () => {
+  const metrics = new Metrics({ withProcess: true });
+  const shown = async (quantile: string) => {
+    const text = await metrics.text();
+    assert.ok(!text.includes("nodejs_eventloop_lag"), text);
+    return Number(
+      new RegExp(`^event_loop_delay_ms\\{quantile="${quantile}"\\} (\\S+)$`, "m").exec(text)?.[1],
+    );
+  };
+  const nobody = new Int32Array(new SharedArrayBuffer(4));
+  // By turns: between two ticks lies a delay, and the first tick after a look has none before it.
+  let look = 0;
+  await eventually("a delay is seen", async () => {
+    if (look++ % 2 === 1) return (await shown("1")) >= 50;
+    Atomics.wait(nobody, 0, 0, 100);
+    return false;
+  });
+  // It is over, and was told once. Half of the clock's ticks are a small part of a tick late; no tick at all is less than that.
+  await eventually("a thread that does nothing is hardly late", async () => {
+    const late = await shown("0.5");
+    return late > 0.01 && late < 5;
+  });
 });
 
 test("no label holds a key, a text or an organization, and nothing else lives on the port", async () => {
