@@ -17,8 +17,7 @@ const NFE = 16;
 const PITCH = { lowestHz: 60, highestHz: 420 };
 const RULES: readonly ChunkRules[] = [
   ...[16, 24, 12, 8, 4].map((context) => ({ ...GROWING_CHUNKS, context })),
-  ...[12, 16, 32, 48].map((first) => ({ ...GROWING_CHUNKS, first })),
-  ...[96, 384].map((longest) => ({ ...GROWING_CHUNKS, longest })),
+  ...[16, 32].map((first) => ({ ...GROWING_CHUNKS, first })),
 ];
 
 /** One way to cut pieces into chunks, against solving each as a whole. */

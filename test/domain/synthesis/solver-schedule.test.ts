@@ -6,7 +6,7 @@ import {
   type PieceStage,
   paddedPatches,
 } from "../../../src/domain/synthesis/solver-schedule.js";
-import { dueAtMs, type Urgency } from "../../../src/domain/synthesis/urgency.js";
+import { chunkDueAtMs, dueAtMs, type Urgency } from "../../../src/domain/synthesis/urgency.js";
 import * as fc from "../../support/properties.js";
 
 const WINDOW = { start: 0, end: 54, contextStart: 0, contextEnd: 64 };
@@ -128,5 +128,52 @@ test("with the earliest due first every listener is served in time when that is 
   for (const [id, { urgency }] of arrivals.entries()) {
     if (urgency.kind === "heard")
       assert.ok((done.get(id) ?? Number.NaN) <= urgency.runsDryAtMs, `piece ${id}`);
+  }
+});
+
+/** Chunks of a sentence of 7.7 s: milliseconds of work, and of sound. */
+const CHUNKS = [
+  { workMs: 60, soundMs: 500 },
+  { workMs: 120, soundMs: 1_000 },
+  { workMs: 200, soundMs: 2_000 },
+  { workMs: 360, soundMs: 4_200 },
+];
+const STEPS = 20;
+
+test("first chunks of all streams come before what their listeners still wait to hear, and nobody runs dry", () => {
+  const workMs = CHUNKS.reduce((sum, chunk) => sum + chunk.workMs, 0);
+  // Three come at once, as often as keeps the machine busy for 0.7 of the time.
+  const streams = Array.from({ length: 60 }, (_, id) => {
+    const atMs = Math.floor(id / 3) * ((3 * workMs) / 0.7);
+    const due = dueAtMs({ kind: "first" }, atMs, CHUNKS[0]!.workMs);
+    return { id, atMs, due, chunk: 0, stepsLeft: STEPS, playsFromMs: Number.NaN, soundMs: 0 };
+  });
+  const isDone = ({ chunk }: (typeof streams)[number]) => chunk === CHUNKS.length;
+  let nowMs = 0;
+  while (!streams.every(isDone)) {
+    const present = streams.filter((stream) => stream.atMs <= nowMs && !isDone(stream));
+    const run = nextRun(
+      present.map(({ id, due }) => step(id, due, 100)),
+      { rows: 1 },
+    );
+    if (run?.type !== "step") {
+      nowMs++;
+      continue;
+    }
+    const stream = streams[run.ids[0]!]!;
+    const { workMs: chunkMs, soundMs } = CHUNKS[stream.chunk]!;
+    nowMs += chunkMs / STEPS;
+    if (--stream.stepsLeft > 0) continue;
+    if (stream.chunk === 0) {
+      stream.playsFromMs = nowMs;
+      const waitedMs = nowMs - stream.atMs;
+      assert.ok(waitedMs < 3 * CHUNKS[0]!.workMs + 100, `stream ${stream.id} is heard after ${waitedMs} ms`);
+    }
+    const dryAtMs = stream.playsFromMs + stream.soundMs;
+    assert.ok(nowMs <= dryAtMs + 1e-6, `stream ${stream.id} runs dry for ${nowMs - dryAtMs} ms`);
+    stream.chunk++;
+    stream.stepsLeft = STEPS;
+    stream.soundMs += soundMs;
+    stream.due = chunkDueAtMs(stream.playsFromMs, stream.soundMs);
   }
 });
