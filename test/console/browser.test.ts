@@ -449,11 +449,14 @@ describe("the console in a browser", () => {
     await page.getByRole("radio", { name: "First" }).waitFor();
     assert.equal(await page.getByRole("radio", { name: "First" }).isChecked(), true);
     await assertSamples("curl", '"model":"tiny-matcha"');
+    const best = page.getByRole("button", { name: "Best" });
+    assert.equal(await best.count(), 0, "it has no solver steps to choose");
     await inspect(page, "speak-model");
     await page.getByLabel("Text", { exact: true }).fill("Сәлем!");
     const spoken = page.waitForResponse((response) => response.url().includes("/v1/tts/stream"));
     await page.getByRole("button", { name: "Speak" }).click();
-    assert.equal((await spoken).request().postDataJSON().model, "tiny-matcha");
+    const { model: asked, nfe } = (await spoken).request().postDataJSON();
+    assert.deepEqual({ asked, nfe }, { asked: "tiny-matcha", nfe: undefined });
     charges.push({ requestId: (await spoken).headers()["x-request-id"] ?? "", credits: 3 });
     await page.locator(".player .answered", { hasText: "tiny-matcha" }).waitFor();
     await page.locator(".history li .number", { hasText: "· tiny-matcha" }).waitFor();
@@ -472,6 +475,7 @@ describe("the console in a browser", () => {
     assert.equal(await model.inputValue(), "tiny-matcha");
     await model.selectOption("svc-kk-v1");
     await page.getByRole("radio", { name: "Aigul" }).waitFor();
+    assert.equal(await best.count(), 1);
     await open("Transcribe");
     await model.selectOption("svc-kk-ru-v2");
     await page.getByRole("link", { name: "Status" }).click();
