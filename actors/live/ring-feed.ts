@@ -124,6 +124,7 @@ export class RingFeed implements LiveFeed {
       nextUtterance: this.#nextUtterance,
       wasShown: this.#shownUtterance === this.#nextUtterance,
       endOfUtteranceMs: this.#parts.options.endOfUtteranceMs,
+      endpointing: this.#parts.options.endpointing ?? "fixed",
       wantsPartials: this.#parts.options.wantsPartials,
       hotWords: this.#parts.options.hotWords,
     });

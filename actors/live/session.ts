@@ -81,6 +81,7 @@ export class LiveSession implements LiveConversation {
       {
         modelId: parts.modelId,
         endOfUtteranceMs: parts.options.endOfUtteranceMs,
+        ...(parts.options.endpointing !== undefined && { endpointing: parts.options.endpointing }),
         wantsPartials: parts.options.partials,
         hotWords: parts.options.hotWords,
       },

@@ -1,11 +1,13 @@
+import { fileURLToPath } from "node:url";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { errorRates } from "../evaluate/error-rate.js";
+import { type ErrorRates, errorRates } from "../evaluate/error-rate.js";
 import { percent, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";
 import { readRecordings, selectItems } from "../evaluate/sets.js";
 import { saveResult } from "../save-result.js";
 import { runLive } from "../support/live-client.js";
 import { beginsWithTail, type ShownUtterance, shownUtterances } from "../support/partial-tails.js";
+import { recognizerIn } from "../support/recognizer.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import {
   joinedStream,
@@ -14,7 +16,10 @@ import {
   speak,
   speechOf,
 } from "../support/spoken-stream.js";
+import { type SteppedSession, stepSession } from "../support/stepped-session.js";
+import { withLetters, worthOf } from "../support/told-partials.js";
 
+const MODEL = fileURLToPath(new URL("../../../models/svc-kk-ru-v2", import.meta.url));
 /** Short ones, as in talk: their ends weigh most. */
 const SENTENCES = [
   "Бүгін күн жылы.",
@@ -41,7 +46,8 @@ interface SpeechGroup {
 
 /**
  * `npm run bench -- live-partials`: how well partials foretell their finals where pauses are short. Counts and error rates of
- * texts, in real time through the service's socket; half a minute for each threshold.
+ * texts, in real time through the service's socket, half a minute for each threshold; then the streaming head's letters beside
+ * words of the search, in turns, a minute.
  */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const service = await startServiceProcess({ LIVE_PER_ORG: "100" });
@@ -68,16 +74,63 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
       }
     }
     console.log(tableOf(rows));
+    const worth = await compareWays(groups);
+    console.log(worthTableOf(worth));
     const parameters = {
       pauseSamples: PAUSE_SAMPLES,
       messageSamples: MESSAGE_SAMPLES,
       sentences: SENTENCES,
       voices,
     };
-    if (!options.smoke) await saveResult("live-partials", { parameters, rows });
+    if (!options.smoke) await saveResult("live-partials", { parameters, rows, worth });
   } finally {
     await service.stop();
   }
+}
+
+/** Partials as they are beside the letters of the streaming head, in turns over the same streams. */
+async function compareWays(groups: readonly SpeechGroup[]) {
+  const searched = await recognizerIn(MODEL);
+  const ways = { letters: withLetters(searched), words: searched };
+  const worth = [];
+  for (const { group, streams } of groups) {
+    const heard: Record<keyof typeof ways, SteppedSession[]> = { letters: [], words: [] };
+    for (const { pcm } of streams) {
+      heard.letters.push(await stepSession(ways.letters, pcm, {}));
+      heard.words.push(await stepSession(ways.words, pcm, {}));
+    }
+    worth.push({ group, way: "letters", ...worthOf(heard.letters) });
+    worth.push({ group, way: "words", ...worthOf(heard.words) });
+  }
+  await searched.model.release();
+  return worth;
+}
+
+function worthTableOf(worth: Awaited<ReturnType<typeof compareWays>>): string {
+  const pair = ({ characterErrorRate, wordErrorRate }: ErrorRates) =>
+    `${percent(characterErrorRate)} / ${percent(wordErrorRate)}`;
+  return table(
+    [
+      "speech",
+      "partials",
+      "last to final",
+      "while spoken",
+      "stable",
+      "of it changed",
+      "replaced",
+      "CPU ms/s",
+    ],
+    worth.map((row) => [
+      row.group,
+      row.way,
+      pair(row.lastPartialToFinal),
+      pair(row.whileSpokenToFinal),
+      percent(row.stableShare),
+      percent(row.stableThatChanged),
+      percent(row.replacedPerFinalWord),
+      (1_000 * row.cpuPerAudioSecond).toFixed(1),
+    ]),
+  );
 }
 
 async function spokenByService(service: ServiceProcess, voices: readonly string[]): Promise<SpeechGroup> {

@@ -14,6 +14,7 @@ export function liveOpen(session: number, ring: SharedArrayBuffer, changes: Part
     nextUtterance: 0,
     wasShown: false,
     endOfUtteranceMs: 200,
+    endpointing: "fixed",
     wantsPartials: true,
     hotWords: [],
     ...changes,

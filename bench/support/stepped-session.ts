@@ -6,7 +6,10 @@ import { liveOpen } from "./live-open.js";
 
 const RING_SAMPLES = 2 ** 20;
 
-export type SteppedAnswer = Extract<LiveWorkerAnswer, { type: "partial" | "final" }>;
+export type SteppedAnswer = Extract<LiveWorkerAnswer, { type: "partial" | "final" }> & {
+  /** How much of the audio the worker had been given. */
+  readonly givenSamples: number;
+};
 
 /** What a live worker says of one session, and the CPU time of this process that it took. */
 export interface SteppedSession {
@@ -31,7 +34,8 @@ export async function stepSession(
     onStep: () => {},
     post(answer) {
       if (answer.type === "finished") isFinished = true;
-      if (answer.type === "partial" || answer.type === "final") answers.push(answer);
+      if (answer.type === "partial" || answer.type === "final")
+        answers.push({ ...answer, givenSamples: ring.written });
       if (answer.type !== "final" && answer.type !== "idle") return;
       const releasable = answer.resume.sample - contextFrames * frameSamples;
       if (releasable > 0) ring.release(releasable);

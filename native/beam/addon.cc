@@ -291,7 +291,6 @@ Napi::Value ExpectationOf(const Napi::CallbackInfo& info) {
   Napi::Object result = Napi::Object::New(info.Env());
   result.Set("endLogProb", expected.end_log_prob);
   result.Set("spaceLogProb", expected.space_log_prob);
-  result.Set("isKnownWord", expected.is_known_word);
   return result;
 }
 

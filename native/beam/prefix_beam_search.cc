@@ -190,7 +190,6 @@ Expectation PrefixBeamSearch::Expected() const {
   if (options_.space >= 0) {
     model_->Advance(node.state, static_cast<uint32_t>(options_.space), &expected.space_log_prob);
   }
-  expected.is_known_word = model_->HasWord(node.word_hash);
   return expected;
 }
 

@@ -58,7 +58,6 @@ struct Hypotheses {
 struct Expectation {
   double end_log_prob = 0;
   double space_log_prob = 0;
-  bool is_known_word = true;
 };
 
 /** Every prefix a search has kept, as a tree: a node is its parent's text plus one token. */

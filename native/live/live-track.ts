@@ -7,6 +7,7 @@ import {
   FINISH_FRAMES,
   pauseFramesFor,
 } from "../../src/domain/endpointing/endpointer.js";
+import { patienceBehind } from "../../src/domain/endpointing/patience.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";
@@ -61,6 +62,8 @@ export class LiveTrack {
   /** Where the encoder's state lies. */
   readonly place: StatePlace;
   readonly #model: TrackModel;
+  /** Pauses last longer where the language model expects more. */
+  readonly #isPatient: boolean;
   #ring: PcmRing;
   /** First frame whose output counts; those before it only fill the encoder's left context. */
   readonly #baseFrame: number;
@@ -98,10 +101,12 @@ export class LiveTrack {
     this.session = open.session;
     this.epoch = open.epoch;
     this.wantsPartials = open.wantsPartials;
+    this.#isPatient = open.endpointing === "adaptive" && model.searches !== null;
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
     this.endpointer = new Endpointer(
       { pauseFrames: pauseFramesFor(open.endOfUtteranceMs) },
       open.from.isMidSpeech,
+      this.#isPatient ? () => this.#patience : null,
     );
     this.#model = model;
     this.#ring = PcmRing.attach(open.ring);
@@ -245,7 +250,8 @@ export class LiveTrack {
 
   #openText(firstFrame: number, firstOwn: number): OpenText {
     const { vocabulary, outputBias, searches } = this.#model;
-    if (searches === null || !this.wantsPartials) return new LiveHypothesis(vocabulary, firstFrame, firstOwn);
+    const isSearched = this.wantsPartials || this.#isPatient;
+    if (searches === null || !isSearched) return new LiveHypothesis(vocabulary, firstFrame, firstOwn);
     this.#search ??= searches.acquire();
     return new SearchedUtterance({ search: this.#search, vocabulary, outputBias }, firstFrame, firstOwn);
   }
@@ -370,6 +376,11 @@ export class LiveTrack {
     this.#model.states.release(this.place.own);
     if (this.#search !== null) this.#model.searches?.release(this.#search);
     this.#search = null;
+  }
+
+  get #patience(): number {
+    if (this.#search === null || this.#hypothesis === null) return 1;
+    return patienceBehind(this.#search.expectation());
   }
 
   get #writtenSamples(): number {

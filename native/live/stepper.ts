@@ -127,6 +127,10 @@ export class LiveStepper {
     await this.#passes?.warmUp();
   }
 
+  get sessionCount(): number {
+    return this.#active.length;
+  }
+
   /** A session lags, or second passes wait: the next round should begin at once. */
   get isBehind(): boolean {
     return this.#hasLagging || this.#finals.hasWaiting;

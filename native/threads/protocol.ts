@@ -1,6 +1,7 @@
 import type { WavHeader } from "../../src/domain/audio/wav.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
+import type { Endpointing } from "../../src/domain/endpointing/endpointer.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import type { ModelManifest } from "../models/manifest.js";
@@ -60,6 +61,7 @@ export type ToLiveWorker =
       /** Its client was told text of that utterance, by another worker. */
       readonly wasShown: boolean;
       readonly endOfUtteranceMs: number;
+      readonly endpointing: Endpointing;
       readonly wantsPartials: boolean;
       readonly hotWords: readonly HotWord[];
     }

@@ -24,6 +24,7 @@ export const listenCommand: Command = {
     ...QUIET_OPTION,
     model: { type: "string" },
     "eou-ms": { type: "string" },
+    adaptive: { type: "boolean" },
     words: { type: "boolean" },
     hotwords: { type: "string" },
   },
@@ -33,6 +34,7 @@ export const listenCommand: Command = {
     QUIET_HELP,
     MODEL_HELP,
     "--eou-ms MS  silence that ends an utterance, 100 to 2000",
+    "--adaptive  wait up to three times as long where the sentence seems to go on",
     "--words  with --json: the times of each word",
     HOT_WORDS_HELP,
   ],
@@ -95,6 +97,7 @@ function openLive(
   return client.live({
     model: options.text("model") ?? undefined,
     endOfUtteranceMs: options.number("eou-ms") ?? undefined,
+    endpointing: options.isSet("adaptive") ? "adaptive" : undefined,
     words: options.isSet("words") || undefined,
     hotWords: options.text("hotwords")?.split(","),
     signal,

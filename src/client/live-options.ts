@@ -6,6 +6,8 @@ export interface LiveOptions {
   readonly model?: string | undefined;
   /** Milliseconds of silence that end an utterance, 100 to 2,000; 200 when absent. */
   readonly endOfUtteranceMs?: number | undefined;
+  /** `adaptive` waits up to three times as long where the language model expects more; `fixed` when absent. */
+  readonly endpointing?: "fixed" | "adaptive" | undefined;
   /** Whether partials come; true when absent. */
   readonly partials?: boolean | undefined;
   /** Whether finals carry the times of their words; false when absent. */
@@ -57,10 +59,11 @@ export interface LiveDone {
 
 /** The session's wishes as the service takes them. */
 export function liveQuery(options: LiveOptions): URLSearchParams {
-  const { model, endOfUtteranceMs, partials, words, hotWords } = options;
+  const { model, endOfUtteranceMs, endpointing, partials, words, hotWords } = options;
   const query = new URLSearchParams();
   if (model !== undefined) query.set("model", model);
   if (endOfUtteranceMs !== undefined) query.set("eou_ms", String(endOfUtteranceMs));
+  if (endpointing !== undefined) query.set("endpointing", endpointing);
   if (partials !== undefined) query.set("partials", String(partials));
   if (words !== undefined) query.set("words", String(words));
   if (hotWords !== undefined && hotWords.length > 0) query.set("hotwords", writtenHotWords(hotWords));

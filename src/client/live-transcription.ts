@@ -25,6 +25,8 @@ const COMFORTABLE_BYTES = 10 * BYTES_PER_SECOND;
 const DEFAULT_RECONNECT_TIMEOUT_MS = 60_000;
 const DEFAULT_BUFFER_SECONDS = 60;
 const DEFAULT_CLOSE_TIMEOUT_MS = 120_000;
+/** `endpointing=adaptive` waits at most so many times the threshold. */
+const MOST_PATIENCE = 3;
 /** A first connection that fails is tried again so often: more likely the address is wrong. */
 const FIRST_RETRIES = 2;
 /** A connection that held so long was a good one: the next loss is a new one. */
@@ -226,7 +228,8 @@ export class LiveTranscription implements AsyncIterable<LiveResult> {
     } else if (message.type === "done") {
       this.#settledCount++;
       this.#creditsCharged += message.credits_charged;
-      const endOfUtteranceMs = this.#endOfUtteranceMs;
+      const isAdaptive = this.#options.endpointing === "adaptive";
+      const endOfUtteranceMs = this.#endOfUtteranceMs * (isAdaptive ? MOST_PATIENCE : 1);
       const isAll = this.#hasTakenAll(message.audio_seconds);
       this.#deliver(this.#transcript.settle(message, { endOfUtteranceMs, isAll }));
     }

@@ -1,5 +1,6 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ScoredWord } from "../domain/decoding/words.js";
+import type { Endpointing } from "../domain/endpointing/endpointer.js";
 
 /** What the decoder says about a live session. Times are samples of accepted audio since the session began. */
 export type LiveEvent =
@@ -40,6 +41,8 @@ export interface LiveFeed {
 export interface LiveOptions {
   readonly modelId: string;
   readonly endOfUtteranceMs: number;
+  /** `fixed` when absent. */
+  readonly endpointing?: Endpointing;
   readonly wantsPartials: boolean;
   readonly hotWords: readonly HotWord[];
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { HotWord } from "../domain/decoding/hot-words.js";
+import type { Endpointing } from "../domain/endpointing/endpointer.js";
 import { type ClientMessage, parseClientMessage } from "./client-message.js";
 import type { DeepReadonly } from "./fields.js";
 import { TIMED_WORD } from "./transcription-schemas.js";
@@ -7,6 +8,8 @@ import { TIMED_WORD } from "./transcription-schemas.js";
 /** What a live client may ask for in the query of `/v1/stream`. */
 export interface StreamOptions {
   readonly endOfUtteranceMs: number;
+  /** `fixed` when absent. */
+  readonly endpointing?: Endpointing;
   readonly partials: boolean;
   readonly words: boolean;
   readonly hotWords: readonly HotWord[];

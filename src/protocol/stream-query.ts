@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { HearingModel, ModelList } from "../domain/catalog/catalog.js";
+import { ENDPOINTINGS } from "../domain/endpointing/endpointer.js";
 import { flag, oneOf, queryInteger } from "./fields.js";
 import { hotWords, requireHotWords } from "./hot-words.js";
 import { type Query, readQuery } from "./query.js";
@@ -11,6 +12,10 @@ export const STREAM_QUERY = {
   schema: z.object({
     eou_ms: queryInteger("eou_ms", { min: 100, max: 2_000, otherwise: 200 }).meta({
       description: "Silence in milliseconds that ends an utterance",
+    }),
+    endpointing: oneOf("endpointing", ENDPOINTINGS, { otherwise: "fixed", code: "INVALID_REQUEST" }).meta({
+      description:
+        "`adaptive`: up to 3 times `eou_ms` where the language model expects the sentence to go on; an extension",
     }),
     partials: flag("partials", true).meta({ description: "Send partial results" }),
     words: flag("words", false).meta({
@@ -38,10 +43,17 @@ export function parseStreamQuery(
   query: URLSearchParams,
   models: ModelList<HearingModel>,
 ): StreamOptions & { readonly model: string } {
-  const { eou_ms, partials, words, hotwords, model: name = null } = readQuery(STREAM_QUERY, query);
+  const {
+    eou_ms,
+    endpointing,
+    partials,
+    words,
+    hotwords,
+    model: name = null,
+  } = readQuery(STREAM_QUERY, query);
   const model = models.require(name);
   requireHotWords("hotwords", hotwords, model);
-  return { model: model.name, endOfUtteranceMs: eou_ms, partials, words, hotWords: hotwords };
+  return { model: model.name, endOfUtteranceMs: eou_ms, endpointing, partials, words, hotWords: hotwords };
 }
 
 /** The encoding a client asks for, or JSON: even a client whose other options are wrong is told in its own language. */

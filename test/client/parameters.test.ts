@@ -56,7 +56,14 @@ before(async () => {
 after(() => stub.close());
 
 test("the library can send every parameter and field of the interface, and sends no other", async () => {
-  const live = { model: "ears", endOfUtteranceMs: 300, partials: false, words: true, hotWords: HOT_WORDS };
+  const live = {
+    model: "ears",
+    endOfUtteranceMs: 300,
+    endpointing: "adaptive",
+    partials: false,
+    words: true,
+    hotWords: HOT_WORDS,
+  } as const;
   await client.speak(REQUEST, TIMED);
   for await (const _frame of client.speakStream(REQUEST, { ...TIMED, frames: "chunks" }))
     assert.fail("the stub says nothing");

@@ -94,7 +94,7 @@ const SPECIFIED: readonly Specified[] = [
     "key",
     [401, 429, 503],
     [],
-    ["eou_ms", "hotwords", "model", "partials", "words", "encoding", "token"],
+    ["eou_ms", "endpointing", "hotwords", "model", "partials", "words", "encoding", "token"],
   ],
   ["GET", "/v1/listen", "key", [400, 401, 429, 503], [], LISTEN_PARAMETERS],
   ["POST", "/v1/stream/token", "key", [401], [], []],

@@ -167,7 +167,7 @@ for (const front of FRONTS) {
     for (const [path, rule] of [
       ["/v1/stream?hotword=а", /^unknown parameter "hotword": did you mean "hotwords"\?$/],
       ["/v1/stream?eou=300", /^unknown parameter "eou"/],
-      ["/v1/stream?words=1&x=y", /^unknown parameter "x": known are eou_ms, partials,/],
+      ["/v1/stream?words=1&x=y", /^unknown parameter "x": known are eou_ms, endpointing,/],
       ["/v1/listen?interim_result=true", /did you mean "interim_results"\?$/],
       ["/v1/listen?endpoint=300", /did you mean "endpointing"\?$/],
       ["/v1/listen?keyterms=а", /did you mean "keyterm"\?$/],

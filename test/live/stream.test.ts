@@ -49,7 +49,10 @@ for (const front of FRONTS) {
         return live(caller, options, sink);
       };
       const hotwords = encodeURIComponent(" Сәлем ,әлем:2.5,");
-      for (const query of ["", `?eou_ms=700&partials=FALSE&words=1&hotwords=${hotwords}`]) {
+      for (const query of [
+        "",
+        `?eou_ms=700&endpointing=adaptive&partials=FALSE&words=1&hotwords=${hotwords}`,
+      ]) {
         const socket = await opened(new WebSocket(url + query, bearer(GOOD_KEY)));
         socket.terminate();
       }
@@ -59,8 +62,22 @@ for (const front of FRONTS) {
         { text: "әлем", characterScore: 2.5 },
       ];
       assert.deepEqual(seen, [
-        { model: "svc-kk-ru-v2", endOfUtteranceMs: 200, partials: true, words: false, hotWords: [] },
-        { model: "svc-kk-ru-v2", endOfUtteranceMs: 700, partials: false, words: true, hotWords },
+        {
+          model: "svc-kk-ru-v2",
+          endOfUtteranceMs: 200,
+          endpointing: "fixed",
+          partials: true,
+          words: false,
+          hotWords: [],
+        },
+        {
+          model: "svc-kk-ru-v2",
+          endOfUtteranceMs: 700,
+          endpointing: "adaptive",
+          partials: false,
+          words: true,
+          hotWords,
+        },
       ]);
     });
 

@@ -14,7 +14,7 @@ const SYNTHESIS = [
   "pronunciations",
   "room_tone",
 ];
-const LIVE = ["eou_ms", "partials", "words", "hotwords", "encoding", "token"];
+const LIVE = ["eou_ms", "endpointing", "partials", "words", "hotwords", "encoding", "token"];
 const SPEECH = ["input", "model", "voice", "response_format", "speed", "seed", "pronunciations"];
 
 describe("the nearest known name", () => {

@@ -12,8 +12,6 @@ export interface Expectation {
   readonly endLogProb: number;
   /** That the last word ends here and another follows, likewise. */
   readonly spaceLogProb: number;
-  /** The last word is in the lexicon. */
-  readonly isKnownWord: boolean;
 }
 
 /** A search that takes an utterance frame by frame; one utterance at a time, and no hot words. */

@@ -39,7 +39,7 @@ const DEFAULT_CANDIDATE_FLOOR = Math.log(2e-4);
 const DEFAULT_BEAM_MARGIN = 12;
 
 const NOTHING_GROWN: GrownText = { tokens: [], settled: 0 };
-const NOTHING_EXPECTED: Expectation = { endLogProb: 0, spaceLogProb: 0, isKnownWord: true };
+const NOTHING_EXPECTED: Expectation = { endLogProb: 0, spaceLogProb: 0 };
 
 export function withDefaults(options: BeamSearchOptions): Required<BeamSearchOptions> {
   return {
@@ -163,7 +163,7 @@ export class PrefixBeamSearch implements TokenSearch, GrowingSearch {
       this.#model.advance(state, this.#space);
       spaceLogProb = this.#model.logProb;
     }
-    return { endLogProb, spaceLogProb, isKnownWord: this.#model.hasWord(this.#tree.wordHash[best]!) };
+    return { endLogProb, spaceLogProb };
   }
 
   keepBestText(): void {

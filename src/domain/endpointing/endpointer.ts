@@ -57,6 +57,13 @@ export type EndpointEvent =
       readonly isMidSpeech: boolean;
     };
 
+/** Who decides how long a pause may be: the threshold alone, or also what the language model expects behind the text. */
+export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
+export type Endpointing = (typeof ENDPOINTINGS)[number];
+
+/** How many times the threshold a pause may last before it ends the utterance; asked when the threshold has passed. */
+export type Patience = () => number;
+
 /** Probabilities are summed in whole steps: a sum is then the same wherever counting began. */
 const STEPS = 1 << 16;
 const NO_EVENTS: readonly EndpointEvent[] = [];
@@ -71,11 +78,13 @@ export function pauseFramesFor(pauseMs: number): number {
  *
  * An utterance opens with `openingFrames` of speech in a row and ends after `pauseFrames` of silence. `halfway` comes when
  * half of that silence has passed, in time for a second decoding pass; `resumed` takes it back. Utterances are numbered
- * from 0, come in order and never overlap. Only the probabilities decide: nothing depends on how audio arrived.
+ * from 0, come in order and never overlap. Only the probabilities decide, and patience where it is given: nothing depends on how
+ * audio arrived.
  */
 export class Endpointer {
   readonly #options: EndpointerOptions;
   readonly #halfwayFrames: number;
+  readonly #patience: Patience | null;
   /** The last frames, each at its number modulo the length. */
   readonly #probabilities: Float32Array;
   readonly #speechFlags: Uint8Array;
@@ -100,7 +109,12 @@ export class Endpointer {
    * @param isMidSpeech frame 0 follows the end of an utterance that was ended in the middle of speech
    * @throws {RangeError} when the options contradict each other
    */
-  constructor(options: Partial<EndpointerOptions> = {}, isMidSpeech = false) {
+  constructor(
+    options: Partial<EndpointerOptions> = {},
+    isMidSpeech = false,
+    patience: Patience | null = null,
+  ) {
+    this.#patience = patience;
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
     // One frame more than the window: a cut looks at the frame before it. An opening looks back as far as its lead.
@@ -171,7 +185,7 @@ export class Endpointer {
     if (!this.#isOpen) return this.#speechRun >= this.#options.openingFrames ? this.#start(frame) : null;
     if (isSpeech) return this.#extend(frame);
     const silenceFrames = frame + 1 - this.#speechEnd;
-    if (silenceFrames >= this.#options.pauseFrames)
+    if (this.#isOver(silenceFrames))
       return this.#end({ end: this.#speechEnd, sum: this.#endSum }, "pause", false);
     if (silenceFrames !== this.#halfwayFrames) return null;
     return {
@@ -181,6 +195,12 @@ export class Endpointer {
       endFrame: this.#speechEnd,
       speechMean: this.#meanUpTo({ end: this.#speechEnd, sum: this.#endSum }),
     };
+  }
+
+  #isOver(silenceFrames: number): boolean {
+    const { pauseFrames } = this.#options;
+    if (silenceFrames < pauseFrames) return false;
+    return this.#patience === null || silenceFrames >= pauseFrames * this.#patience();
   }
 
   #meanUpTo({ end, sum }: SpeechEnd): number {

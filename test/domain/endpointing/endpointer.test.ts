@@ -6,6 +6,7 @@ import {
   type EndpointerOptions,
   pauseFramesFor,
 } from "../../../src/domain/endpointing/endpointer.js";
+import { patienceBehind } from "../../../src/domain/endpointing/patience.js";
 import * as fc from "../../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
@@ -325,4 +326,29 @@ test("an endpointer that begins where an utterance ended finds the same utteranc
       ],
     },
   );
+});
+
+test("with patience a pause lasts as many thresholds as it says, and its halfway stays where it was", () => {
+  let patience = 3;
+  const said = (frames: string) => {
+    const endpointer = new Endpointer({}, false, () => patience);
+    return [...frames].flatMap((letter, frame) =>
+      endpointer.push(PROBABILITY[letter]!).map((event) => `${frame} ${say(event)}`),
+    );
+  };
+  const pause = `####${".".repeat(20)}`;
+  assert.deepEqual(said(pause), ["1 started #0 0", "6 halfway #0 0-4", "18 ended #0 0-4 pause"]);
+  patience = 2;
+  assert.deepEqual(said(pause), ["1 started #0 0", "6 halfway #0 0-4", "13 ended #0 0-4 pause"]);
+  patience = 1;
+  assert.deepEqual(said(pause), eventsOf(pause));
+  patience = 3;
+  assert.deepEqual(said("####.........##"), ["1 started #0 0", "6 halfway #0 0-4", "13 resumed #0 0"]);
+});
+
+test("the likelier another word is behind a text, the longer a pause may be, up to three thresholds", () => {
+  const behind = (endLogProb: number, spaceLogProb: number) => patienceBehind({ endLogProb, spaceLogProb });
+  assert.deepEqual([behind(0, 0), behind(-1, -3), behind(-3, -1.1)], [1, 1, 1]);
+  assert.equal(behind(-3.5, -1), 2);
+  assert.equal(behind(-9, -0.1), 3);
 });

@@ -9,7 +9,7 @@ import { SearchedUtterance } from "../../../native/live/searched-utterance.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { BigramModel, SMALL_VOCABULARY } from "../../domain/decoding/reference.js";
-import { speech } from "../../support/audio.js";
+import { joined, silence, speech } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 
 const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
@@ -103,4 +103,15 @@ test("nothing is told before a letter has come out", () => {
   assert.equal(text.takeNews(), null);
   assert.equal(text.hearReading("а"), null);
   assert.equal(text.hasLetters, false);
+});
+
+test("adaptive endpointing waits in the middle of a sentence, fixed does not", async () => {
+  const pcm = joined(silence(0.4), KAZAKH, silence(1));
+  const cuts = async (endpointing: "fixed" | "adaptive") => {
+    const open = { endOfUtteranceMs: 120, endpointing, wantsPartials: false };
+    const { answers } = await stepSession(recognizer, pcm, open);
+    return answers.filter(({ type, text }) => type === "final" && text).map(({ text }) => text);
+  };
+  const [fixed, adaptive] = [await cuts("fixed"), await cuts("adaptive")];
+  assert.ok(adaptive.length < fixed.length, `${fixed.join(" | ")} / ${adaptive.join(" | ")}`);
 });
