@@ -1,7 +1,9 @@
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
+import { UtteranceDecoder } from "../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../../native/threads/protocol.js";
+import type { TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { liveOpen } from "./live-open.js";
 
 const RING_SAMPLES = 2 ** 20;
@@ -30,7 +32,7 @@ export async function stepSession(
   let isFinished = false;
   const stepper = new LiveStepper({
     model,
-    utterances,
+    utterances: new UtteranceDecoder(model, promptly(utterances), model.outputBias),
     onStep: () => {},
     post(answer) {
       if (answer.type === "finished") isFinished = true;
@@ -44,7 +46,7 @@ export async function stepSession(
   stepper.onMessage(liveOpen(0, ring.buffer, open));
   const untilQuiet = async () => {
     while (await stepper.step());
-    // What a search beside this thread has found is told in a turn of its own.
+    // What a second pass has found is told in a turn of its own.
     await new Promise((resolve) => setImmediate(resolve));
   };
   const before = process.cpuUsage();
@@ -56,4 +58,13 @@ export async function stepSession(
   while (!isFinished) await untilQuiet();
   const { user, system } = process.cpuUsage(before);
   return { answers, cpuSeconds: (user + system) / 1e6, audioSeconds: pcm.length / sampleRateHz };
+}
+
+/** The same search, which ends in the turn in which it is asked for. */
+function promptly({ tokenSearch }: UtteranceDecoder): TokenSearch {
+  const growing = tokenSearch.growing?.bind(tokenSearch);
+  return {
+    search: (...input) => tokenSearch.search(...input),
+    ...(growing !== undefined && { growing }),
+  };
 }
