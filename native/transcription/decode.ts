@@ -11,7 +11,7 @@ import { WavAudio } from "./wav-audio.js";
  * A piece begins as if nothing were before it, up to its first words: the full-context half has learned to begin so. With what
  * the encoder still remembers of earlier speech there the word error of noisy recordings is a point higher.
  */
-const LEAD_FRAMES = 16;
+const LEAD_FRAMES = 10;
 
 /**
  * The second pass over some pieces of files: the search of each runs beside the graphs of the next. What goes wrong with one
@@ -26,10 +26,14 @@ export async function decodePieces(
   const files = new OpenFiles(model.manifest.sampleRateHz);
   const searching: Promise<FileAnswer<DecodedPiece>>[] = [];
   try {
-    for (const piece of pieces) {
+    const leads = await encodeLeads(pieces, files, model);
+    for (const [index, piece] of pieces.entries()) {
       try {
         obeyCell(new Int32Array(piece.cell));
+        if (leads.failures.has(index)) throw leads.failures.get(index);
         const encoded = await encodedOf(piece, await files.open(piece.source), model);
+        const lead = leads.encoded.subarray(index * leads.size, (index + 1) * leads.size);
+        if (!piece.isCutBefore) encoded.set(lead.subarray(0, encoded.length));
         const { decoded } = await beginPiece(piece, encoded, recognizer, hotWordsOf(piece));
         searching.push(decoded.then((value) => ({ ok: true, value }), failureOf));
       } catch (error) {
@@ -40,6 +44,38 @@ export async function decodePieces(
   } finally {
     await files.close();
   }
+}
+
+interface Leads {
+  /** Of the first frames of each piece, `[pieces, size]`. */
+  readonly encoded: Float32Array;
+  readonly size: number;
+  /** Of pieces whose audio could not be read, by their place. */
+  readonly failures: ReadonlyMap<number, unknown>;
+}
+
+/** The encoder's output of the first frames of each piece, in one run. */
+async function encodeLeads(
+  pieces: readonly FilePiece[],
+  files: OpenFiles,
+  model: RecognizerModel,
+): Promise<Leads> {
+  const frames = Math.min(LEAD_FRAMES, model.reachFrames);
+  const failures = new Map<number, unknown>();
+  if (frames === 0) return { encoded: new Float32Array(0), size: 0, failures };
+  const batch = model.speechBatch(pieces.length, frames);
+  const samples = frames * model.manifest.frameSamples;
+  for (const [row, { source, startFrame }] of pieces.entries()) {
+    const start = startFrame * model.manifest.frameSamples;
+    try {
+      const audio = await files.open(source);
+      batch.pcm.set(await audio.read({ start, end: start + samples }), row * samples);
+    } catch (error) {
+      failures.set(row, error);
+    }
+  }
+  await batch.run();
+  return { encoded: batch.encoded, size: frames * model.encodedSize, failures };
 }
 
 /** The files of a task's pieces. */
@@ -122,13 +158,11 @@ async function encodedOf(piece: FilePiece, audio: WavAudio, model: RecognizerMod
     );
     encoded.set(rows, (first - startFrame) * encodedSize);
   }
-  const freshFrames = Math.min(
-    isCutBefore ? model.reachFrames : LEAD_FRAMES,
-    model.reachFrames,
-    endFrame - startFrame,
-  );
-  const fresh = { startFrame, endFrame: startFrame + freshFrames, flushFrames: 0 };
-  encoded.set(await encodeAlone(audio, model, fresh));
+  if (isCutBefore) {
+    const freshFrames = Math.min(model.reachFrames, endFrame - startFrame);
+    const fresh = { startFrame, endFrame: startFrame + freshFrames, flushFrames: 0 };
+    encoded.set(await encodeAlone(audio, model, fresh));
+  }
   if (isCutBehind) {
     const from = Math.max(isCutBefore ? startFrame : 0, endFrame - model.reachFrames);
     const rows = await encodeAlone(audio, model, { startFrame: from, endFrame, flushFrames });

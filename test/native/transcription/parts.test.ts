@@ -113,6 +113,19 @@ test("of pieces of several files those of one that is given up are refused, and 
   assert.ok(answers[0]?.ok === false && answers[0].code === "CANCELLED");
 });
 
+test("a file that cannot be read any more is the outcome of its own pieces", async () => {
+  const piece = await pieceOf(5, 100, {});
+  const [alone] = await decodePieces([piece], recognizer);
+  const gone = { ...source, path: `${source.path}.gone` };
+  // Its samples would lie behind its end.
+  const path = join(await temporaryFolder(), "shorter.wav");
+  await writeFile(path, wavOf(AUDIO.subarray(0, 100), 24_000, 1));
+  const pieces = [{ ...piece, source: gone }, piece, { ...piece, source: { ...source, path } }];
+  const answers = await decodePieces(pieces, recognizer);
+  assert.deepEqual([answers[0]?.ok, answers[2]?.ok], [false, false]);
+  assert.deepEqual(answers[1], alone);
+});
+
 test("samples are those of 16 bits at the model's rate, and silence behind the end", async () => {
   const path = join(await temporaryFolder(), "same-rate.wav");
   const pcm = speech("asterisk-ru-core/conf-getconfno.flac");
