@@ -2,7 +2,7 @@ import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
-import { swaySchedule } from "../../src/domain/synthesis/schedule.js";
+import { type SolverSchedule, swaySchedule } from "../../src/domain/synthesis/schedule.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { corpusLines } from "../support/corpora.js";
 import { loadRecognizerParts } from "./acoustics.js";
@@ -68,7 +68,7 @@ export async function evaluateSchedules(options: {
   const references: Float32Array[] = [];
   for (const job of jobs) references.push(await melOf(model, job, swaySchedule(REFERENCE_STEPS, -1)));
   const rows: ScheduleRow[] = [];
-  for (const { name, schedule } of schedules()) {
+  for (const { name, schedule } of schedules(synthesizer.contents.synthesis.solver)) {
     const pairs: { reference: string; hypothesis: string }[] = [];
     let [distance, solvingMs] = [0, 0];
     for (const [index, job] of jobs.entries()) {
@@ -112,7 +112,9 @@ export function scheduleTable({ modelId, recognizerId, rows }: ScheduleReport): 
   return `### ${modelId} heard by ${recognizerId}, by schedule of the solver\n\n${table(head, cells)}`;
 }
 
-function schedules(): { readonly name: string; readonly schedule: Float64Array }[] {
+function schedules({
+  times = {},
+}: SolverSchedule): { readonly name: string; readonly schedule: Float64Array }[] {
   const swayed = STEPS.flatMap((steps) =>
     SWAYS.map((sway) => ({ name: `sway ${sway}`, schedule: swaySchedule(steps, sway) })),
   );
@@ -121,7 +123,20 @@ function schedules(): { readonly name: string; readonly schedule: Float64Array }
     name: "pruned, sway -1",
     schedule: Float64Array.from(kept, (step) => fine[step] ?? 1),
   }));
-  return [...swayed, ...pruned];
+  const listed = Object.values(times).flatMap((own) => [
+    { name: "sway -1", schedule: swaySchedule(own.length - 1, -1) },
+    { name: "the package's own", schedule: Float64Array.from(own) },
+  ]);
+  return [
+    ...swayed,
+    ...pruned,
+    ...listed.filter(({ name, schedule }) => !isSwayed(name, schedule.length - 1)),
+  ];
+}
+
+/** Whether it is among the schedules by sway anyway. */
+function isSwayed(name: string, steps: number): boolean {
+  return name === "sway -1" && STEPS.includes(steps);
 }
 
 /** Sentences of letters alone, spread over the whole file. */

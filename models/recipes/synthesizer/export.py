@@ -27,6 +27,11 @@ from config import (BASE_RATE, CACHE, DEFAULT_VOICE, F0_MEAN, F0_SCALE, HOP, MAX
 from vocoder import Vocoder
 
 OPSET = 17
+# Times of the solver by number of steps, by schedules.mjs.
+TIMES = {
+    "7": [0, 0.0473, 0.1348, 0.2657, 0.4049, 0.6367, 0.8821, 1],
+    "8": [0, 0.0163, 0.0845, 0.1778, 0.2986, 0.4444, 0.6797, 0.8966, 1],
+}
 HALF_FROM = 4096  # matrices with at least this many elements are stored as fp16
 
 
@@ -138,13 +143,14 @@ def parameters_file():
     """synthesis.json: everything about the graphs that the engine needs and that is not in their interfaces."""
     return {
         "sample_rate": SAMPLE_RATE, "hop": HOP, "mel_bins": N_MELS, "patch": 2, "hidden": HIDDEN, "condition": CONDITION,
-        "storage": "large matrices fp16 with a Cast to fp32 at load; all arithmetic and interfaces fp32",
+        "storage": "convolution blocks int8 with fixed scales; other matrices 8 bits or fp16, widened at load; interfaces fp32",
         "mel_normalised": "x, mel and the vocoder share one normalisation; the engine applies none",
         "duration": {"frames": "expm1(log_duration)", "rounding": "round the cumulative sum, then difference"},
         "speed": {"log_speed": "ln(speed); speed 1 is %d words per minute" % BASE_RATE,
                   "trained_minimum": MIN_RATE / BASE_RATE, "trained_maximum": MAX_RATE / BASE_RATE},
         "solver": {"method": "euler", "default_steps": 16, "fast_steps": 8,
-                   "schedule": "u = i / steps; t = u + s * (cos(pi / 2 * u) - 1 + u)", "sway": -1.0},
+                   "schedule": "times where steps are listed, else u = i / steps; t = u + s * (cos(pi / 2 * u) - 1 + u)",
+                   "sway": -1.0, "times": TIMES},
         "noise_temperature": 0.7,
         "excitation": {"phase": "sum of f0 / sample_rate from the first sample of the utterance, double precision",
                        "f0_centre_samples": 128, "harmonic_limit": 0.48, "power": 1.0},

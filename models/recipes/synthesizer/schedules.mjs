@@ -4,7 +4,6 @@
 import { FlowMatching } from "../../../dist/native/models/flow-matching/flow-matching.js";
 import { readPackage } from "../../../dist/native/models/find-packages.js";
 import { swaySchedule } from "../../../dist/src/domain/synthesis/schedule.js";
-import { paddedPatches } from "../../../dist/src/domain/synthesis/solver-schedule.js";
 import { corpusLines } from "../../../dist/bench/support/corpora.js";
 
 const [folder, ...counts] = process.argv.slice(2);
@@ -31,8 +30,8 @@ const jobsFrom = (first) =>
 
 async function melOf(job, times) {
   const piece = await model.begin(job, times);
-  while (!model.isSolved(piece)) await model.step([piece], paddedPatches(piece.patches));
-  return piece.x.slice(0, piece.frames * model.manifest.melBins);
+  while (model.isUnsolved(piece)) await model.solveChunk(piece);
+  return piece.mel.slice(0, piece.frames * model.manifest.melBins);
 }
 
 /** Mean over jobs of the root mean square distance of mels from those of many steps. */
@@ -74,6 +73,7 @@ for (const steps of counts.map(Number)) {
     }
   }
   found[steps] = times;
+  console.error(steps, times.join(", "));
   const row = [await seen(swayed), best, await unseen(swayed), await unseen(times)];
   console.log(`| ${[steps, ...row.map((distance) => distance.toFixed(4))].join(" | ")} |`);
 }

@@ -19,7 +19,7 @@ import {
   scaleMelody,
 } from "../../../src/domain/synthesis/melody.js";
 import { GaussianNoise } from "../../../src/domain/synthesis/noise.js";
-import { swaySchedule } from "../../../src/domain/synthesis/schedule.js";
+import { type SolverSchedule, solverTimes } from "../../../src/domain/synthesis/schedule.js";
 import { type PieceTrim, trimSoFar } from "../../../src/domain/synthesis/silence.js";
 import {
   type ChunkRules,
@@ -75,7 +75,7 @@ interface Graphs {
 }
 
 interface SynthesisParameters {
-  readonly sway: number;
+  readonly solver: SolverSchedule;
   readonly noiseTemperature: number;
   /** Frames on each side that the vocoder's samples depend on. */
   readonly vocoderReach: number;
@@ -132,7 +132,7 @@ export class FlowMatching {
       vocoder: await loadGraph(model, VOCODER, options),
     };
     const parameters = {
-      sway: synthesis.solver.sway,
+      solver: synthesis.solver,
       noiseTemperature: synthesis.noise_temperature,
       vocoderReach: synthesis.vocoder_context_frames,
       silenceBelow: synthesis.silence.mel_mean_below,
@@ -188,7 +188,7 @@ export class FlowMatching {
       condition,
       f0,
       voicing: conditioned["voicing"]!.data as Float32Array,
-      schedule: schedule ?? swaySchedule(job.nfe, this.#parameters.sway),
+      schedule: schedule ?? solverTimes(job.nfe, this.#parameters.solver),
       noise: new GaussianNoise(frames * melBins, job.seed),
       chunks: solverChunks(patches, job.chunking ?? "whole", chunkRules),
       solving: null,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { LoudnessModel } from "../../../src/domain/synthesis/loudness.js";
 import type { PitchColumns } from "../../../src/domain/synthesis/melody.js";
+import type { SolverSchedule } from "../../../src/domain/synthesis/schedule.js";
 import { SPEECH_RATE_HZ } from "../../../src/domain/synthesis/speech-rate.js";
 import {
   MEL_SYNTHESIZER_FIELDS,
@@ -19,7 +20,7 @@ const PATCH_FRAMES = 2;
 export interface FlowMatchingContents {
   readonly symbols: { readonly symbols: readonly string[] };
   readonly synthesis: {
-    readonly solver: { readonly sway: number };
+    readonly solver: SolverSchedule;
     readonly noise_temperature: number;
     /** Frames on each side that the vocoder's samples depend on. */
     readonly vocoder_context_frames: number;
@@ -32,6 +33,14 @@ export interface FlowMatchingContents {
   readonly melody?: PitchColumns | undefined;
 }
 
+/** Times of the solver by number of steps. */
+const TIMES = z.record(z.string(), z.array(number())).superRefine((times, context) => {
+  for (const [nfe, list] of Object.entries(times)) {
+    const isAscending = list.every((time, step) => step === 0 || time > list[step - 1]!);
+    if (isAscending && list.length === Number(nfe) + 1 && list[0] === 0 && list.at(-1) === 1) continue;
+    refuse(context, [nfe], `must be ${Number(nfe) + 1} ascending numbers from 0 to 1`);
+  }
+});
 const COLUMNS = `must be ${PATCH_FRAMES} lists of numbers`;
 
 function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMatchingContents> {
@@ -44,7 +53,7 @@ function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMa
   return z.object({
     symbols: z.object({ symbols: z.array(z.string(), { error: "must be a list of characters" }) }),
     synthesis: z.object({
-      solver: z.object({ sway: number() }),
+      solver: z.object({ sway: number(), times: TIMES.optional() }),
       noise_temperature: number(),
       vocoder_context_frames: whole(0),
       silence: z.object({ mel_mean_below: number() }),

@@ -13,3 +13,17 @@ export function swaySchedule(nfe: number, sway: number): Float64Array {
   }
   return times;
 }
+
+/** How a package takes its solver's steps. */
+export interface SolverSchedule {
+  /** Where no times are listed; see `swaySchedule`. */
+  readonly sway: number;
+  /** Times by number of steps, as `swaySchedule` returns them: found by search, nearer to many steps than the sway's. */
+  readonly times?: Readonly<Record<string, readonly number[]>> | undefined;
+}
+
+/** Times of `nfe` steps: those that the package lists, else by its sway. */
+export function solverTimes(nfe: number, { sway, times }: SolverSchedule): Float64Array {
+  const listed = times?.[nfe];
+  return listed === undefined ? swaySchedule(nfe, sway) : Float64Array.from(listed);
+}

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { swaySchedule } from "../../../src/domain/synthesis/schedule.js";
+import { solverTimes, swaySchedule } from "../../../src/domain/synthesis/schedule.js";
 import * as fc from "../../support/properties.js";
 
 const anySteps = fc.integer({ min: 1, max: 64 });
@@ -40,4 +40,11 @@ test("full sway follows a cosine, with its shortest steps at the noisy end", () 
     lengths,
     lengths.toSorted((a, b) => a - b),
   );
+});
+
+test("a package's own times are taken for the steps they are listed for, and the sway's for others", () => {
+  const solver = { sway: -1, times: { "2": [0, 0.2, 1] } };
+  assert.deepEqual(solverTimes(2, solver), Float64Array.of(0, 0.2, 1));
+  assert.deepEqual(solverTimes(3, solver), swaySchedule(3, -1));
+  assert.deepEqual(solverTimes(2, { sway: -1 }), swaySchedule(2, -1));
 });
