@@ -123,10 +123,12 @@ async function measure({ service, operatorPort, stream, cores, smoke }: Load, mi
   const uploads = mix.files ? (smoke ? 1 : cores * FILES_PER_CORE) : 0;
   const before = { threads: threadTimes(pid), metrics: await readMetrics(operatorPort) };
   const startedAtMs = performance.now();
-  const others = [
+  const others = Promise.all([
     ...Array.from({ length: listeners }, (_, nth) => listener(nth)),
     ...Array.from({ length: uploads }, uploader),
-  ];
+  ]);
+  // Awaited at the end: until then a failure must not end the process, which would leave the service behind.
+  others.catch(() => {});
   const sessions = mix.live ? (smoke ? 1 : cores * SESSIONS_PER_CORE) : 0;
   const round = await runLiveRound({ service, operatorPort, stream: spoken, sessions });
   if (!mix.live)
@@ -134,7 +136,7 @@ async function measure({ service, operatorPort, stream, cores, smoke }: Load, mi
   const after = { threads: threadTimes(pid), metrics: mix.live ? null : await readMetrics(operatorPort) };
   const wallSeconds = (performance.now() - startedAtMs) / 1_000;
   stop.abort();
-  await Promise.all(others);
+  await others;
   const ticks = ticksByNiceness(before.threads, after.threads, pid);
   return {
     name: mix.name,
