@@ -22,7 +22,7 @@ const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
     /^pronunciations\[0\]: unknown field "spoken"/,
   ],
   ["/v1/tts?timestamp=true", TEXT, /^unknown parameter "timestamp": did you mean "timestamps"\?$/],
-  ["/v1/tts/stream?timestamps=1&speed=2", TEXT, /^unknown parameter "speed": known are timestamps$/],
+  ["/v1/tts/stream?timestamps=1&speed=2", TEXT, /^unknown parameter "speed": known are timestamps, frames$/],
   ["/v1/audio/speech", { ...INPUT, Speed: 2 }, /^unknown field "Speed": did you mean "speed"\?$/],
   ["/v1/audio/speech", { ...INPUT, seeds: 1 }, /did you mean "seed"\?$/],
   ["/v1/audio/speech", { ...INPUT, pronunciation: [] }, /did you mean "pronunciations"\?$/],
