@@ -17,7 +17,7 @@ interface XhrLike {
   onabort: (() => void) | null;
   open(method: string, url: string): void;
   setRequestHeader(name: string, value: string): void;
-  getResponseHeader(name: string): string | null;
+  getAllResponseHeaders(): string;
   send(body: Uint8Array<ArrayBuffer> | Blob): void;
   abort(): void;
 }
@@ -64,12 +64,25 @@ export async function sendByXhr(
     xhr.onabort = () => broken(signal.reason);
     xhr.send(body);
   });
+  // An answer that is cancelled forgets its head.
+  const { status } = xhr;
+  const headersIn = headersOf(xhr.getAllResponseHeaders());
   return {
-    status: xhr.status,
-    header: (name) => xhr.getResponseHeader(name),
+    status,
+    header: (name) => headersIn.get(name.toLowerCase()) ?? null,
     body: isText ? text.chunks() : once(new Uint8Array(xhr.response as ArrayBuffer)),
     cancel: stop,
   };
+}
+
+/** By names in lower case. */
+function headersOf(lines: string): ReadonlyMap<string, string> {
+  const headers = new Map<string, string>();
+  for (const line of lines.split("\r\n")) {
+    const colon = line.indexOf(":");
+    if (colon > 0) headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim());
+  }
+  return headers;
 }
 
 /** Text that becomes longer, as the bytes it came in. */

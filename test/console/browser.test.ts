@@ -331,6 +331,8 @@ describe("the console in a browser", () => {
     const answer = await answered;
     assert.equal(new URL(answer.url()).searchParams.get("hotwords"), "кітапхана,таңертең:2");
     charges.push(chargeOf(answer));
+    // Its head comes with the first of its events.
+    await page.locator(".words span").first().waitFor();
     assertSame((await page.locator(".words span").allTextContents()).join(" "));
     const paragraphs = (await page.evaluate(`[...document.querySelectorAll(".words .paragraph")].map(
       (one) => [one.querySelector("button").textContent, one.querySelector("p").innerText],
@@ -371,6 +373,7 @@ describe("the console in a browser", () => {
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await page.getByRole("main").getByRole("button", { name: "Transcribe" }).click();
     charges.push(chargeOf(await answered));
+    await page.locator(".words span").first().waitFor();
     assertSame((await page.locator(".words span").allTextContents()).join(" "));
     await assertSamples("curl", encodeURIComponent(recordingUrl));
     await page.getByText("This page plays nothing from other addresses.").waitFor();

@@ -204,6 +204,25 @@ for (const front of FRONTS) {
       server.close();
     });
 
+    test("a repetition of an answer in events is its result alone, charged once", async () => {
+      const [before, key] = [await spent(), newKey()];
+      const ask = (accept: string) =>
+        fetch(`${service.url}/v1/transcribe`, {
+          method: "POST",
+          headers: { authorization: `Bearer ${service.key}`, "idempotency-key": key, accept },
+          body: new Uint8Array(FILE),
+        });
+      const first = await (await ask("text/event-stream")).text();
+      const result = first.slice(first.indexOf("event: result"));
+      assert.match(first, /^event: progress\n/);
+      const again = await ask("text/event-stream");
+      assert.equal(again.headers.get("content-type"), "text/event-stream");
+      assert.equal(again.headers.get("idempotent-replayed"), "true");
+      assert.equal(await again.text(), result);
+      await assertRefused(await ask("application/json"), 422, "idempotency_key_reused");
+      assert.equal((await spent()) - before, FILE_CREDITS);
+    });
+
     test("a key is another one on another path, and 1 to 255 printable characters", async () => {
       const key = newKey();
       await (await speak(key)).arrayBuffer();
