@@ -58,7 +58,7 @@ const PASSES: readonly Order[] = ["shared", "serial", "serial", "shared"];
  * against the same service serving them one after another; what the engine adds to the model; first sound in chunks beside
  * the bare model; underruns; short and long texts. `SYNTHESIS_ROWS` reaches the service and the engine. All of it takes about
  * fifteen minutes on two quiet cores. With `first` among the arguments it measures what is heard first, and underruns, alone:
- * three minutes, into `first-sound`.
+ * three minutes, into `first-sound`; `SYNTHESIS_WORKERS` reaches that service (1).
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -211,12 +211,14 @@ async function measureIdle(
 }
 
 async function measureFirst(smoke: boolean): Promise<void> {
-  const service = await startServiceProcess({ SYNTHESIS_PER_ORG: "1000" });
+  const workers = process.env["SYNTHESIS_WORKERS"] ?? "1";
+  const service = await startServiceProcess({ SYNTHESIS_PER_ORG: "1000", SYNTHESIS_WORKERS: workers });
   try {
     await creditDevelopment(service, 1_000_000_000);
     await streamSentences(service, { text: SENTENCES[0]!, nfe: 4 });
     const heard = await measureHeard(service, smoke);
-    if (!smoke) await saveResult("first-sound", { parameters: { nfe: NFE, load: UNDERRUN_LOAD }, ...heard });
+    if (!smoke)
+      await saveResult("first-sound", { parameters: { nfe: NFE, load: UNDERRUN_LOAD, workers }, ...heard });
   } finally {
     await service.stop();
   }
