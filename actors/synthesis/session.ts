@@ -196,7 +196,7 @@ export class SynthesisSession implements UnbilledSynthesis {
     }
   }
 
-  /** Whoever hears samples as they are made hears them soon; nobody else pays for what chunks cost. */
+  /** In chunks for listeners who hear samples as they are made, so that they hear them soon; chunks cost more work. */
   get #chunking(): Pick<SynthesisJob, "chunking"> {
     return this.#options.delivery === "chunks" ? { chunking: "growing" } : {};
   }

@@ -23,11 +23,15 @@ interface Peaks {
   togetherBytes: number;
 }
 
-/** `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder take for it. */
+/**
+ * `npm run bench -- long-file`: two hours of speech in one MP3, and the memory that service and decoder take for it.
+ * `FILE_WORKERS` reaches the service (1).
+ */
 export async function run(options: { readonly smoke: boolean }): Promise<void> {
   const seconds = options.smoke ? SMOKE_SECONDS : WHOLE_SECONDS;
   const folder = await mkdtemp(join(tmpdir(), "dauys-long-file-"));
-  const service = await startServiceProcess();
+  const workers = process.env["FILE_WORKERS"] ?? "1";
+  const service = await startServiceProcess({ FILE_WORKERS: workers });
   try {
     const file = await makeFile(service, folder, seconds);
     const idleBytes = service.residentBytes();
@@ -46,7 +50,13 @@ export async function run(options: { readonly smoke: boolean }): Promise<void> {
       ...peaks,
     };
     console.table(figures);
-    const parameters = { seconds, bitRate: BIT_RATE, fileBytes: statSync(file).size, pollMs: POLL_MS };
+    const parameters = {
+      seconds,
+      workers,
+      bitRate: BIT_RATE,
+      fileBytes: statSync(file).size,
+      pollMs: POLL_MS,
+    };
     if (!options.smoke) console.log(await saveResult("long-file", { parameters, figures }));
   } finally {
     await service.stop();
