@@ -444,6 +444,7 @@ describe("the console in a browser", () => {
   test("of several models each page offers all, remembers the choice, and says which one answered", async () => {
     const model = page.getByLabel("Model", { exact: true });
     await open("Speak");
+    await model.waitFor();
     assert.deepEqual(await model.locator("option").allTextContents(), [
       "svc-kk-v1 (kk) · default",
       "tiny-matcha (kk)",
