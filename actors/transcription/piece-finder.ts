@@ -1,3 +1,4 @@
+import type { FilePiece } from "../../native/threads/protocol.js";
 import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 
 /** Silence that separates two pieces of a file: longer than live, since nobody waits for the first words. */
@@ -10,15 +11,11 @@ const LATE_FRAMES = 5;
 /** Frames of silence behind a file, so that speech right before its end ends in a pause as any other does. */
 export const FILE_END_FRAMES = PAUSE_FRAMES;
 
-/** A run of speech; frames of the whole file, the end exclusive. */
-export interface FoundPiece {
-  readonly startFrame: number;
-  readonly endFrame: number;
-  readonly endSample: number;
-  readonly speechMean: number;
-  readonly isCutBefore: boolean;
-  readonly isCutBehind: boolean;
-}
+/** A run of speech, before it is known what the encoder made of it. */
+export type FoundPiece = Pick<
+  FilePiece,
+  "startFrame" | "endFrame" | "endSample" | "speechMean" | "isCutBefore" | "isCutBehind"
+>;
 
 /** Finds the runs of speech of a file in the probabilities of its frames. */
 export class PieceFinder {

@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
+import type { Convolve } from "../../src/domain/audio/resample.js";
 import type { Expectation } from "../../src/domain/decoding/growing-search.js";
 import type { HotWords } from "../../src/domain/decoding/hot-words.js";
 
@@ -77,16 +78,8 @@ export interface NativeBinding {
   grown(search: NativeSearch, text: Uint16Array): number;
   expectation(search: NativeSearch): Expectation;
   keepBestText(search: NativeSearch): void;
-  /** As `Convolve` says it. @throws for arrays that do not fit each other */
-  resample(
-    table: Float32Array,
-    tapCount: number,
-    up: number,
-    down: number,
-    phase: number,
-    inputs: Float32Array,
-    outputs: Float32Array,
-  ): void;
+  /** @throws for arrays that do not fit each other */
+  readonly resample: Convolve;
 }
 
 /** The addon, or why there is none. */
