@@ -7,11 +7,14 @@ for (const folder of process.argv.slice(2)) {
   const path = join(folder, "manifest.json");
   const manifest = JSON.parse(readFileSync(path, "utf8"));
   let bytes = 0;
-  for (const file of Object.values(manifest.files)) {
+  const files = Object.values(manifest.files).flatMap((file) =>
+    file.gpu === undefined ? [file] : [file, file.gpu],
+  );
+  for (const file of files) {
     const content = readFileSync(join(folder, file.path));
     bytes += content.length;
     file.sha256 = createHash("sha256").update(content).digest("hex");
   }
   writeFileSync(path, `${JSON.stringify(manifest, null, 2)}\n`);
-  console.log(`${path}: ${Object.keys(manifest.files).length} files, ${(bytes / 1e6).toFixed(1)} MB`);
+  console.log(`${path}: ${files.length} files, ${(bytes / 1e6).toFixed(1)} MB`);
 }

@@ -5,6 +5,7 @@ import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findPackages, readManifest } from "../../native/models/find-packages.js";
 import type { PackageFolder } from "../../native/models/package.js";
+import { packageFiles } from "../../native/models/package-files.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { table } from "../evaluate/report.js";
@@ -131,7 +132,7 @@ async function measurePackage(found: PackageFolder, smoke: boolean) {
 /** Hard links where the file system has them: copies of what is measured would fill the page cache twice. */
 async function putPackage(from: string, to: string): Promise<void> {
   const manifest = await readManifest(from);
-  const paths = ["manifest.json", ...Object.values(manifest?.files ?? {}).map(({ path }) => path)];
+  const paths = ["manifest.json", ...packageFiles(manifest?.files ?? {}).map(({ path }) => path)];
   for (const path of new Set(paths)) {
     await mkdir(dirname(join(to, path)), { recursive: true });
     await link(join(from, path), join(to, path)).catch(() => copyFile(join(from, path), join(to, path)));

@@ -3,7 +3,16 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { dirname, normalize, relative } from "node:path";
 import { ServiceError } from "../../src/domain/errors.js";
-import { fileNameOf, type PackageFolder, pathOf, requireHash, unreadable } from "./package.js";
+import {
+  type GraphVariant,
+  graphFile,
+  namedFile,
+  type PackageFolder,
+  placeOf,
+  requireHash,
+  unreadable,
+} from "./package.js";
+import type { PackageFile } from "./package-files.js";
 
 /** Graphs of this size keep no packed copy of their weights: a run takes a tenth longer, and workers share all of them. */
 export const SHARED_FROM_BYTES = 2 ** 30;
@@ -20,6 +29,9 @@ const LONGEST_LOCATION = 1_024;
 /** A graph on the disk and the files its weights lie in, hashed and not changed since. */
 export interface GraphFiles {
   readonly path: string;
+  /** As errors name it. */
+  readonly name: string;
+  readonly variant: GraphVariant;
   /** Of all its files. */
   readonly byteCount: number;
   readonly hasSideFiles: boolean;
@@ -30,27 +42,35 @@ export interface GraphFiles {
 /**
  * Checks the hashes of a graph and of the side files that its manifest names, in constant memory.
  *
+ * @param placement where the graph will run, which its variant is chosen by
  * @throws {ServiceError} `MODEL_BROKEN` when a file is missing, is another one, or when the graph's weights lie in a file that
  * the manifest does not name
  */
-export async function checkGraphFiles(model: PackageFolder, name: string): Promise<GraphFiles> {
-  const path = pathOf(model, name);
-  const sideNames = model.manifest.files[name]?.external ?? [];
-  const graph = await hashFile(model, name, new LocationFinder());
+export async function checkGraphFiles(
+  model: PackageFolder,
+  name: string,
+  placement: { readonly provider: string } = { provider: "cpu" },
+): Promise<GraphFiles> {
+  const { variant, external = [], ...file } = graphFile(model, name, placement);
+  const path = placeOf(model, file);
+  const graph = await hashFile(model, file, new LocationFinder());
   const sides = [];
-  for (const side of sideNames) sides.push(await hashFile(model, side, null));
+  for (const side of external) sides.push(await hashFile(model, namedFile(model, side), null));
   const named = sides.map((side) => relative(dirname(path), side.path));
   const unnamed = graph.locations.find((location) => !named.includes(normalize(location)));
+  const fullName = `${model.manifest.id}/${file.path}`;
   if (unnamed !== undefined) {
+    const field = variant === "gpu" ? `${name}.gpu` : name;
     throw new ServiceError(
       "MODEL_BROKEN",
-      `Cannot load ${fileNameOf(model, name)}: its weights lie in ${unnamed}, ` +
-        `which files.${name}.external does not name`,
+      `Cannot load ${fullName}: its weights lie in ${unnamed}, which files.${field}.external does not name`,
     );
   }
   const all = [graph, ...sides];
   return {
     path,
+    name: fullName,
+    variant,
     byteCount: all.reduce((total, file) => total + Number(file.identity.size), 0),
     hasSideFiles: sides.length > 0,
     requireUnchanged: async () => {
@@ -70,8 +90,8 @@ interface FileIdentity {
   readonly mtimeNs: bigint;
 }
 
-async function hashFile(model: PackageFolder, name: string, finder: LocationFinder | null) {
-  const path = pathOf(model, name);
+async function hashFile(model: PackageFolder, file: PackageFile, finder: LocationFinder | null) {
+  const path = placeOf(model, file);
   const hash = createHash("sha256");
   let identity: FileIdentity;
   try {
@@ -83,7 +103,7 @@ async function hashFile(model: PackageFolder, name: string, finder: LocationFind
   } catch (error) {
     throw unreadable(model, path, error);
   }
-  requireHash(model, name, hash.digest("hex"));
+  requireHash(model, file, hash.digest("hex"));
   const requireUnchanged = async (): Promise<void> => {
     const now = await stat(path, { bigint: true }).catch((error: unknown) => {
       throw unreadable(model, path, error);

@@ -1,14 +1,7 @@
 import { z } from "zod";
 import type { SpeechDoubt } from "../../src/domain/decoding/beam-decoder.js";
+import { type ManifestFile, packageFiles } from "./package-files.js";
 import { between, choice, number, refuse, text, whole } from "./rules.js";
-
-/** A file of a package and the hash it must have. */
-interface PackageFile {
-  readonly path: string;
-  readonly sha256: string;
-  /** Of a graph whose weights lie in other files: their names among the package's files. */
-  readonly external?: readonly string[] | undefined;
-}
 
 export interface ManifestVoice {
   readonly name: string;
@@ -39,7 +32,7 @@ interface ManifestBase {
   readonly notes?: string | undefined;
   /** The day its weights were made, `2026-11-21`. */
   readonly created?: string | undefined;
-  readonly files: Readonly<Record<string, PackageFile>>;
+  readonly files: Readonly<Record<string, ManifestFile>>;
 }
 
 /** A recogniser, with everything filled in that its family lets a manifest leave out. */
@@ -86,37 +79,38 @@ export interface MelSynthesizerManifest extends SynthesizerManifest {
 
 export type ModelManifest = RecognizerManifest | SynthesizerManifest;
 
+const PLAIN_FILE = z.object({
+  path: z.custom<string>(
+    (path) => typeof path === "string" && !path.includes("..") && !path.startsWith("/"),
+    { error: "must be a path inside the package" },
+  ),
+  sha256: z.custom<string>((hash) => typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash), {
+    error: "must be 64 hexadecimal digits",
+  }),
+  external: z.array(text(), { error: "must be a list of names of files" }).optional(),
+});
 const FILE = z.preprocess(
   // A file that is nothing breaks the rule of its path.
   (file) => file ?? {},
-  z.object({
-    path: z.custom<string>(
-      (path) => typeof path === "string" && !path.includes("..") && !path.startsWith("/"),
-      { error: "must be a path inside the package" },
-    ),
-    sha256: z.custom<string>((hash) => typeof hash === "string" && /^[0-9a-f]{64}$/.test(hash), {
-      error: "must be 64 hexadecimal digits",
-    }),
-    external: z.array(text(), { error: "must be a list of names of files" }).optional(),
-  }),
+  PLAIN_FILE.extend({ gpu: PLAIN_FILE.optional() }),
 );
 const FILES = z
   .record(z.string(), FILE, { error: "must name files" })
   .prefault({})
   .superRefine((files, context) => {
-    for (const [name, { path, external = [] }] of Object.entries(files)) {
-      for (const side of external)
-        requireSideFile(context, { name, path }, { side, path: files[side]?.path });
+    for (const { name, isForGpu, path, external = [] } of packageFiles(files)) {
+      const at = isForGpu ? [name, "gpu"] : [name];
+      for (const side of external) requireSideFile(context, { at, path }, { side, path: files[side]?.path });
     }
   });
 
 /** The runtime looks for a graph's side files in the folder of the graph, and nowhere else. */
 function requireSideFile(
   context: z.core.$RefinementCtx,
-  graph: { readonly name: string; readonly path: string },
+  graph: { readonly at: readonly string[]; readonly path: string },
   { side, path }: { readonly side: string; readonly path: string | undefined },
 ): void {
-  const at = [graph.name, "external"];
+  const at = [...graph.at, "external"];
   if (path === undefined) refuse(context, at, `must be names of files, found ${side}`);
   else if (!path.startsWith(folderOf(graph.path))) {
     refuse(context, at, `must lie in the folder of ${graph.path} or below it, found ${path}`);

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../../src/domain/errors.js";
 import type { ModelManifest } from "./manifest.js";
+import type { ManifestFile, PackageFile } from "./package-files.js";
 
 /** A folder whose manifest was checked. */
 export interface PackageFolder<M extends ModelManifest = ModelManifest> {
@@ -16,39 +17,73 @@ export interface ModelPackage<M extends ModelManifest = ModelManifest, C = unkno
   readonly contents: C;
 }
 
-/**
- * The bytes of one file of a package, after its hash was checked. Graphs are not read but loaded by path, see `loadGraph`.
- * @throws {ServiceError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
- */
-export async function readPackageFile(model: PackageFolder, name: string): Promise<Uint8Array> {
-  const path = pathOf(model, name);
-  let bytes: Uint8Array;
-  try {
-    bytes = await readFile(path);
-  } catch (error) {
-    throw unreadable(model, path, error);
-  }
-  requireHash(model, name, createHash("sha256").update(bytes).digest("hex"));
-  return bytes;
+/** Which form of a graph a provider runs. */
+export type GraphVariant = "cpu" | "gpu";
+
+/** A graph's file for one provider. */
+export interface GraphFile extends PackageFile {
+  readonly variant: GraphVariant;
 }
 
-/** Where a file of a package lies. @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
-export function pathOf(model: PackageFolder, name: string): string {
+const CPU = "cpu";
+
+/**
+ * The file that a graph is loaded from where it is placed: off the CPU its variant for GPUs, where the package has one.
+ * @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name the graph
+ */
+export function graphFile(
+  model: PackageFolder,
+  name: string,
+  { provider }: { readonly provider: string },
+): GraphFile {
+  const { gpu, ...file } = namedFile(model, name);
+  const isForGpu = provider !== CPU && gpu !== undefined;
+  return isForGpu ? { ...gpu, variant: "gpu" } : { ...file, variant: "cpu" };
+}
+
+/** @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
+export function namedFile(model: PackageFolder, name: string): ManifestFile {
   const file = model.manifest.files[name];
-  if (file !== undefined) return join(model.folder, file.path);
+  if (file !== undefined) return file;
   throw new ServiceError(
     "MODEL_BROKEN",
     `Cannot load ${model.manifest.id}: its manifest names no file "${name}"`,
   );
 }
 
+/** Where a file of a package lies. */
+export function placeOf({ folder }: PackageFolder, { path }: PackageFile): string {
+  return join(folder, path);
+}
+
+/**
+ * The bytes of one file of a package, after its hash was checked. Graphs are not read but loaded by path, see `loadGraph`.
+ * @throws {ServiceError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
+ */
+export async function readPackageFile(model: PackageFolder, name: string): Promise<Uint8Array> {
+  const file = namedFile(model, name);
+  const path = placeOf(model, file);
+  let bytes: Uint8Array;
+  try {
+    bytes = await readFile(path);
+  } catch (error) {
+    throw unreadable(model, path, error);
+  }
+  requireHash(model, file, createHash("sha256").update(bytes).digest("hex"));
+  return bytes;
+}
+
+/** Where a file of a package lies. @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
+export function pathOf(model: PackageFolder, name: string): string {
+  return placeOf(model, namedFile(model, name));
+}
+
 /** @throws {ServiceError} `MODEL_BROKEN` when `found` is not the hash that the manifest says */
-export function requireHash(model: PackageFolder, name: string, found: string): void {
-  const sha256 = model.manifest.files[name]?.sha256;
-  if (found === sha256) return;
+export function requireHash(model: PackageFolder, file: PackageFile, found: string): void {
+  if (found === file.sha256) return;
   throw new ServiceError(
     "MODEL_BROKEN",
-    `Cannot load ${model.manifest.id}: sha256 of ${pathOf(model, name)} must be ${sha256}, found ${found}`,
+    `Cannot load ${model.manifest.id}: sha256 of ${placeOf(model, file)} must be ${file.sha256}, found ${found}`,
   );
 }
 

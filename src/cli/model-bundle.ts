@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { PackageFolder } from "../../native/models/package.js";
+import { packageFiles } from "../../native/models/package-files.js";
 import { readablePackages } from "../models/folders.js";
 import { bundlePackage } from "../models/hub/bundle.js";
 import { type CommandInput, printLine, UsageError } from "./command.js";
@@ -35,6 +36,6 @@ export async function bundleModel(input: CommandInput, name: string | null): Pro
 }
 
 async function sizeOf({ folder, manifest }: PackageFolder): Promise<number> {
-  const sizes = Object.values(manifest.files).map(async ({ path }) => (await stat(join(folder, path))).size);
+  const sizes = packageFiles(manifest.files).map(async ({ path }) => (await stat(join(folder, path))).size);
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);
 }

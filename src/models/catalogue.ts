@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { packageFiles } from "../../native/models/package-files.js";
 import { ServiceError } from "../domain/errors.js";
 
 /** From `dist/src/models/catalogue.js` to the catalogue beside the shipped packages. */
@@ -17,7 +18,7 @@ const HTTP_URL = z.string().refine((url) => /^https?:\/\//.test(url) && URL.canP
   error: "must be an http address",
 });
 
-const FILE = z.strictObject({
+const PLAIN_FILE = z.strictObject({
   /** Its path below the source. */
   from: INNER_PATH,
   /** Its path in the package. */
@@ -29,6 +30,10 @@ const FILE = z.strictObject({
   sha256: HASH.nullable(),
   /** Of a graph: names of the files that hold its weights. */
   external: z.array(z.string()).optional(),
+});
+const FILE = PLAIN_FILE.extend({
+  /** Of a graph: its variant for GPUs. */
+  gpu: PLAIN_FILE.optional(),
 });
 
 const SOURCE = z.union(
@@ -106,7 +111,7 @@ const CATALOGUE = z.array(ENTRY).superRefine((entries, context) => {
 });
 
 export type CatalogueEntry = z.output<typeof ENTRY>;
-export type CatalogueFile = z.output<typeof FILE>;
+export type CatalogueFile = z.output<typeof PLAIN_FILE>;
 export type CatalogueSource = z.output<typeof SOURCE>;
 export type Licence = CatalogueEntry["licence"];
 
@@ -114,6 +119,8 @@ export type Licence = CatalogueEntry["licence"];
 export interface WantedFile extends CatalogueFile {
   /** Its name in the manifest. */
   readonly name: string;
+  /** It is the variant for GPUs of the graph of that name. */
+  readonly isForGpu: boolean;
   readonly source: CatalogueSource;
 }
 
@@ -154,15 +161,14 @@ export function wantedFiles(
   entry: CatalogueEntry,
   variant: string,
 ): readonly WantedFile[] {
-  const own = Object.entries(entry.variants[variant]?.files ?? {}).map(([name, file]) => ({
-    name,
+  const own = packageFiles(entry.variants[variant]?.files ?? {}).map((file) => ({
     source: entry.source,
     ...file,
   }));
   const parts = Object.entries(entry.needs).map(([name, needed]) => {
     const part = catalogue.find((each) => each.name === needed)!;
-    const file = part.variants[variantsOf(part)[0]!]!.files["model"]!;
-    return { name, source: part.source, ...file };
+    const { gpu: _, ...file } = part.variants[variantsOf(part)[0]!]!.files["model"]!;
+    return { name, source: part.source, isForGpu: false, ...file };
   });
   return [...own, ...parts];
 }

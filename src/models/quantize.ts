@@ -37,6 +37,8 @@ interface NamedFile {
   readonly sha256: string;
   /** Names of the files beside a graph that hold weights of it. */
   readonly external?: readonly string[];
+  /** The graph's variant for GPUs; its weights may lie in the graph. */
+  readonly gpu?: NamedFile;
 }
 
 interface RawManifest {
@@ -97,9 +99,12 @@ async function writePackage(
   if (products === 0) throw broken(`${manifest.id} has no matrix products of fp32 by constants`);
   const kept = withoutSides(manifest.files, files);
   for (const [name, file] of kept) {
+    // What is quantized has lost its variant for GPUs, which was made of the graph before.
     if (files.has(name)) continue;
-    await mkdir(dirname(join(to, file.path)), { recursive: true });
-    await copyFile(join(from, file.path), join(to, file.path));
+    for (const { path } of file.gpu === undefined ? [file] : [file, file.gpu]) {
+      await mkdir(dirname(join(to, path)), { recursive: true });
+      await copyFile(join(from, path), join(to, path));
+    }
   }
   const id = options.id ?? `${manifest.id}-int8`;
   const sealed = {

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
 import type { PackageFolder } from "../../native/models/package.js";
+import { packageFiles } from "../../native/models/package-files.js";
 
 /** Of one file of a package. */
 export interface FileCheck {
@@ -15,13 +16,13 @@ export interface FileCheck {
 
 const CHUNK_BYTES = 1 << 20;
 
-/** Hashes every file that a package's manifest names, and compares. */
+/** Hashes every file that a package's manifest names, variants of graphs too, and compares: in the order of `packageFiles`. */
 export async function verifyPackage(
   { folder, manifest }: PackageFolder,
   onFile: (check: FileCheck) => void = () => {},
 ): Promise<readonly FileCheck[]> {
   const checks: FileCheck[] = [];
-  for (const { path, sha256 } of Object.values(manifest.files)) {
+  for (const { path, sha256 } of packageFiles(manifest.files)) {
     const check = await checkFile(folder, path, sha256);
     checks.push(check);
     onFile(check);

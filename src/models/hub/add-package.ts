@@ -1,6 +1,7 @@
 import { copyFile, mkdtemp, readFile, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { packageFiles } from "../../../native/models/package-files.js";
 import { type CatalogueEntry, isInnerPath, type Licence, packageIdOf, variantsOf } from "../catalogue.js";
 import { syncPath } from "../durable.js";
 import { type ModelFolders, readablePackages } from "../folders.js";
@@ -33,6 +34,7 @@ export interface PackageJob {
 const UNSEALED = /^0{64}$/;
 const HASH = z.string().regex(/^[0-9a-f]{64}$/, { error: "must be 64 hexadecimal digits" });
 const PATH = z.string().refine(isInnerPath, { error: "must be a path inside the package" });
+const FILE = z.object({ path: PATH, sha256: HASH.optional(), external: z.array(z.string()).optional() });
 const MANIFEST = z.looseObject({
   id: z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/, { error: "must be a name without slashes" }),
   licence: z.string().default("not named"),
@@ -40,13 +42,7 @@ const MANIFEST = z.looseObject({
     .object({ name: z.string(), url: z.string(), isRestricted: z.boolean() })
     .optional()
     .catch(undefined),
-  files: z.record(
-    z.string(),
-    z.object({ path: PATH, sha256: HASH.optional(), external: z.array(z.string()).optional() }),
-    {
-      error: "must name files",
-    },
-  ),
+  files: z.record(z.string(), FILE.extend({ gpu: FILE.optional() }), { error: "must name files" }),
 });
 
 /**
@@ -119,11 +115,11 @@ async function installFolder(source: string, isOurs: boolean, job: PackageJob): 
     knownLicence(catalogue, id) ?? fields.licenceTerms ?? { name: licence, url: "", isRestricted: false },
   );
   const wanted = await Promise.all(
-    Object.entries(files).map(async ([name, { path, sha256, external }]): Promise<PackageFile> => {
+    packageFiles(files).map(async ({ sha256, ...file }): Promise<PackageFile> => {
       // What is moved takes no space.
-      const bytes = isOurs ? null : ((await stat(join(source, path)).catch(() => null))?.size ?? null);
+      const bytes = isOurs ? null : ((await stat(join(source, file.path)).catch(() => null))?.size ?? null);
       const isSealed = sha256 !== undefined && !UNSEALED.test(sha256);
-      return { name, path, bytes, sha256: isSealed ? sha256 : null, external };
+      return { ...file, bytes, sha256: isSealed ? sha256 : null };
     }),
   );
   const installed = await readablePackages(folders);

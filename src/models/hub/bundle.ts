@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { finished, pipeline } from "node:stream/promises";
 import { extract, type Headers, pack } from "tar-stream";
 import type { PackageFolder } from "../../../native/models/package.js";
+import { packageFiles } from "../../../native/models/package-files.js";
 import { isInnerPath } from "../catalogue.js";
 import { syncPath } from "../durable.js";
 import { AddError } from "./add-error.js";
@@ -37,7 +38,7 @@ export async function bundlePackage(
       const text = await readFile(join(folder, name)).catch(() => null);
       if (text !== null) tar.entry({ name: `${manifest.id}/${name}`, mode: 0o644 }, text);
     }
-    for (const file of Object.values(manifest.files)) {
+    for (const file of packageFiles(manifest.files)) {
       const place = join(folder, file.path);
       const { size } = await stat(place);
       const hash = createHash("sha256");

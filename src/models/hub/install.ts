@@ -2,6 +2,7 @@ import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat } from "node
 import { dirname, join } from "node:path";
 import { readManifest, readPackage } from "../../../native/models/find-packages.js";
 import type { PackageFolder } from "../../../native/models/package.js";
+import { packageFiles } from "../../../native/models/package-files.js";
 import { syncPath, writeDurably } from "../durable.js";
 import { hashFile, verifyPackage } from "../verify.js";
 import { AddError } from "./add-error.js";
@@ -18,6 +19,8 @@ export interface PackageFile {
   readonly sha256: string | null;
   /** Of a graph: names of the files that hold its weights. */
   readonly external?: readonly string[] | undefined;
+  /** It is the variant for GPUs of the graph of its name. */
+  readonly isForGpu?: boolean | undefined;
 }
 
 /** A file that has come. */
@@ -97,14 +100,15 @@ export async function installPackage<F extends PackageFile>(
 async function sameInstalled(plan: PackageOutline, target: string): Promise<readonly AddedFile[] | null> {
   const manifest = await readManifest(target).catch(() => null);
   if (manifest === null || manifest.id !== plan.id) return null;
-  const isSame = plan.files.every(({ name, path, sha256 }) => {
-    const found = manifest.files[name];
+  const files = packageFiles(manifest.files);
+  const isSame = plan.files.every(({ name, isForGpu = false, path, sha256 }) => {
+    const found = files.find((file) => file.name === name && file.isForGpu === isForGpu);
     return found?.path === path && (sha256 === null || found.sha256 === sha256);
   });
-  if (!isSame || Object.keys(manifest.files).length !== plan.files.length) return null;
+  if (!isSame || files.length !== plan.files.length) return null;
   const checks = await verifyPackage({ folder: target, manifest });
   if (checks.some(({ isGood }) => !isGood)) return null;
-  return Object.entries(manifest.files).map(([name, { path, sha256 }], index) => ({
+  return files.map(({ name, path, sha256 }, index) => ({
     name,
     path,
     sha256,
@@ -157,7 +161,7 @@ async function knownCopy(
   if (earlier?.sha256 === sha256) return earlier;
   await rm(place, { force: true });
   for (const { folder, manifest } of installed) {
-    for (const file of Object.values(manifest.files)) {
+    for (const file of packageFiles(manifest.files)) {
       if (file.sha256 !== sha256) continue;
       const path = join(folder, file.path);
       const found = await hashFile(path).catch(() => null);
@@ -174,11 +178,14 @@ async function knownCopy(
 }
 
 async function describe(plan: PackageOutline, partial: string, files: readonly AddedFile[]): Promise<void> {
-  const entries = files.map(({ name, path, sha256 }, index) => {
-    const external = plan.files[index]!.external;
-    return [name, { path, sha256, ...(external === undefined ? {} : { external }) }];
-  });
-  const manifest = { id: plan.id, ...plan.fields(), files: Object.fromEntries(entries) };
+  const named: Record<string, object> = {};
+  for (const [index, { name, path, sha256 }] of files.entries()) {
+    const { external, isForGpu = false } = plan.files[index]!;
+    const file = { path, sha256, ...(external === undefined ? {} : { external }) };
+    // A variant comes behind its graph.
+    named[name] = isForGpu ? { ...named[name], gpu: file } : file;
+  }
+  const manifest = { id: plan.id, ...plan.fields(), files: named };
   await writeDurably(join(partial, "manifest.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   if (plan.card !== null) await writeDurably(join(partial, "CARD.md"), plan.card);
 }

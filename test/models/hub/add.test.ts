@@ -8,9 +8,12 @@ import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { readPackage } from "../../../native/models/find-packages.js";
 import { type AddJob, addFromCatalogue } from "../../../src/models/hub/add-from-catalogue.js";
+import { addPackage } from "../../../src/models/hub/add-package.js";
+import { bundlePackage } from "../../../src/models/hub/bundle.js";
 import { readHubOptions } from "../../../src/models/hub/client.js";
 import type { AddedFile, Installed } from "../../../src/models/hub/install.js";
 import { withInstallLock } from "../../../src/models/hub/install-lock.js";
+import { verifyPackage } from "../../../src/models/verify.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { type Fault, LocalHub, type SeenRequest, sha256 } from "../../support/local-hub.js";
 import { type Changes, COMMIT, REPOSITORIES, TOKEN, tinyCatalogue } from "../../support/tiny-catalogue.js";
@@ -98,6 +101,53 @@ test("what is installed is not downloaded again; a damaged file is, and another 
   await writeFile(join(folder, "tiny-listener/manifest.json"), "{}");
   assert.equal((await add("tiny-listener")).isNew, true);
   await readPackage(join(folder, "tiny-listener"), "transcription");
+});
+
+test("a graph's variant for GPUs comes with it, and leaves with it in a bundle", async () => {
+  const { "vocoder.onnx": bytes } = REPOSITORIES["tiny/matcha"]!.files;
+  const gpu = {
+    from: "vocoder.onnx",
+    path: "vocoder.gpu.onnx",
+    bytes: bytes!.length,
+    sha256: sha256(bytes!),
+    external: ["acoustic"],
+  };
+  const changes = { file: { vocoder: { gpu } } };
+  const installed = await add("tiny-speaker", { changes });
+  const paths = ["acoustic.onnx", "vocoder.onnx", "vocoder.gpu.onnx", "symbols.json"];
+  assert.deepEqual(
+    installed.files.map(({ path }) => path),
+    paths,
+  );
+  const model = await readPackage(installed.folder, "synthesis");
+  const { path, sha256: hash, external } = gpu;
+  assert.deepEqual(model.manifest.files["vocoder"]?.gpu, { path, sha256: hash, external });
+  assert.equal((await add("tiny-speaker", { changes })).isNew, false);
+
+  const other = await temporaryFolder();
+  const tar = join(folder, "speaker.tar");
+  const { signal } = new AbortController();
+  await bundlePackage(model, tar, { signal, onBytes: () => {} });
+  const taken = await addPackage({
+    from: tar,
+    sha256: null,
+    catalogue: [],
+    folders: { read: [other], install: other },
+    hub: readHubOptions({}),
+    isTrusted: false,
+    retry: { tries: 1, firstPauseMs: 1 },
+    signal,
+    observer: { progress: () => {}, note: () => {} },
+    onLicence: () => {},
+  });
+  const { manifest } = await readPackage(taken.folder, "synthesis");
+  assert.deepEqual(manifest.files, model.manifest.files);
+  await rm(join(taken.folder, path));
+  const checks = await verifyPackage({ folder: taken.folder, manifest });
+  assert.deepEqual(
+    checks.map((check) => [check.path, check.fault]),
+    paths.map((each) => [each, each === path ? "is missing" : null]),
+  );
 });
 
 test("a cut connection goes on where it ended, and so does the next process", async () => {

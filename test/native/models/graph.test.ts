@@ -163,6 +163,30 @@ test("a graph whose weights lie in a file that the manifest does not name is ref
   }
 });
 
+test("a graph's variant for GPUs is held to its own hash, and to the files that its weights lie in", async () => {
+  const model = await packageWithSideFile("data.bin", ["data"]);
+  const { data, graph } = model.manifest.files;
+  const withVariant = (external: readonly string[]) => {
+    const files = { data: data!, graph: { ...data!, gpu: { ...graph!, external } } };
+    return { ...model, manifest: { ...model.manifest, files } };
+  };
+  const found = await checkGraphFiles(withVariant(["data"]), "graph", { provider: "cuda" });
+  assert.deepEqual(
+    [found.path, found.variant, found.hasSideFiles],
+    [join(model.folder, "graph.bin"), "gpu", true],
+  );
+  assert.equal((await checkGraphFiles(withVariant(["data"]), "graph")).path, join(model.folder, "data.bin"));
+  await assert.rejects(
+    checkGraphFiles(withVariant([]), "graph", { provider: "cuda" }),
+    brokenModel(/made-up\/graph\.bin: its weights lie in data\.bin, which files\.graph\.gpu\.external does/),
+  );
+  await writeFile(join(model.folder, "data.bin"), Buffer.alloc(WEIGHTS.length));
+  await assert.rejects(
+    checkGraphFiles(withVariant(["data"]), "graph", { provider: "cuda" }),
+    brokenModel(/sha256 of .*data\.bin must be/),
+  );
+});
+
 test("names of side files are found however a graph's bytes are cut", () => {
   const graph = Buffer.concat([graphWithWeightsIn("one.data"), graphWithWeightsIn("folder/two.data")]);
   for (let size = 1; size < 40; size++) {

@@ -6,7 +6,8 @@ import { test } from "node:test";
 import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
 import { findPackages, readManifest, readPackage } from "../../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../../native/models/manifest.js";
-import { type PackageFolder, readPackageFile } from "../../../native/models/package.js";
+import { graphFile, type PackageFolder, readPackageFile } from "../../../native/models/package.js";
+import { packageFiles } from "../../../native/models/package-files.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { type Json, RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
@@ -141,6 +142,16 @@ const RULES: readonly (readonly [name: string, manifest: Json | string, message:
     },
     /files\.stream\.external must lie in the folder of graphs\/a\.onnx or below it, found a\.onnx\.data/,
   ],
+  [
+    "has a variant for GPUs without a hash",
+    withFile({ path: "a.onnx", sha256: SHA256, gpu: { path: "a.gpu.onnx" } }),
+    /files\.stream\.gpu\.sha256 must be 64 hexadecimal digits/,
+  ],
+  [
+    "has a variant for GPUs with weights in no file of it",
+    withFile({ path: "a.onnx", sha256: SHA256, gpu: { path: "b.onnx", sha256: SHA256, external: ["data"] } }),
+    /files\.stream\.gpu\.external must be names of files, found data/,
+  ],
 ];
 for (const [name, manifest, message] of RULES) {
   test(`a manifest that ${name} is refused with its path and the rule`, async () => {
@@ -258,6 +269,24 @@ test("the shipped packages are whole", async () => {
   for (const model of packages) {
     for (const name of Object.keys(model.manifest.files)) await readPackageFile(model, name);
   }
+});
+
+test("off the CPU a graph's variant for GPUs is its file, where it has one", async () => {
+  const gpu = { path: "stream.gpu.onnx", sha256: "1".repeat(64), external: ["stream"] };
+  const stream = { path: "stream.onnx", sha256: SHA256 };
+  const full = { path: "full.onnx", sha256: SHA256 };
+  const model = await packageWith({ stream: { ...stream, gpu }, full });
+  for (const provider of ["cuda", "webgpu", "coreml", "dml"]) {
+    assert.deepEqual(graphFile(model, "stream", { provider }), { ...gpu, variant: "gpu" });
+    assert.deepEqual(graphFile(model, "full", { provider }), { ...full, variant: "cpu" });
+  }
+  assert.deepEqual(graphFile(model, "stream", { provider: "cpu" }), { ...stream, variant: "cpu" });
+  assert.throws(() => graphFile(model, "gone", { provider: "cuda" }), brokenModel(/names no file "gone"/));
+  assert.deepEqual(packageFiles(model.manifest.files), [
+    { ...stream, name: "stream", isForGpu: false },
+    { ...gpu, name: "stream", isForGpu: true },
+    { ...full, name: "full", isForGpu: false },
+  ]);
 });
 
 function without(manifest: Json, field: string): Json {
