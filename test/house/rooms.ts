@@ -92,6 +92,12 @@ export const ROOMS: readonly Room[] = [
     "threads tools",
   ),
   room(
+    "native/devices",
+    "inputs to try and time graphs with",
+    "src/domain native/models",
+    "onnxruntime-node",
+  ),
+  room(
     "native/recognition",
     "graphs, search and language model put together",
     `${BASE} native/beam native/models`,
@@ -265,7 +271,7 @@ export const ROOMS: readonly Room[] = [
   room(
     "src/cli",
     "`npx dauys`: a user of the client, and operators' commands on the store",
-    `src/domain src/observe src/settings src/client native/models src/models src/models/hub src/store/ledger
+    `src/domain src/observe src/settings src/client native/models native/devices src/models src/models/hub src/store/ledger
      src/store/people src/store`,
     "crypto files tools",
   ),
@@ -276,7 +282,7 @@ export const ROOMS: readonly Room[] = [
     "bench bench/e2e bench/evaluate bench/micro bench/support",
     "measurements of everything",
     `${BASE} src/observe src/protocol src/ports src/settings src/client native/ring native/beam native/models native/threads
-     native/recognition native/live native/synthesis native/transcription native src/models actors/live
+     native/devices native/recognition native/live native/synthesis native/transcription native src/models actors/live
      actors/transcription actors/synthesis src/store/postgres src/store/ledger src/input/media src/input/url
      src/front/uws src/front/threads src/front src/http src/service src/main.ts bin`,
     `${EVERY_PACKAGE_OF_A_BENCH} crypto files modules net processes threads tools`,

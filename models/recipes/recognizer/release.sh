@@ -25,6 +25,7 @@ for graph in stream full; do
 done
 "$PYTHON" fixed_transforms.py "$MODEL/stream.onnx" "$MODEL/stream.onnx"
 node verify_packed.mjs "$NODE_ROOT" "$CACHE/probe" "$MODEL"
+"$PYTHON" ../gpu/variants.py "$MODEL"
 cp "$CACHE/curve.json" "$MODEL/training.json"
 "$PYTHON" evaluate.py --checkpoint "$CACHE/checkpoint.pt" --into "$MODEL/training.json"
 "$PYTHON" simulate.py --checkpoint "$CACHE/checkpoint.pt" --count 12 --into "$MODEL/training.json"

@@ -12,6 +12,7 @@ CACHE=${SYNTHESIZER_CACHE:-../.cache/synthesizer}
 "$PYTHON" train_vocoder.py --minutes "${VOCODER_MINUTES:-14}" --device "$DEVICE" --resume
 "$PYTHON" train_acoustic.py --minutes "${ACOUSTIC_MINUTES:-55}" --device "$DEVICE" --resume
 "$PYTHON" export.py
+"$PYTHON" ../gpu/variants.py "$(realpath ../../svc-kk-v1)"
 "$PYTHON" verify_export.py --runtime "${RUNTIME:-onnxruntime-node}"
 "$PYTHON" reference.py
 "$PYTHON" evaluate.py --write
