@@ -20,6 +20,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 LEAST_SHARED_BYTES = 256
+MOST_PARTS = 7
 EXACT_BELOW = 2 ** 24
 ROUNDER = np.float32(1.5 * 2 ** 23)  # added and taken away again it leaves a whole number, ties to even
 CONTRIB = "com.microsoft"
@@ -124,6 +125,18 @@ class Variant:
             value = float(numpy_helper.to_array(node.attribute[0].t).ravel()[0]) - zero
             node.attribute[0].t.CopyFrom(helper.make_tensor("value", TensorProto.FLOAT, [1], [value]))
         self.nodes.append(node)
+
+    def on_Split(self, node):
+        """Into many parts it binds more buffers than WebGPU has (8 are sure): each part becomes a slice."""
+        if len(node.output) < MOST_PARTS:
+            self.nodes.append(node)
+            return
+        axis = self.constant(node.output[0] + ".axis", np.array([node.attribute[0].i], np.int64))
+        ends = np.cumsum(self.value(node.input[1]))
+        for output, size, end in zip(node.output, self.value(node.input[1]), ends):
+            places = [self.constant("%s.%s" % (output, name), np.array([at], np.int64))
+                      for name, at in (("from", end - size), ("to", end))]
+            self.add("Slice", [node.input[0]] + places + [axis], output)
 
     def on_QuantizeLinear(self, node):
         value, step, _ = node.input
