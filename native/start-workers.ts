@@ -1,11 +1,10 @@
 import "./models/no-telemetry.js";
-import { Piscina } from "piscina";
-import { asServiceError } from "../src/domain/errors.js";
+import { ProviderError } from "../src/domain/placement/provider-error.js";
 import { readPackage } from "./models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "./models/manifest.js";
+import type { SharedPlacement } from "./models/placement.js";
+import { onCpu, type Placing } from "./threads/placing.js";
 import type {
-  FileAnswer,
-  FileTask,
   FromLiveWorker,
   FromSynthesisWorker,
   ToLiveWorker,
@@ -17,9 +16,7 @@ import { PROTOCOL_VERSION } from "./threads/protocol.js";
 import { WorkerHandle } from "./threads/worker-handle.js";
 
 /** Loading and warming up takes about a second; a machine under heavy load may take many times that. */
-const READY_WITHIN_MS = 120_000;
-const STOP_WITHIN_MS = 10_000;
-const TASK_QUEUE_CAPACITY = 10_000;
+const LIMITS = { readyWithinMs: 120_000, stopWithinMs: 10_000 } as const;
 
 /** Compiled entries of the worker threads. */
 export interface WorkerEntries {
@@ -37,6 +34,10 @@ export const WORKER_ENTRIES: WorkerEntries = {
 export interface WorkerSettings {
   readonly modelFolder: string;
   readonly intraOpThreads: number;
+  /** Where its graphs run, the same of all workers of an engine; on the CPU when absent. */
+  readonly placing?: Placing;
+  /** See `RunTimes`; nothing is timed when absent. */
+  readonly runTimes?: SharedArrayBuffer;
   /** `WORKER_ENTRIES` when absent. */
   readonly entries?: WorkerEntries;
 }
@@ -48,85 +49,64 @@ export interface SynthesisWorkerSettings extends WorkerSettings {
 
 /** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
 export async function startLiveWorker(
-  { modelFolder, entries = WORKER_ENTRIES, ...settings }: WorkerSettings,
+  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), ...settings }: WorkerSettings,
   cells: SharedArrayBuffer,
   onMessage: (message: Exclude<FromLiveWorker, WorkerStatus>) => void,
+  lane = 0,
 ): Promise<WorkerHandle<ToLiveWorker>> {
   const model = await readPackage<RecognizerManifest>(modelFolder, "transcription");
-  return WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
-    name: "live-worker",
-    entry: entries.live,
-    data: {
-      protocolVersion: PROTOCOL_VERSION,
-      ...settings,
-      model,
-      cells,
-      pcm: null,
-      rows: 1,
-    } satisfies WorkerData,
-    readyWithinMs: READY_WITHIN_MS,
-    stopWithinMs: STOP_WITHIN_MS,
-    onMessage,
-  });
+  const data = { protocolVersion: PROTOCOL_VERSION, ...settings, model, cells, pcm: null, rows: 1 } as const;
+  return startPlaced({ placing, lane }, (placement) =>
+    WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
+      name: "live-worker",
+      entry: entries.live,
+      data: { ...data, placement } satisfies WorkerData,
+      ...LIMITS,
+      onMessage,
+      onExit: (thread) => placing.threadEnded(thread),
+    }),
+  );
 }
 
 /** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
 export async function startSynthesisWorker(
-  { modelFolder, entries = WORKER_ENTRIES, ...settings }: SynthesisWorkerSettings,
+  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), ...settings }: SynthesisWorkerSettings,
   shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
   onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
+  lane = 0,
 ): Promise<WorkerHandle<ToSynthesisWorker>> {
   const model = await readPackage<SynthesizerManifest>(modelFolder, "synthesis");
-  return WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
-    name: "synthesis-worker",
-    entry: entries.synthesis,
-    data: { protocolVersion: PROTOCOL_VERSION, ...settings, model, ...shared } satisfies WorkerData,
-    readyWithinMs: READY_WITHIN_MS,
-    stopWithinMs: STOP_WITHIN_MS,
-    onMessage,
-  });
+  const data = { protocolVersion: PROTOCOL_VERSION, ...settings, model, ...shared } as const;
+  return startPlaced({ placing, lane }, (placement) =>
+    WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
+      name: "synthesis-worker",
+      entry: entries.synthesis,
+      data: { ...data, placement } satisfies WorkerData,
+      ...LIMITS,
+      onMessage,
+      onExit: (thread) => placing.threadEnded(thread),
+    }),
+  );
 }
 
-/** The pool that transcribes files. `close` waits for running tasks: a thread inside onnxruntime must not be killed. */
-export function startFilePool(settings: WorkerSettings & { readonly workerCount: number }): {
-  readonly workerCount: number;
-  run(task: FileTask): Promise<unknown>;
-  close(): Promise<void>;
-} {
-  const opening = openFilePool(settings);
-  // Told with every task.
-  opening.catch(() => {});
-  return {
-    workerCount: settings.workerCount,
-    run: async (task) => {
-      let pool: Piscina;
-      try {
-        pool = await opening;
-      } catch (error) {
-        const { code, message } = asServiceError(error);
-        return { ok: false, code, message } satisfies FileAnswer<unknown>;
-      }
-      return pool.run(task);
-    },
-    close: async () => (await opening.catch(() => null))?.close(),
-  };
-}
-
-async function openFilePool({
-  modelFolder,
-  intraOpThreads,
-  workerCount,
-  entries = WORKER_ENTRIES,
-}: WorkerSettings & { readonly workerCount: number }): Promise<Piscina> {
-  const model = await readPackage<RecognizerManifest>(modelFolder, "transcription");
-  return new Piscina({
-    filename: entries.transcription.href,
-    workerData: { model, intraOpThreads },
-    minThreads: workerCount,
-    maxThreads: workerCount,
-    concurrentTasksPerWorker: 1,
-    maxQueue: TASK_QUEUE_CAPACITY,
-    // Closing waits for the tasks in flight as long as they take; they see the cancel cell between two pieces.
-    closeTimeout: 600_000,
-  });
+/**
+ * Starts a worker where its engine's graphs run: a provider that does not take them is passed by, if another is in the list.
+ * @throws {ProviderError} of the last provider in the list; what else `start` throws
+ */
+async function startPlaced<To>(
+  { placing, lane }: { readonly placing: Placing; readonly lane: number },
+  start: (placement: SharedPlacement) => Promise<WorkerHandle<To>>,
+): Promise<WorkerHandle<To>> {
+  for (;;) {
+    const placement = placing.placementOf(lane);
+    try {
+      const worker = await start(placement);
+      placing.served(placement);
+      // Before its owner hears of it, who starts another one.
+      void worker.ended.then((reason) => reason instanceof ProviderError && placing.failed(reason, "later"));
+      return worker;
+    } catch (error) {
+      if (!(error instanceof ProviderError) || !placing.failed(error, "at load")) throw error;
+    }
+  }
 }

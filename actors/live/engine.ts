@@ -30,6 +30,8 @@ export interface LiveEngineOptions {
   readonly startWorker: (
     cells: SharedArrayBuffer,
     onMessage: (message: LiveWorkerMessage) => void,
+    /** Of the worker's lane, which its successors have too. */
+    lane: number,
   ) => Promise<LiveWorker>;
   /** Samples of left context a replay needs before the point it resumes at. */
   readonly contextSamples: number;
@@ -138,7 +140,7 @@ export class LiveEngine implements LiveDecoder {
     const supervisor = new Supervisor<LiveWorker>(
       {
         id,
-        start: () => startWorker(cells, (message) => this.#onMessage(message)),
+        start: () => startWorker(cells, (message) => this.#onMessage(message), index),
         isExcused: ({ servedMs }) => servedMs >= PROVEN_AFTER_MS,
         onUp: () => {
           for (const feed of feeds) feed.attach();

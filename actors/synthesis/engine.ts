@@ -6,6 +6,7 @@ import {
 } from "../../native/threads/protocol.js";
 import { concatenatePcm } from "../../src/domain/audio/pcm.js";
 import { ServiceError } from "../../src/domain/errors.js";
+import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import { dueAtMs, estimateWorkMs } from "../../src/domain/synthesis/urgency.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
@@ -28,6 +29,8 @@ export interface SynthesisEngineOptions {
   readonly startWorker: (
     shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
     onMessage: (message: SynthesisWorkerAnswer) => void,
+    /** Of the worker's lane, which its successors have too. */
+    lane: number,
   ) => Promise<SynthesisWorker>;
   readonly sampleRateHz: number;
   readonly observer?: SynthesisObserver;
@@ -183,14 +186,15 @@ export class SynthesisEngine implements Synthesizer {
             // A worker that died between write and message leaves samples that belong to no piece.
             if (lane.generation > 0) lane.pcm = PcmQueue.create(PCM_QUEUE_SAMPLES);
             const generation = ++lane.generation;
-            return startWorker({ cells, pcm: lane.pcm.buffer }, (answer) => {
+            const onAnswer = (answer: SynthesisWorkerAnswer) => {
               if (generation === lane.generation) this.#onAnswer(lane, answer);
-            });
+            };
+            return startWorker({ cells, pcm: lane.pcm.buffer }, onAnswer, index);
           },
           onUp: () => this.#dispatch(),
           onDown: (error) => {
             log.error({ worker: id, err: error }, "synthesis worker ended");
-            this.#requeue(lane);
+            this.#requeue(lane, isDeviceLost(error));
           },
           onGiveUp: (error) => {
             log.fatal({ worker: id, err: error }, "synthesis worker does not come back");
@@ -310,10 +314,12 @@ export class SynthesisEngine implements Synthesizer {
     lane.supervisor.child?.post({ type: "cancel", jobId: pending.id });
   }
 
-  #requeue(lane: Lane): void {
+  /** @param isBlameless no piece was the cause: what was tried does not count */
+  #requeue(lane: Lane, isBlameless: boolean): void {
     const lost = [...lane.running.values()];
     lane.running.clear();
     for (const pending of lost) {
+      if (isBlameless) pending.attempts--;
       if (pending.signal.aborted) {
         this.#settle(pending, () => pending.reject(new ServiceError("CANCELLED", "synthesis was cancelled")));
       } else if (this.#isStopping) {
@@ -346,6 +352,10 @@ export class SynthesisEngine implements Synthesizer {
     pending.signal.removeEventListener("abort", pending.onAbort);
     answer();
   }
+}
+
+function isDeviceLost(reason: Error): boolean {
+  return reason instanceof ProviderError && reason.kind === "lost";
 }
 
 /** A piece that is made for the second time has its worker for itself. */

@@ -14,6 +14,20 @@ const MAX_BATCH_FRAMES = 128;
 
 export const STEP_CAPACITY = { rows: MAX_ROWS, frames: MAX_BATCH_FRAMES } as const;
 
+interface BatchShape {
+  readonly rows: number;
+  readonly frames: number;
+}
+
+/** What most batches of a CPU have. */
+export const USUAL_SHAPES: readonly BatchShape[] = [1, 2, 4, 8].flatMap((rows) =>
+  [1, 2, 4].map((frames) => ({ rows, frames })),
+);
+/** All that batches can have. */
+export const EVERY_SHAPE: readonly BatchShape[] = CHUNK_FRAMES.flatMap((frames) =>
+  BATCH_ROWS.filter((rows) => rows * frames <= MAX_BATCH_FRAMES).map((rows) => ({ rows, frames })),
+);
+
 /** Sessions that take chunks of the same length in one round. */
 export class StepGroup {
   readonly frames: number;

@@ -15,10 +15,12 @@ import { StateSlabs, slabOf } from "./state-slabs.js";
 import {
   BatchShapes,
   CHUNK_FRAMES,
+  EVERY_SHAPE,
   FRESH_FRAMES,
   type RowedBatch,
   STEP_CAPACITY,
   StepGroup,
+  USUAL_SHAPES,
 } from "./step-groups.js";
 
 /** Silence goes back to the ring this often: 2 s. */
@@ -119,10 +121,10 @@ export class LiveStepper {
     else this.#close(track);
   }
 
-  /** Runs the usual shapes once, so that the first session does not pay for their setup. */
-  async warmUp(): Promise<void> {
-    for (const rows of [1, 2, 4, 8])
-      for (const frames of [1, 2, 4]) await this.#shapes.forRows(rows, frames).run();
+  /** Runs shapes once, so that the first session does not pay for their setup: devices compile for each shape. */
+  async warmUp(which: "usual shapes" | "every shape" = "usual shapes"): Promise<void> {
+    const shapes = which === "every shape" ? EVERY_SHAPE : USUAL_SHAPES;
+    for (const { rows, frames } of shapes) await this.#shapes.forRows(rows, frames).run();
     await this.#finals.warmUp();
     await this.#passes?.warmUp();
   }

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { parentPort, workerData } from "node:worker_threads";
-import { asServiceError } from "../../src/domain/errors.js";
+import { parentPort, threadId, workerData } from "node:worker_threads";
+import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import type { RecognizerManifest } from "../models/manifest.js";
+import type { RecognizerModel } from "../models/recognizer.js";
 import { loadRecognizer } from "../recognition/load-recognizer.js";
+import { failureOf } from "../threads/failures.js";
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import { PaceMeter } from "../threads/pace-meter.js";
 import {
@@ -27,6 +29,7 @@ const BUSY_ROUND_MS = 20;
 const port = parentPort!;
 const data = workerData as WorkerData<RecognizerManifest>;
 const cells = new Int32Array(data.cells);
+const isOnDevice = data.placement.provider !== "cpu";
 let isStopping = false;
 
 /** Answers of this turn that are not posted yet. */
@@ -53,14 +56,23 @@ function ring(): void {
   Atomics.notify(cells, LIVE_CELL.bell);
 }
 
-async function start(): Promise<{ readonly stepper: LiveStepper; readonly pace: PaceMeter }> {
+interface Started {
+  readonly model: RecognizerModel;
+  readonly stepper: LiveStepper;
+  readonly pace: PaceMeter;
+}
+
+async function start(): Promise<Started> {
   const startedAtMs = performance.now();
-  const { model, utterances } = await loadRecognizer(data);
+  const { model, utterances } = await loadRecognizer({
+    ...data,
+    placement: { ...data.placement, thread: threadId },
+  });
   const pace = new PaceMeter(() => model.runMs, post);
   const stepper = new LiveStepper({ model, utterances, post: say, onStep: (stepMs) => pace.step(stepMs) });
-  await stepper.warmUp();
+  await stepper.warmUp(isOnDevice ? "every shape" : "usual shapes");
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
-  return { stepper, pace };
+  return { model, stepper, pace };
 }
 
 function roundMs({ sessionCount }: LiveStepper): number {
@@ -68,7 +80,7 @@ function roundMs({ sessionCount }: LiveStepper): number {
 }
 
 /** Keeps its own pace: works while there is audio, sleeps on the bell when there is none. */
-async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Promise<void> {
+async function serve({ stepper, pace }: Started): Promise<void> {
   while (!isStopping) {
     const rung = Atomics.load(cells, LIVE_CELL.bell);
     const startedAtMs = performance.now();
@@ -83,6 +95,22 @@ async function serve({ stepper, pace }: Awaited<ReturnType<typeof start>>): Prom
     pace.sleep();
     await Atomics.waitAsync(cells, LIVE_CELL.bell, rung, stepper.waitMs).value;
   }
+}
+
+/**
+ * Serves until it is told to stop, or what the graphs run on is lost. Graphs that are not on the CPU end before their thread
+ * does: its end would release them beside runs of other threads.
+ */
+async function serveToTheEnd(started: Started): Promise<void> {
+  try {
+    await serve(started);
+  } catch (error) {
+    // Nobody else's is caught: the thread ends with it and its owner replays the sessions on another.
+    if (!(error instanceof ProviderError)) throw error;
+    const { message, provider, kind } = error;
+    post({ type: "lost", message, provider: { provider, kind } });
+  }
+  if (isOnDevice) await started.model.release().catch(() => {});
   port.close();
 }
 
@@ -104,12 +132,10 @@ start().then(
   (started) => {
     deliver = (message) => started.stepper.onMessage(message);
     for (const message of early.splice(0)) deliver(message);
-    // A throw here is not caught: the thread ends with it and its owner replays the sessions on another.
-    return serve(started);
+    return serveToTheEnd(started);
   },
   (error: unknown) => {
-    const { code, message } = asServiceError(error);
-    post({ type: "failed", code, message });
+    post({ type: "failed", ...failureOf(error) });
     port.close();
   },
 );

@@ -3,44 +3,48 @@ import { dirname } from "node:path";
 import { InferenceSession } from "onnxruntime-node";
 import { ServiceError } from "../../src/domain/errors.js";
 import { checkGraphFiles, type GraphFiles, SHARED_FROM_BYTES } from "./graph-files.js";
+import type { Graph, GraphContract } from "./graph-interface.js";
 import { graphOverMappedWeights } from "./mapped-graph.js";
-import { fileNameOf, type PackageFolder } from "./package.js";
-
-/** What an adapter expects of a graph; checked when it is loaded, so that a wrong file fails with its name. */
-export interface GraphContract {
-  readonly file: string;
-  readonly inputs: readonly string[];
-  readonly outputs: readonly string[];
-}
+import type { PackageFolder } from "./package.js";
+import { PlacedGraph } from "./placed-graph.js";
+import { CPU_PLACEMENT, type Placement } from "./placement.js";
+import { RunTimes } from "./run-times.js";
+import { timed } from "./timed-graph.js";
 
 export interface GraphOptions {
   /** Threads inside one operator; one is best when workers are as many as cores. */
   readonly intraOpThreads: number;
+  /** The CPU when absent. */
+  readonly placement?: Placement | undefined;
+  /** Gets how long runs take, see `RunTimes`; nothing is timed when it is absent. */
+  readonly runTimes?: SharedArrayBuffer | undefined;
 }
 
 /** Graphs of this size have their weights mapped from the file; below, nothing would be gained by it. */
 const MAPPED_FROM_BYTES = 64 * 2 ** 20;
 
 /**
- * Loads one graph of a package on the CPU provider, by its path: its weights never lie in this process's heap, and those
- * in side files are found. A file that is changed between its hash and the end of the load is refused.
+ * Loads one graph of a package, by its path: its weights never lie in this process's heap, and those in side files are
+ * found. A file that is changed between its hash and the end of the load is refused.
  * @throws {ServiceError} `MODEL_BROKEN` naming the file: wrong hash, damaged, or other tensors than the contract's
+ * @throws {ProviderError} when another provider than the CPU does not take it
  */
 export async function loadGraph(
   model: PackageFolder,
   contract: GraphContract,
   options: GraphOptions,
-): Promise<InferenceSession> {
-  const files = await checkGraphFiles(model, contract.file);
-  const name = fileNameOf(model, contract.file);
-  let graph: InferenceSession;
-  try {
-    graph = await create(files, options);
-  } catch (error) {
-    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+): Promise<Graph> {
+  const { placement = CPU_PLACEMENT } = options;
+  const files = await checkGraphFiles(model, contract.file, placement);
+  const { name } = files;
+  const onRun = RunTimes.writer(options.runTimes, model, contract.file);
+  const graph =
+    placement.provider === "cpu"
+      ? timed(await onCpu(name, () => create(files, options, { executionProviders: ["cpu"] })), onRun)
+      : await PlacedGraph.create({
+          ...{ name, contract, placement, onRun },
+          create: (session) => create(files, options, session),
+        });
   try {
     await files.requireUnchanged();
     requireTensors(name, "inputs", contract.inputs, graph.inputNames);
@@ -52,9 +56,23 @@ export async function loadGraph(
   return graph;
 }
 
-async function create(files: GraphFiles, { intraOpThreads }: GraphOptions): Promise<InferenceSession> {
+async function onCpu<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}
+
+async function create(
+  files: GraphFiles,
+  { intraOpThreads }: GraphOptions,
+  place: InferenceSession.SessionOptions,
+): Promise<InferenceSession> {
   const options = (session: object): InferenceSession.SessionOptions => ({
-    executionProviders: ["cpu"],
+    ...place,
     intraOpNumThreads: intraOpThreads,
     interOpNumThreads: 1,
     graphOptimizationLevel: "all",
@@ -88,7 +106,7 @@ function requireTensors(
 /**
  * The dimensions a graph declares for a tensor: numbers where fixed, names where not; null when there is no such tensor.
  */
-function dimensionsOf(graph: InferenceSession, tensor: string): readonly (number | string)[] | null {
+function dimensionsOf(graph: Graph, tensor: string): readonly (number | string)[] | null {
   const values = [...graph.inputMetadata, ...graph.outputMetadata];
   const found = values.find((value) => value.name === tensor);
   return found?.isTensor ? found.shape : null;
@@ -99,7 +117,7 @@ function dimensionsOf(graph: InferenceSession, tensor: string): readonly (number
  * @throws {ServiceError} `MODEL_BROKEN` naming file and tensor
  */
 export function requireDimension(
-  graph: InferenceSession,
+  graph: Graph,
   name: string,
   tensor: string,
   { axis, expected }: { readonly axis: number; readonly expected: number },

@@ -1,9 +1,10 @@
-import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { Tensor } from "onnxruntime-node";
 import { binsFirst, type LogMel, normalizeBins } from "../../src/domain/audio/log-mel.js";
 import { bestToken } from "../../src/domain/decoding/greedy.js";
 import { passesOver, stitchPasses } from "../../src/domain/decoding/stitched-passes.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import { requireDimension } from "./graph.js";
+import type { Graph } from "./graph-interface.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { type CtcHead, writeBlank } from "./voiced-recognizer.js";
@@ -23,7 +24,7 @@ export interface Features {
 }
 
 export interface OfflineCtcParts {
-  readonly graph: InferenceSession;
+  readonly graph: Graph;
   /** The graph's file, for errors. */
   readonly name: string;
   readonly tensors: { readonly features: string; readonly length: string; readonly logProbs: string };
@@ -35,7 +36,7 @@ export interface OfflineCtcParts {
   /** The longest audio that one pass takes; absent when any goes. */
   readonly longestSeconds?: number | undefined;
   /** Other graphs that the features need; released with this one. */
-  readonly helpers?: readonly InferenceSession[];
+  readonly helpers?: readonly Graph[];
 }
 
 /** A full-context CTC graph over features, `[B, bins, frames]` and lengths in, `[B, frames / subsampling, outputs]` out. */

@@ -1,5 +1,6 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { type GraphContract, type GraphOptions, loadGraph } from "./graph.js";
+import { type GraphOptions, loadGraph } from "./graph.js";
+import type { Graph, GraphContract } from "./graph-interface.js";
 import type { ModelPackage } from "./package.js";
 
 const CONTRACT = {
@@ -27,7 +28,7 @@ const PENDING = INPUT + CONTEXT_SAMPLES + WINDOW_SAMPLES;
 export class SileroVad {
   /** Floats of one stream's state; zeros begin a stream. */
   readonly stateSize = PENDING + 1;
-  readonly #graph: InferenceSession;
+  readonly #graph: Graph;
   readonly #input = new Float32Array(CONTEXT_SAMPLES + WINDOW_SAMPLES);
   readonly #memory = new Float32Array(MEMORY_SIZE);
   readonly #output = new Float32Array(1);
@@ -35,7 +36,7 @@ export class SileroVad {
   readonly #feeds: InferenceSession.FeedsType;
   readonly #fetches: InferenceSession.OnnxValueMapType;
 
-  private constructor(graph: InferenceSession) {
+  private constructor(graph: Graph) {
     this.#graph = graph;
     this.#feeds = {
       input: new Tensor("float32", this.#input, [1, this.#input.length]),

@@ -4,6 +4,7 @@ import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/pr
 import { loadBinding } from "../beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../beam/native-beam-search.js";
 import { recognizerFamilyOf } from "../models/families.js";
+import type { GraphOptions } from "../models/graph.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import { type ModelPackage, readPackageFile } from "../models/package.js";
 import type { RecognizerModel } from "../models/recognizer.js";
@@ -15,12 +16,11 @@ export interface Recognizer {
 }
 
 /** Loads the graphs and the language model, if there is one, of a recogniser package. */
-export async function loadRecognizer(options: {
-  readonly model: ModelPackage<RecognizerManifest>;
-  readonly intraOpThreads: number;
-}): Promise<Recognizer> {
-  const { model: modelPackage, intraOpThreads } = options;
-  const model = await recognizerFamilyOf(modelPackage.manifest).load(modelPackage, { intraOpThreads });
+export async function loadRecognizer(
+  options: GraphOptions & { readonly model: ModelPackage<RecognizerManifest> },
+): Promise<Recognizer> {
+  const { model: modelPackage, ...graphOptions } = options;
+  const model = await recognizerFamilyOf(modelPackage.manifest).load(modelPackage, graphOptions);
   const search = await loadSearch(modelPackage, model.vocabulary);
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }

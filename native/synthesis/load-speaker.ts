@@ -1,5 +1,6 @@
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { synthesizerFamilyOf } from "../models/families.js";
+import type { GraphOptions } from "../models/graph.js";
 import type { SynthesizerManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
 import { PieceQueue } from "./piece-queue.js";
@@ -12,10 +13,11 @@ export interface PieceSpeaker {
   cancel(jobId: number): void;
   /** Settles when no piece is left. */
   idle(): Promise<void>;
+  /** Frees the graphs' memory; nothing may be spoken afterwards. */
+  release(): Promise<void>;
 }
 
-export interface SpeakerParts {
-  readonly intraOpThreads: number;
+export interface SpeakerParts extends GraphOptions {
   /** Pieces that may share a run. */
   readonly rows: number;
   /** See `SYNTHESIS_CELL`. */
@@ -26,10 +28,10 @@ export interface SpeakerParts {
 /** Loads a synthesizer package and speaks a word, so that the first request does not pay for the kernels' setup. */
 export async function loadSpeaker(
   modelPackage: ModelPackage<SynthesizerManifest>,
-  { intraOpThreads, rows, cells, sink }: SpeakerParts,
+  { rows, cells, sink, ...options }: SpeakerParts,
 ): Promise<PieceSpeaker> {
   const warmUp = warmUpOf(modelPackage.manifest);
-  const loaded = await synthesizerFamilyOf(modelPackage.manifest).load(modelPackage, { intraOpThreads });
+  const loaded = await synthesizerFamilyOf(modelPackage.manifest).load(modelPackage, options);
   if (loaded.shares === "nothing") {
     await loaded.model.speak(warmUp, { signal: NEVER, checkpoint: nothing, give: nothing });
     return new PieceQueue(loaded.model, { cells, sink });

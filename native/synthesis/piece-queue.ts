@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { asServiceError, ServiceError } from "../../src/domain/errors.js";
+import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import type { PieceModel } from "../models/synthesizer.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";
 import type { SolverRequest, SolverSink } from "./shared-solver.js";
@@ -35,6 +36,10 @@ export class PieceQueue {
   /** Settles when no piece is left. */
   async idle(): Promise<void> {
     await this.#working;
+  }
+
+  async release(): Promise<void> {
+    await this.#model.release();
   }
 
   async #work(): Promise<void> {
@@ -74,8 +79,13 @@ export class PieceQueue {
       const give = (samples: Float32Array) => busy.without(() => out.write(samples));
       const bounds = await this.#model.speak(job, { signal, checkpoint, give });
       this.#sink.spoken(jobId, await busy.without(() => out.end(bounds)));
-    } catch (error) {
-      this.#sink.gaveUp(jobId, asServiceError(error));
+    } catch (thrown) {
+      const error = asServiceError(thrown);
+      if (error instanceof ProviderError) {
+        // No piece is to blame: another worker makes them all.
+        this.#waiting.clear();
+        this.#sink.lost(error);
+      } else this.#sink.gaveUp(jobId, error);
     } finally {
       busy.end();
       this.#speaking = null;

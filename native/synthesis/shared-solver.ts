@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { asServiceError, ServiceError } from "../../src/domain/errors.js";
+import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import {
   type ModelRun,
   nextRun,
@@ -24,6 +25,8 @@ export interface SolverSink {
   /** @param characterBounds see `SynthesizedPiece` */
   spoken(jobId: number, characterBounds: Int32Array | null): void;
   gaveUp(jobId: number, error: ServiceError): void;
+  /** What the graphs run on cannot go on; no piece of these is told of any more. */
+  lost(error: ProviderError): void;
 }
 
 export interface SolverRequest {
@@ -81,6 +84,10 @@ export class SharedSolver {
     await this.#working;
   }
 
+  async release(): Promise<void> {
+    await this.#model.release();
+  }
+
   async #work(): Promise<void> {
     for (;;) {
       // Messages that came during the last run are handled in this turn, before the next one is chosen.
@@ -101,6 +108,12 @@ export class SharedSolver {
       else await this.#vocode(flights);
     } catch (thrown) {
       const error = asServiceError(thrown);
+      if (error instanceof ProviderError) {
+        // No piece is to blame: another worker makes them all.
+        this.#flights.clear();
+        this.#sink.lost(error);
+        return;
+      }
       for (const { jobId } of flights) {
         if (this.#flights.delete(jobId)) this.#sink.gaveUp(jobId, error);
       }

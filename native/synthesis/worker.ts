@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { parentPort, workerData } from "node:worker_threads";
-import { asServiceError } from "../../src/domain/errors.js";
+import { parentPort, threadId, workerData } from "node:worker_threads";
 import type { SynthesizerManifest } from "../models/manifest.js";
 import { PcmQueue } from "../ring/pcm-queue.js";
+import { failureOf } from "../threads/failures.js";
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import {
   type FromSynthesisWorker,
@@ -30,6 +30,8 @@ async function start(): Promise<void> {
   const startedAtMs = performance.now();
   speaker = await loadSpeaker(data.model, {
     intraOpThreads: data.intraOpThreads,
+    placement: { ...data.placement, thread: threadId },
+    runTimes: data.runTimes,
     rows: data.rows,
     cells: new Int32Array(data.cells),
     sink: {
@@ -37,9 +39,19 @@ async function start(): Promise<void> {
       pcm: sendPcm,
       spoken: (jobId, characterBounds) => post({ type: "spoken", jobId, characterBounds }),
       gaveUp: (jobId, { code, message }) => post({ type: "gave-up", jobId, code, message }),
+      lost: ({ message, provider, kind }) => {
+        post({ type: "lost", message, provider: { provider, kind } });
+        void end();
+      },
     },
   });
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
+}
+
+/** Graphs that are not on the CPU end before their thread does: its end would release them beside runs of other threads. */
+async function end(): Promise<void> {
+  if (data.placement.provider !== "cpu") await speaker?.release().catch(() => {});
+  port.close();
 }
 
 async function sendPcm(jobId: number, samples: Int16Array): Promise<void> {
@@ -60,13 +72,12 @@ port.on("message", (message: ToSynthesisWorker) => {
       speaker?.cancel(message.jobId);
       return;
     case "stop":
-      void Promise.resolve(speaker?.idle()).then(() => port.close());
+      void Promise.resolve(speaker?.idle()).then(end);
   }
 });
 
 takeNiceness(NICENESS.synthesis);
 start().catch((error: unknown) => {
-  const { code, message } = asServiceError(error);
-  post({ type: "failed", code, message });
+  post({ type: "failed", ...failureOf(error) });
   port.close();
 });

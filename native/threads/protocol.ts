@@ -3,13 +3,16 @@ import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
 import type { Endpointing } from "../../src/domain/endpointing/endpointer.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
+import type { Provider } from "../../src/domain/placement/provider.js";
+import type { ProviderErrorKind } from "../../src/domain/placement/provider-error.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import type { ModelManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
+import type { SharedPlacement } from "../models/placement.js";
 import type { EncoderState } from "../models/state-rows.js";
 
 /** Both sides check it: a worker of another build must not be talked to. */
-export const PROTOCOL_VERSION = 4;
+export const PROTOCOL_VERSION = 5;
 
 /** Handed to every worker at birth. */
 export interface WorkerData<M extends ModelManifest = ModelManifest> {
@@ -17,6 +20,9 @@ export interface WorkerData<M extends ModelManifest = ModelManifest> {
   /** As the main thread has read and checked it. */
   readonly model: ModelPackage<M>;
   readonly intraOpThreads: number;
+  readonly placement: SharedPlacement;
+  /** See `RunTimes`; absent when nobody asks. */
+  readonly runTimes?: SharedArrayBuffer | undefined;
   /** Cells shared with the engine; see `LiveCell` and `SynthesisCell`. */
   readonly cells: SharedArrayBuffer;
   /** The worker's `PcmQueue`, for workers that speak. */
@@ -37,7 +43,21 @@ export const SYNTHESIS_CELL = { runs: 0, rows: 1, busyMicros: 2, count: 3 } as c
 /** What every worker may say about itself. */
 export type WorkerStatus =
   | { readonly type: "ready"; readonly protocolVersion: number; readonly warmupMs: number }
-  | { readonly type: "failed"; readonly code: ErrorCode; readonly message: string };
+  /** Instead of `ready`. */
+  | {
+      readonly type: "failed";
+      readonly code: ErrorCode;
+      readonly message: string;
+      readonly provider: ProviderFailure | null;
+    }
+  /** After `ready`, before the thread ends: where it runs its graphs it cannot go on. */
+  | { readonly type: "lost"; readonly message: string; readonly provider: ProviderFailure };
+
+/** What of a `ProviderError` travels between threads, beside its message. */
+export interface ProviderFailure {
+  readonly provider: Provider;
+  readonly kind: ProviderErrorKind;
+}
 
 /** Where a session can go on from its audio alone: everything before it is final or silence. */
 export interface ResumePoint {
@@ -160,13 +180,16 @@ export type FileTask =
       readonly cell: SharedArrayBuffer;
     }
   | { readonly type: "decode"; readonly pieces: readonly FilePiece[] }
-  | {
-      readonly type: "warm-up";
-      /** See `WARM_UP_CELL`. */
-      readonly cell: SharedArrayBuffer;
-      /** Workers that warm up together: none takes a second task before each has had one. */
-      readonly workerCount: number;
-    };
+  | (TogetherTask & { readonly type: "warm-up" })
+  /** Frees the graphs; a task after it would load them again. */
+  | (TogetherTask & { readonly type: "release" });
+
+/** A task that each worker has once: none takes a second one before all have had theirs. */
+interface TogetherTask {
+  /** See `WARM_UP_CELL`. */
+  readonly cell: SharedArrayBuffer;
+  readonly workerCount: number;
+}
 
 /** What the encoder has heard in a part of a file. */
 export interface HeardPart {
@@ -224,4 +247,10 @@ export interface WavSource {
 /** A file task's answer: errors travel as values, since classes do not survive the way between threads. */
 export type FileAnswer<T> =
   | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly code: ErrorCode; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly code: ErrorCode;
+      readonly message: string;
+      /** Not the task has failed but what ran it. */
+      readonly provider?: ProviderFailure;
+    };

@@ -1,6 +1,7 @@
 import { Worker } from "node:worker_threads";
 import { settlesWithin, whenReady } from "../../actors/kernel/readiness.js";
 import { ServiceError } from "../../src/domain/errors.js";
+import { errorOf } from "./failures.js";
 import { PROTOCOL_VERSION, type WorkerStatus } from "./protocol.js";
 
 export interface WorkerHandleOptions<From> {
@@ -12,6 +13,8 @@ export interface WorkerHandleOptions<From> {
   readonly readyWithinMs: number;
   readonly stopWithinMs: number;
   readonly onMessage: (message: Exclude<From, WorkerStatus>) => void;
+  /** Told when the thread has ended, whatever it was doing. */
+  readonly onExit?: (thread: number) => void;
 }
 
 /**
@@ -48,17 +51,25 @@ export class WorkerHandle<To> {
     options: WorkerHandleOptions<From>,
   ): Promise<WorkerHandle<To>> {
     const worker = new Worker(options.entry, { name: options.name, workerData: options.data });
+    const { threadId } = worker;
+    worker.once("exit", () => options.onExit?.(threadId));
+    let lost: Error | null = null;
     const ended = new Promise<Error>((resolve) => {
       worker.once("error", (error) => resolve(error instanceof Error ? error : new Error(String(error))));
       worker.once("exit", (code) =>
-        resolve(new ServiceError("WORKER_LOST", `${options.name} ended (${code})`)),
+        resolve(lost ?? new ServiceError("WORKER_LOST", `${options.name} ended (${code})`)),
       );
     });
+    const told = {
+      onLost: (reason: Error) => {
+        lost = reason;
+      },
+    };
     const { name, readyWithinMs } = options;
     const warmupMs = await whenReady<number>({
       ended,
       withinMs: readyWithinMs,
-      listen: (ready, failed) => listen(worker, options, ready, failed),
+      listen: (ready, failed) => listen(worker, options, { ...told, ready, failed }),
       giveUp: () => {
         worker.postMessage({ type: "stop" });
         return new ServiceError("WORKER_LOST", `${name} was not ready within ${readyWithinMs} ms`);
@@ -81,20 +92,31 @@ export class WorkerHandle<To> {
   }
 }
 
-/** Hears the worker's messages: the first of its status is its start, all others are the owner's. */
+const STATUSES: readonly string[] = ["ready", "failed", "lost"] satisfies WorkerStatus["type"][];
+
+/** Hears the worker's messages: what it says of itself is heard here, all others are the owner's. */
 function listen<From extends { readonly type: string }>(
   worker: Worker,
   options: WorkerHandleOptions<From>,
-  ready: (warmupMs: number) => void,
-  failed: (reason: Error) => void,
+  {
+    ready,
+    failed,
+    onLost,
+  }: {
+    readonly ready: (warmupMs: number) => void;
+    readonly failed: (reason: Error) => void;
+    /** Told why the thread is about to end. */
+    readonly onLost: (reason: Error) => void;
+  },
 ): void {
   worker.on("message", (message: From) => {
-    if (message.type !== "ready" && message.type !== "failed") {
+    if (!STATUSES.includes(message.type)) {
       options.onMessage(message as Exclude<From, WorkerStatus>);
       return;
     }
     const status = message as unknown as WorkerStatus;
-    if (status.type === "failed") failed(new ServiceError(status.code, status.message));
+    if (status.type === "failed") failed(errorOf(status));
+    else if (status.type === "lost") onLost(errorOf({ code: "WORKER_LOST", ...status }));
     else if (status.protocolVersion === PROTOCOL_VERSION) ready(status.warmupMs);
     else failed(new ServiceError("WORKER_LOST", `${options.name} speaks another protocol version`));
   });

@@ -1,5 +1,6 @@
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { asServiceError } from "../../src/domain/errors.js";
+import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
 import type { DecodedUtterance } from "../recognition/utterance-decoder.js";
@@ -37,6 +38,8 @@ export async function decodePieces(
         const { decoded } = await beginPiece(piece, encoded, recognizer, hotWordsOf(piece));
         searching.push(decoded.then((value) => ({ ok: true, value }), failureOf));
       } catch (error) {
+        // All of them go to another worker.
+        if (error instanceof ProviderError) throw error;
         searching.push(Promise.resolve(failureOf(error)));
       }
     }

@@ -5,7 +5,7 @@ import { decodePieces } from "./decode.js";
 import { hearPart } from "./hear.js";
 import { awaitOtherWorkers } from "./task-cell.js";
 
-/** @returns the value of the task; of a warm-up the worker's thread id */
+/** @returns the value of the task; of those that each worker has once its thread id */
 export async function performTask(task: FileTask, loaded: Recognizer): Promise<unknown> {
   switch (task.type) {
     case "hear":
@@ -18,6 +18,10 @@ export async function performTask(task: FileTask, loaded: Recognizer): Promise<u
         speechMean: 1,
         hotWords: null,
       });
+      awaitOtherWorkers(new Int32Array(task.cell), task.workerCount);
+      return threadId;
+    case "release":
+      await loaded.model.release();
       awaitOtherWorkers(new Int32Array(task.cell), task.workerCount);
       return threadId;
   }

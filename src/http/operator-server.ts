@@ -10,19 +10,28 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics`. @throws when the port is taken or the host is not ours */
+/** Serves `GET /metrics` and `GET /health`. @throws when the port is taken or the host is not ours */
 export async function startOperatorServer(options: {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
   readonly metrics: Metrics;
+  /** What each engine is doing, and where; anything that JSON can say. */
+  readonly engines: () => readonly object[];
   readonly log: Log;
 }): Promise<OperatorServer> {
-  const { host, port, metrics, log } = options;
+  const { host, port, metrics, engines, log } = options;
   const server = createServer(async (request, response) => {
+    const answer = (status: number, body: object) => {
+      response.writeHead(status, { "content-type": "application/json" });
+      response.end(JSON.stringify(body));
+    };
+    if (request.method === "GET" && request.url === "/health") {
+      answer(200, { status: "ok", engines: engines() });
+      return;
+    }
     if (request.method !== "GET" || request.url !== "/metrics") {
-      response.writeHead(404, { "content-type": "application/json" });
-      response.end(JSON.stringify({ detail: "only GET /metrics lives here" }));
+      answer(404, { detail: "only GET /metrics and GET /health live here" });
       return;
     }
     try {
@@ -30,8 +39,7 @@ export async function startOperatorServer(options: {
       response.writeHead(200, { "content-type": metrics.contentType }).end(text);
     } catch (error) {
       log.error({ err: error }, "metrics failed");
-      response.writeHead(500, { "content-type": "application/json" });
-      response.end(JSON.stringify({ detail: "internal error" }));
+      answer(500, { detail: "internal error" });
     }
   });
   server.listen({ host, port, exclusive: true });

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 import { observeEventLoopDelay } from "./event-loop-delay.js";
+import { type SharedCounts, SharedHistogram } from "./shared-histogram.js";
 
 /** Around the 40 ms that one frame of live audio lasts. */
 const MS_BUCKETS = [1, 2, 5, 10, 20, 40, 80, 160, 320, 640, 1_280, 2_560, 5_120, 10_240, 30_000];
@@ -13,6 +14,7 @@ const LOAD_BUCKETS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 120];
 export class Metrics {
   readonly #registry = new Registry();
   readonly #own = { registers: [this.#registry] };
+  #modelRuns: SharedHistogram | null = null;
   /** Live traffic since the registry was last told of it: with each message a counter of its own would cost a microsecond. */
   #receivedSamples = 0;
   readonly #sentMessages = new Map<string, number>();
@@ -228,6 +230,19 @@ export class Metrics {
     ...this.#own,
   });
 
+  readonly modelProviderInfo = new Gauge({
+    name: "model_provider_info",
+    help: "1 for each graph of an engine and device on which workers run it, by provider and variant",
+    labelNames: ["engine", "graph", "provider", "device", "variant"] as const,
+    ...this.#own,
+  });
+  readonly providerFallbacks = new Counter({
+    name: "provider_fallbacks_total",
+    help: "Moves of an engine to another provider of its list, at the start or when one was lost",
+    labelNames: ["engine", "from", "to"] as const,
+    ...this.#own,
+  });
+
   /** @param options.withProcess adds memory, CPU, event loop and garbage collection of the process */
   constructor({ withProcess }: { readonly withProcess: boolean }) {
     if (!withProcess) return;
@@ -274,6 +289,38 @@ export class Metrics {
         this.set(takenBytes());
       },
     });
+  }
+
+  /** Asked for failures of devices by kind whenever somebody looks. */
+  observeDeviceErrors<K extends string>(kinds: readonly K[], count: (kind: K) => number): void {
+    const told = new Map<K, number>();
+    new Counter({
+      name: "gpu_errors_total",
+      help: "Failures outside of the CPU: at load (missing), in a run without memory, of a lost device, others",
+      labelNames: ["kind"] as const,
+      ...this.#own,
+      collect() {
+        for (const kind of kinds) {
+          const now = count(kind);
+          this.inc({ kind }, now - (told.get(kind) ?? 0));
+          told.set(kind, now);
+        }
+      },
+    });
+  }
+
+  /** Asked for the runs of a model's graphs whenever somebody looks. @param boundsMs of the buckets, rising */
+  observeRuns(boundsMs: readonly number[], read: () => readonly SharedCounts[]): void {
+    if (this.#modelRuns === null) {
+      this.#modelRuns = new SharedHistogram({
+        name: "model_run_ms",
+        help: "One run of a graph, the wait for its device included",
+        label: "graph",
+        bounds: boundsMs,
+      });
+      this.#registry.registerMetric(this.#modelRuns.metric);
+    }
+    this.#modelRuns.add(read);
   }
 
   /** Counts the loads of a model by one of its engines. */

@@ -9,10 +9,19 @@ import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address
 import type { Config } from "../settings/settings.js";
 import { type Base, openBase } from "./base.js";
 import { makeConversations } from "./conversations.js";
-import { type EngineParts, type Engines, makeEngines, preloadDefaults, stopEngines } from "./engines.js";
+import {
+  type EngineHealth,
+  type EngineParts,
+  type Engines,
+  engineHealth,
+  makeEngines,
+  preloadDefaults,
+  stopEngines,
+} from "./engines.js";
 import { readInstalledModels } from "./installed-models.js";
 import { type Machine, readMachine } from "./machine.js";
 import { Owned } from "./owned.js";
+import { Placements } from "./placements.js";
 import { describePlan, type PlannedModels, planModels } from "./planned-workers.js";
 import { openPublicSide } from "./public-side.js";
 import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
@@ -61,17 +70,18 @@ export async function startService({
     await checkPorts(config);
     const base = await openBase(config, log, owned);
     const installed = await readInstalledModels(config, log);
+    const placements = await Placements.open(config, base);
     const machine = readMachine();
-    const workers = await planModels(config, installed, machine);
+    const workers = await planModels(config, installed, machine, (kind) => placements.deviceCount(kind));
     const workerNote = noteWorkers(base, machine, workers);
-    const engines = await startEngines({ ...base, entries, installed, workers }, owned);
+    const engines = await startEngines({ ...base, entries, installed, workers, placements }, owned);
     const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
     const side = await openPublicSide(
       { ...base, entries, repeat, engines, conversations, broken: installed.broken },
       owned,
     );
-    await startOperatorPort(base, owned);
-    return await serve({ ...base, ...side, engines, conversations, workerNote }, owned);
+    await startOperatorPort(base, () => engineHealth(engines, placements), owned);
+    return await serve({ ...base, ...side, engines, placements, conversations, workerNote }, owned);
   } catch (error) {
     await owned.stop();
     throw error;
@@ -99,10 +109,14 @@ async function startEngines(parts: EngineParts, owned: Owned): Promise<Engines> 
   return engines;
 }
 
-async function startOperatorPort({ config, metrics, log }: Base, owned: Owned): Promise<void> {
+async function startOperatorPort(
+  { config, metrics, log }: Base,
+  engines: () => readonly EngineHealth[],
+  owned: Owned,
+): Promise<void> {
   const { operatorHost: host, operatorPort: port } = config;
   if (port === 0) return;
-  const operator = await startOperatorServer({ host, port, metrics, log });
+  const operator = await startOperatorServer({ host, port, metrics, engines, log });
   owned.add("operator port", () => operator.close());
 }
 
@@ -111,6 +125,7 @@ interface ServingParts extends Base {
   /** Null while the main thread is the front. */
   readonly threads: ThreadedFront | null;
   readonly engines: Engines;
+  readonly placements: Placements;
   readonly conversations: Conversations;
   readonly workerNote: string;
 }
@@ -124,6 +139,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     transport,
     threads,
     engines,
+    placements,
     conversations,
     metrics,
     isFirstStart,
@@ -151,7 +167,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
         notes === null ? [] : [[name, notes] as const],
       ),
     ),
-    lost: threads === null ? store.lost : Promise.race([store.lost, threads.lost]),
+    lost: Promise.race([store.lost, placements.lost, ...(threads === null ? [] : [threads.lost])]),
     endWorkers: (withinMs) => {
       const ended = stopEngines(engines).catch(() => {});
       return Promise.race([ended.then(() => true), sleep(withinMs, false)]);

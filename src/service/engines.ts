@@ -2,14 +2,15 @@ import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import { startFilePool } from "../../native/file-pool.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import {
-  startFilePool,
   startLiveWorker,
   startSynthesisWorker,
   type WorkerEntries,
+  type WorkerSettings,
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
 import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
@@ -21,6 +22,7 @@ import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
 import type { Config } from "../settings/settings.js";
 import type { InstalledModels } from "./installed-models.js";
+import type { EnginePlacement, Placements } from "./placements.js";
 import type { PlannedModels } from "./planned-workers.js";
 import type { EngineKind } from "./worker-plan.js";
 
@@ -53,7 +55,15 @@ export interface EngineParts {
   readonly entries: WorkerEntries;
   readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers">;
   readonly workers: PlannedModels;
+  readonly placements: Placements;
   readonly metrics: Metrics;
+}
+
+/** One engine of one model, for operators. */
+export interface EngineHealth extends EnginePlacement {
+  readonly engine: EngineKind;
+  readonly model: string;
+  readonly state: EngineState;
 }
 
 /** Engines that are not started yet. */
@@ -133,6 +143,30 @@ export function engineStatuses({ recognizers, synthesizers }: Engines): readonly
   return [speaker, hearer, ...speakers, ...hearers].flat();
 }
 
+/** Where each engine's graphs run, those of the defaults first. */
+export function engineHealth(
+  { recognizers, synthesizers }: Engines,
+  placements: Placements,
+): readonly EngineHealth[] {
+  const of = (
+    engine: EngineKind,
+    { manifest }: PackageFolder,
+    resident: ResidentModel<Engine & { isGivenUp?: boolean }>,
+  ): EngineHealth => ({
+    engine,
+    model: manifest.id,
+    state: resident.warmEngine?.isGivenUp === true ? "down" : STATES[resident.phase],
+    ...placements.status(engine, manifest.id),
+  });
+  return [
+    ...[...recognizers.values()].flatMap((model) => [
+      of("live", model, model.live),
+      of("transcription", model, model.transcription),
+    ]),
+    ...[...synthesizers.values()].map((model) => of("synthesis", model, model.synthesis)),
+  ];
+}
+
 /** Memory on its way back is as good as given back: the next request loads the model. */
 const STATES: Readonly<Record<ResidentModel<Engine>["phase"], EngineState>> = {
   cold: "cold",
@@ -164,10 +198,10 @@ function resident<E extends Engine>(
 
 function liveEngine(parts: EngineParts, { folder, manifest }: PackageFolder<RecognizerManifest>): LiveEngine {
   const { metrics, log } = parts;
-  const settings = workerSettings(parts, folder);
+  const settings = workerSettings(parts, "live", { folder, manifest });
   return new LiveEngine({
     workerCount: workerCount(parts, "live", manifest),
-    startWorker: (cells, onMessage) => startLiveWorker(settings, cells, onMessage),
+    startWorker: (cells, onMessage, lane) => startLiveWorker(settings, cells, onMessage, lane),
     contextSamples: manifest.contextFrames * manifest.frameSamples,
     sampleRateHz: manifest.sampleRateHz,
     clock: systemClock,
@@ -183,7 +217,7 @@ function transcriptionEngine(
   const { log } = parts;
   return new TranscriptionEngine({
     pool: startFilePool({
-      ...workerSettings(parts, folder),
+      ...workerSettings(parts, "transcription", { folder, manifest }),
       workerCount: workerCount(parts, "transcription", manifest),
     }),
     modelId: manifest.id,
@@ -200,10 +234,13 @@ function synthesisEngine(
   { folder, manifest }: PackageFolder<SynthesizerManifest>,
 ): SynthesisEngine {
   const { config, metrics, log } = parts;
-  const settings = { ...workerSettings(parts, folder), rows: config.synthesisRows };
+  const settings = {
+    ...workerSettings(parts, "synthesis", { folder, manifest }),
+    rows: config.synthesisRows,
+  };
   return new SynthesisEngine({
     workerCount: workerCount(parts, "synthesis", manifest),
-    startWorker: (shared, onMessage) => startSynthesisWorker(settings, shared, onMessage),
+    startWorker: (shared, onMessage, lane) => startSynthesisWorker(settings, shared, onMessage, lane),
     sampleRateHz: SPEECH_RATE_HZ,
     observer: metrics.observeSynthesis(manifest.id),
     clock: systemClock,
@@ -216,8 +253,18 @@ function workerCount({ workers }: EngineParts, kind: EngineKind, { id }: ModelMa
   return workers.byModel.get(id)![kind].count;
 }
 
-function workerSettings({ config, entries }: EngineParts, modelFolder: string) {
-  return { modelFolder, intraOpThreads: config.ortThreads, entries };
+function workerSettings(
+  { config, entries, placements }: EngineParts,
+  kind: EngineKind,
+  model: PackageFolder,
+): WorkerSettings {
+  return {
+    modelFolder: model.folder,
+    intraOpThreads: config.ortThreads,
+    placing: placements.of(kind, model),
+    runTimes: placements.runTimesOf(model),
+    entries,
+  };
 }
 
 function liveObserver(metrics: Metrics, model: string): LiveObserver {

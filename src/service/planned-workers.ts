@@ -4,7 +4,13 @@ import type { Config } from "../settings/settings.js";
 import type { InstalledModels } from "./installed-models.js";
 import type { Machine } from "./machine.js";
 import { workerBytes } from "./worker-memory.js";
-import { ENGINE_KINDS, planWorkers, type WorkerDemand, type WorkerPlan } from "./worker-plan.js";
+import {
+  ENGINE_KINDS,
+  type EngineKind,
+  planWorkers,
+  type WorkerDemand,
+  type WorkerPlan,
+} from "./worker-plan.js";
 
 /** The workers of every installed model, by its id; a model has only those of its task. */
 export interface PlannedModels {
@@ -15,11 +21,13 @@ export interface PlannedModels {
 /**
  * Plans for the defaults together, and for each other model as if it stood in the place of its default, in the memory that the
  * defaults leave: it is loaded when a request names it.
+ * @param deviceCount how many devices an engine's workers are dealt over; null on the CPU
  */
 export async function planModels(
   config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers">,
   { recognizers, synthesizers }: Pick<InstalledModels, "recognizers" | "synthesizers">,
   machine: Machine,
+  deviceCount: (kind: EngineKind) => number | null = () => null,
 ): Promise<PlannedModels> {
   const [recognizer, ...recognizersByName] = recognizers;
   const [synthesizer, ...synthesizersByName] = synthesizers;
@@ -27,9 +35,13 @@ export async function planModels(
   const demandsOf = async (hearing: PackageFolder<ModelManifest>, speaking: PackageFolder<ModelManifest>) => {
     const [hearingBytes, speakingBytes] = await Promise.all([workerBytes(hearing), workerBytes(speaking)]);
     return {
-      live: { bytes: hearingBytes, wanted: config.liveWorkers },
-      synthesis: { bytes: speakingBytes, wanted: config.synthesisWorkers },
-      transcription: { bytes: hearingBytes, wanted: config.fileWorkers },
+      live: { bytes: hearingBytes, wanted: config.liveWorkers, devices: deviceCount("live") },
+      synthesis: { bytes: speakingBytes, wanted: config.synthesisWorkers, devices: deviceCount("synthesis") },
+      transcription: {
+        bytes: hearingBytes,
+        wanted: config.fileWorkers,
+        devices: deviceCount("transcription"),
+      },
     } satisfies Record<string, WorkerDemand>;
   };
   const demands = await demandsOf(recognizer, synthesizer);

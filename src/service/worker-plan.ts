@@ -10,10 +10,12 @@ export interface WorkerDemand {
   readonly bytes: number;
   /** As the operator has set it; null lets the plan decide. */
   readonly wanted: number | null;
+  /** Devices that run its graphs; null on the CPU. */
+  readonly devices?: number | null;
 }
 
 /** What decided the number of workers: the operator, or what there was not more of. */
-type PlanReason = "setting" | "cores" | "quota" | "memory" | "sockets";
+type PlanReason = "setting" | "devices" | "cores" | "quota" | "memory" | "sockets";
 
 interface PlannedWorkers {
   readonly count: number;
@@ -31,7 +33,8 @@ const MOST_LIVE_WORKERS = 16;
  * How many workers each engine has: one at least, then one more each in turn, as far as cores and memory go. Every engine
  * may have as many as there are cores, since an idle one's threads cost nothing and its cores are the others' meanwhile;
  * who comes first when all are busy is the scheduler's to say (`takeNiceness`). Where a quota bounds CPU time, no thread
- * waits for another and niceness means nothing: there all engines together have as many as there are cores.
+ * waits for another and niceness means nothing: there all engines together have as many as there are cores. An engine whose
+ * graphs run on devices has a worker for each of them.
  *
  * @param takenBytes of workers' memory, by models that are planned already
  */
@@ -46,9 +49,11 @@ export function planWorkers(
     counts[kind] += count;
     leftBytes -= count * demands[kind].bytes;
   };
-  for (const kind of ENGINE_KINDS) add(kind, demands[kind].wanted ?? 1);
+  for (const kind of ENGINE_KINDS) add(kind, demands[kind].wanted ?? demands[kind].devices ?? 1);
   const lacks = (kind: EngineKind): PlanReason | null => {
     if (demands[kind].wanted !== null) return "setting";
+    // A second worker on a device would be a second copy of its graphs there, and they take turns.
+    if ((demands[kind].devices ?? null) !== null) return "devices";
     if (counts[kind] >= machine.cores) return machine.hasQuota ? "quota" : "cores";
     if (kind === "live" && counts[kind] >= MOST_LIVE_WORKERS) return "sockets";
     if (machine.hasQuota && counts.live + counts.synthesis + counts.transcription >= machine.cores)

@@ -1,11 +1,14 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
+import { PROVIDERS, type Provider } from "../domain/placement/provider.js";
+import { nearestName } from "../domain/text/nearest-name.js";
 import type { CreditPrice } from "../domain/usage/credit-price.js";
 import type { Tariff } from "../domain/usage/tariff.js";
 import type { Rule } from "./setting.js";
 
 const MEGABYTE = 2 ** 20;
+const HIGHEST_DEVICE = 63;
 
 /** `times` turns the unit of the variable into that of the value. */
 export function wholeNumber(lowest: number, highest: number, times = 1): Rule<number> {
@@ -142,4 +145,41 @@ function isNetwork(entry: string): boolean {
   const version = isIP(address);
   const widest = version === 4 ? 32 : 128;
   return version !== 0 && entry === `${address}/${bits}` && /^\d{1,3}$/.test(bits) && Number(bits) <= widest;
+}
+
+/** Names of providers, in the order in which they are tried. */
+export const PROVIDER_LIST: Rule<readonly Provider[]> = {
+  rule: `a comma-separated list of ${PROVIDERS.join(", ")}, each once`,
+  schema: z
+    .string()
+    .transform(entriesOf)
+    .superRefine((entries, context) => {
+      const known: readonly string[] = PROVIDERS;
+      const wrong = entries.find((entry, index) => !known.includes(entry) || entries.indexOf(entry) < index);
+      if (wrong === undefined) return;
+      const nearest = nearestName(wrong, PROVIDERS);
+      const unknown = nearest === null ? undefined : `did you mean ${nearest}?`;
+      const hint = wrong === "" ? "an entry is empty" : known.includes(wrong) ? "it is named twice" : unknown;
+      context.addIssue({ code: "custom", input: wrong, params: { hint } });
+    }) as unknown as z.ZodType<readonly Provider[], string>,
+};
+
+/** Numbers of devices. */
+export const DEVICE_LIST: Rule<readonly number[]> = {
+  rule: `a comma-separated list of whole numbers from 0 to ${HIGHEST_DEVICE}, each once`,
+  schema: z
+    .string()
+    .transform(entriesOf)
+    .superRefine((entries, context) => {
+      const isDevice = (entry: string) => /^\d{1,2}$/.test(entry) && Number(entry) <= HIGHEST_DEVICE;
+      const wrong = entries.find((entry, index) => !isDevice(entry) || entries.indexOf(entry) < index);
+      if (wrong === undefined) return;
+      const hint = wrong === "" ? "an entry is empty" : isDevice(wrong) ? "it is named twice" : undefined;
+      context.addIssue({ code: "custom", input: wrong, params: { hint } });
+    })
+    .transform((entries) => entries.map(Number)),
+};
+
+function entriesOf(value: string): string[] {
+  return value.split(",").map((entry) => entry.trim());
 }

@@ -52,8 +52,10 @@ function read<T>({ name, rule, schema, isSecret = false, absent }: Setting<T>, t
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return result.data;
   // Of a list only the entry that breaks the rule is shown.
-  const shown = isSecret ? `${value.length} characters` : `"${result.error.issues[0]?.input ?? value}"`;
-  throw new ConfigError(`${name} must be ${rule}, received ${shown}`);
+  const [issue] = result.error.issues;
+  const shown = isSecret ? `${value.length} characters` : `"${issue?.input ?? value}"`;
+  const hint = issue?.code === "custom" ? issue.params?.["hint"] : undefined;
+  throw new ConfigError(`${name} must be ${rule}, received ${shown}${hint === undefined ? "" : `: ${hint}`}`);
 }
 
 /** Settings in groups; `Values` is the same tree with the value of each. */

@@ -7,6 +7,7 @@ import {
   API_KEY,
   CONTACT,
   CREDIT_PRICE,
+  DEVICE_LIST,
   FLAG,
   FOLDER,
   HOST_NAME,
@@ -16,6 +17,7 @@ import {
   orAuto,
   PEPPER,
   POSTGRES_URL,
+  PROVIDER_LIST,
   seconds,
   TARIFF,
   wholeNumber,
@@ -140,6 +142,25 @@ const TREE = {
     otherwise: "1",
     means: "threads inside one operator of one graph",
   }),
+  /** What runs graphs, in the order in which it is tried. */
+  executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {
+    otherwise: "cpu",
+    means:
+      "what runs the models, in the order in which it is tried: `cuda`, `webgpu`, `coreml`, `dml`, `cpu`; without `cpu` in " +
+      "the list the service does not start when none of the others can be used ([GPUs](#gpus))",
+  }),
+  /** The same for one engine; null is `executionProviders`. */
+  liveExecutionProviders: providersOf("LIVE_EXECUTION_PROVIDERS", "live transcription"),
+  /** The same for one engine; null is `executionProviders`. */
+  fileExecutionProviders: providersOf("FILE_EXECUTION_PROVIDERS", "transcription of files"),
+  /** The same for one engine; null is `executionProviders`. */
+  synthesisExecutionProviders: providersOf("SYNTHESIS_EXECUTION_PROVIDERS", "synthesis"),
+  /** Numbers of devices, dealt over the workers of each engine. */
+  deviceIds: setting("DEVICE_ID", DEVICE_LIST, {
+    otherwise: "0",
+    means:
+      "number of the device for `cuda` and `dml`; of several, `0,1`, the workers of each engine get one in turn",
+  }),
   /** Whether models are loaded at start, or by the first request that needs them. */
   modelPreload: setting("MODEL_PRELOAD", FLAG, {
     otherwise: "true",
@@ -239,6 +260,14 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 function tariff(name: string, kind: UsageKind, means: string) {
   const { credits, perUnits } = DEFAULT_TARIFFS[kind];
   return setting(name, TARIFF, { otherwise: `${credits}/${perUnits}`, means });
+}
+
+function providersOf(name: string, what: string) {
+  return optional(name, PROVIDER_LIST, {
+    absent: null,
+    otherwise: "as `EXECUTION_PROVIDERS`",
+    means: `the same for ${what} alone`,
+  });
 }
 
 function perOrganization(name: string, otherwise: number, what: string) {

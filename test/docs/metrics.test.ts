@@ -26,6 +26,8 @@ async function exposed(): Promise<ReadonlySet<string>> {
   const metrics = new Metrics({ withProcess: true });
   metrics.observeSpool(() => 0);
   metrics.observeHeldSpeech(() => 0);
+  metrics.observeDeviceErrors([], () => 0);
+  metrics.observeRuns([], () => []);
   const text = await metrics.text();
   return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
 }

@@ -16,7 +16,7 @@ before(async () => {
   const metrics = new Metrics({ withProcess: false });
   running = await startTransport("node", { metrics });
   const log = createLog({ level: "silent" });
-  operator = await startOperatorServer({ host: "127.0.0.1", port: 0, metrics, log });
+  operator = await startOperatorServer({ host: "127.0.0.1", port: 0, metrics, engines: () => [], log });
 });
 after(async () => {
   await operator.close();

@@ -10,6 +10,7 @@ import { makeConversations } from "../../src/service/conversations.js";
 import { type Engines, makeEngines, stopEngines } from "../../src/service/engines.js";
 import { readInstalledModels } from "../../src/service/installed-models.js";
 import { readMachine } from "../../src/service/machine.js";
+import { Placements } from "../../src/service/placements.js";
 import { planModels } from "../../src/service/planned-workers.js";
 import { THREAD_ENTRIES } from "../../src/service/thread-entries.js";
 import { readConfig } from "../../src/settings/settings.js";
@@ -42,7 +43,8 @@ before(async () => {
   const installed = await readInstalledModels(config, SILENT);
   const parts = { config, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
   const workers = await planModels(config, installed, readMachine());
-  engines = makeEngines({ ...parts, installed, workers, entries: THREAD_ENTRIES });
+  const placements = await Placements.open(config, parts);
+  engines = makeEngines({ ...parts, installed, workers, placements, entries: THREAD_ENTRIES });
   conversations = makeConversations({ ...parts, engines, meter, catalog: installed.catalog });
 });
 

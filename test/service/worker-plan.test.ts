@@ -73,3 +73,18 @@ test("a model beside others takes what memory they leave, and one worker of each
   assert.deepEqual(counts(GIGABYTE), [2, 2, 1]);
   assert.deepEqual(counts(3 * GIGABYTE), [1, 1, 1]);
 });
+
+test("an engine on devices has a worker for each of them, unless the operator says more", () => {
+  const demand = { bytes: 1, wanted: null };
+  const plan = planWorkers(
+    { cores: 8, hasQuota: false, memoryBytes: 2 ** 34 },
+    {
+      live: { ...demand, devices: 2 },
+      synthesis: { ...demand, wanted: 3, devices: 2 },
+      transcription: demand,
+    },
+  );
+  assert.deepEqual(plan.live, { count: 2, reason: "devices" });
+  assert.deepEqual(plan.synthesis, { count: 3, reason: "setting" });
+  assert.deepEqual(plan.transcription, { count: 8, reason: "cores" });
+});

@@ -142,6 +142,34 @@ test("every setting has one name, a meaning, a rule, and a default that keeps it
   }
 });
 
+test("providers are a list in the order in which they are tried, of each engine or of all", () => {
+  const config = readConfig({ EXECUTION_PROVIDERS: "cuda, cpu", LIVE_EXECUTION_PROVIDERS: "cpu" });
+  assert.deepEqual(config.executionProviders, ["cuda", "cpu"]);
+  assert.deepEqual(config.liveExecutionProviders, ["cpu"]);
+  assert.equal(config.synthesisExecutionProviders, null);
+  assert.deepEqual(readConfig({}).executionProviders, ["cpu"]);
+  assert.deepEqual(readConfig({ DEVICE_ID: "1,0" }).deviceIds, [1, 0]);
+});
+
+const WRONG_PLACES: readonly [name: string, value: string, end: RegExp][] = [
+  ["EXECUTION_PROVIDERS", "cuad,cpu", /, received "cuad": did you mean cuda\?$/],
+  ["EXECUTION_PROVIDERS", "CPU", /, received "CPU": did you mean cpu\?$/],
+  ["EXECUTION_PROVIDERS", "tensorrt", / a comma-separated list of cpu, cuda, .*, received "tensorrt"$/],
+  ["EXECUTION_PROVIDERS", "cuda,cpu,cuda", /, received "cuda": it is named twice$/],
+  ["FILE_EXECUTION_PROVIDERS", "cuda,", /, received "": an entry is empty$/],
+  ["DEVICE_ID", "0,x", /must be a comma-separated list of whole numbers from 0 to 63, .*, received "x"$/],
+  ["DEVICE_ID", "64", /, received "64"$/],
+  ["DEVICE_ID", "1,1", /, received "1": it is named twice$/],
+];
+for (const [name, value, end] of WRONG_PLACES) {
+  test(`${name}=${value} is refused by the entry that is wrong`, () => {
+    assert.throws(
+      () => readConfig({ [name]: value }),
+      (error) => error instanceof ConfigError && error.message.startsWith(name) && end.test(error.message),
+    );
+  });
+}
+
 test("a network among others is refused by itself", () => {
   assert.throws(
     () => readConfig({ URL_FETCH_ALLOW: "10.0.0.0/8, 10.0.0.1" }),

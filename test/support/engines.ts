@@ -2,11 +2,11 @@ import { LiveEngine, type LiveEngineOptions } from "../../actors/live/engine.js"
 import { SynthesisEngine, type SynthesisEngineOptions } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine, type TranscriptionEngineOptions } from "../../actors/transcription/engine.js";
 import type { FilePool } from "../../actors/transcription/file-queue.js";
+import { startFilePool } from "../../native/file-pool.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import {
   type SynthesisWorkerSettings,
-  startFilePool,
   startLiveWorker,
   startSynthesisWorker,
   type WorkerSettings,

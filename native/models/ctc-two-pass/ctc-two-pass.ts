@@ -2,6 +2,7 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { outputBias } from "../../../src/domain/decoding/output-bias.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
+import type { Graph, GraphContract } from "../graph-interface.js";
 import type { RecognizerManifest } from "../manifest.js";
 import type { ModelPackage } from "../package.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "../recognizer.js";
@@ -12,13 +13,19 @@ const STREAM = {
   file: "stream",
   inputs: ["pcm", "state"],
   outputs: ["log_probs", "speech", "encoded", "next_state"],
-} as const;
+  isRowwise: true,
+} as const satisfies GraphContract;
 /**
  * A streaming graph may keep the history of its quantized convolutions as bytes in a tensor of their own: a quarter of the
  * memory to move, and the same numbers to the last bit (`models/recipes/recognizer/pack.py`).
  */
 const HISTORY = { input: "history", output: "next_history" } as const;
-const FULL = { file: "full", inputs: ["encoded", "mask"], outputs: ["log_probs"] } as const;
+const FULL = {
+  file: "full",
+  inputs: ["encoded", "mask"],
+  outputs: ["log_probs"],
+  isRowwise: true,
+} as const satisfies GraphContract;
 
 /**
  * The recogniser's graphs: a causal streaming encoder with CTC and speech heads, and a full-context second pass over
@@ -34,16 +41,16 @@ export class CtcTwoPass implements RecognizerModel {
   readonly lagFrames = 0;
   readonly decodeSoFar = null;
   readonly outputBias: Float32Array | null;
-  readonly #stream: InferenceSession;
-  readonly #full: InferenceSession;
+  readonly #stream: Graph;
+  readonly #full: Graph;
   #runMs = 0;
 
   private constructor(parts: {
     manifest: RecognizerManifest;
     vocabulary: readonly string[];
     priors: readonly number[] | undefined;
-    stream: InferenceSession;
-    full: InferenceSession;
+    stream: Graph;
+    full: Graph;
   }) {
     this.manifest = parts.manifest;
     this.vocabulary = parts.vocabulary;

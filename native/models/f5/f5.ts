@@ -1,11 +1,12 @@
-import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { Tensor } from "onnxruntime-node";
 import { toInt16 } from "../../../src/domain/audio/pcm.js";
 import { resample } from "../../../src/domain/audio/resample.js";
 import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
-import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
+import { type GraphOptions, loadGraph } from "../graph.js";
+import type { Graph, GraphContract } from "../graph-interface.js";
 import { fileNameOf, type ModelPackage, readPackageFile } from "../package.js";
 import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import type { F5Manifest, F5Voice } from "./manifest.js";
@@ -35,9 +36,9 @@ interface Reference {
 }
 
 interface Graphs {
-  readonly preprocess: InferenceSession;
-  readonly transformer: InferenceSession;
-  readonly decode: InferenceSession;
+  readonly preprocess: Graph;
+  readonly transformer: Graph;
+  readonly decode: Graph;
 }
 
 /**
@@ -104,7 +105,7 @@ export class F5 implements PieceModel {
   }
 
   async release(): Promise<void> {
-    for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
+    for (const graph of Object.values(this.#graphs) as Graph[]) await graph.release();
   }
 
   async #solve(noise: Tensor, condition: Record<string, Tensor>, turn: PieceTurn): Promise<Tensor> {

@@ -29,7 +29,8 @@ import {
 import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
 import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
-import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
+import { type GraphOptions, loadGraph } from "../graph.js";
+import type { Graph, GraphContract } from "../graph-interface.js";
 import type { ManifestVoice, MelSynthesizerManifest } from "../manifest.js";
 import type { ModelPackage } from "../package.js";
 import type { FlowMatchingContents } from "./manifest.js";
@@ -56,11 +57,13 @@ const STEP = {
   file: "step",
   inputs: ["x", "condition", "t", "dt", "voice", "mask"],
   outputs: ["x_next"],
+  isRowwise: true,
 } as const satisfies GraphContract;
 const VOCODER = {
   file: "vocoder",
   inputs: ["mel", "f0", "voicing", "excitation", "noise"],
   outputs: ["pcm"],
+  isRowwise: true,
 } as const satisfies GraphContract;
 
 /** Tells the noise of the vocoder from the noise the flow starts with. */
@@ -68,10 +71,10 @@ const VOCODER_SEED = 0x5bd1e995;
 const FADE_SECONDS = 0.005;
 
 interface Graphs {
-  readonly encoder: InferenceSession;
-  readonly condition: InferenceSession;
-  readonly step: InferenceSession;
-  readonly vocoder: InferenceSession;
+  readonly encoder: Graph;
+  readonly condition: Graph;
+  readonly step: Graph;
+  readonly vocoder: Graph;
 }
 
 interface SynthesisParameters {
@@ -336,7 +339,7 @@ export class FlowMatching {
 
   /** Frees the graphs' memory; nothing may be run afterwards. */
   async release(): Promise<void> {
-    for (const graph of Object.values(this.#graphs) as InferenceSession[]) await graph.release();
+    for (const graph of Object.values(this.#graphs) as Graph[]) await graph.release();
   }
 
   #scaleMelody(piece: PitchedCondition, { pitchHz }: ManifestVoice, range: number): void {

@@ -1,7 +1,8 @@
 import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
 import { roundedTo16Bits } from "../../../src/domain/audio/pcm.js";
-import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import type { GraphContract } from "../graph-interface.js";
 import { featuresOf, OfflineCtc } from "../offline-ctc.js";
 import { fileNameOf, type ModelPackage } from "../package.js";
 import type { OfflineRecognizerManifest } from "../public-recognizer-manifest.js";

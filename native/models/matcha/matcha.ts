@@ -1,7 +1,8 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
-import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import type { Graph, GraphContract } from "../graph-interface.js";
 import { fileNameOf, type ModelPackage } from "../package.js";
 import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import type { MatchaContents, MatchaManifest } from "./manifest.js";
@@ -38,14 +39,14 @@ const FADE_SAMPLES = 110;
  */
 export class Matcha implements PieceModel {
   readonly manifest: MatchaManifest;
-  readonly #acoustic: InferenceSession;
-  readonly #vocoder: InferenceSession | null;
+  readonly #acoustic: Graph;
+  readonly #vocoder: Graph | null;
   readonly #tokenOf: ReadonlyMap<string, bigint>;
 
   private constructor(parts: {
     manifest: MatchaManifest;
-    acoustic: InferenceSession;
-    vocoder: InferenceSession | null;
+    acoustic: Graph;
+    vocoder: Graph | null;
     tokenOf: ReadonlyMap<string, bigint>;
   }) {
     this.manifest = parts.manifest;

@@ -1,7 +1,8 @@
-import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
-import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import type { Graph, GraphContract } from "../graph-interface.js";
 import { type Features, featuresOf, OfflineCtc } from "../offline-ctc.js";
 import { fileNameOf, type ModelPackage } from "../package.js";
 import { readTokens } from "../tokens.js";
@@ -57,7 +58,7 @@ export async function loadNemoCtc(
   });
 }
 
-async function preprocess(graph: InferenceSession, pcm: Float32Array): Promise<Features> {
+async function preprocess(graph: Graph, pcm: Float32Array): Promise<Features> {
   if (pcm.length === 0) return { values: new Float32Array(0), frames: 0 };
   const { features, features_lens } = await graph.run({
     waveforms: new Tensor("float32", pcm, [1, pcm.length]),

@@ -4,7 +4,8 @@ import { ServiceError } from "../../../src/domain/errors.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { Espeak, findEspeak } from "../../phonemes/espeak.js";
 import { sentencesOfPhonemes } from "../../phonemes/piper-phonemes.js";
-import { type GraphContract, type GraphOptions, loadGraph } from "../graph.js";
+import { type GraphOptions, loadGraph } from "../graph.js";
+import type { Graph, GraphContract } from "../graph-interface.js";
 import { fileNameOf, type ModelPackage } from "../package.js";
 import type { PieceModel, PieceTurn } from "../synthesizer.js";
 import { decoderWindows, framesOf } from "./decoder-windows.js";
@@ -51,8 +52,8 @@ type Answer = InferenceSession.ReturnType;
 
 interface Graphs {
   /** From tokens to samples, or to `z` where there is a decoder. */
-  readonly model: InferenceSession;
-  readonly decoder: InferenceSession | null;
+  readonly model: Graph;
+  readonly decoder: Graph | null;
 }
 
 /**

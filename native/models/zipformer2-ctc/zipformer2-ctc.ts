@@ -1,9 +1,10 @@
-import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { Tensor } from "onnxruntime-node";
 import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
 import { LogMel } from "../../../src/domain/audio/log-mel.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
-import { type GraphContract, type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
+import type { Graph, GraphContract } from "../graph-interface.js";
 import { fileNameOf, type ModelPackage } from "../package.js";
 import { type CacheTensor, StreamCaches, takeRows } from "../stream-caches.js";
 import { readTokens } from "../tokens.js";
@@ -59,7 +60,7 @@ export async function loadZipformer2Ctc(
 }
 
 /** Every input but the features is a cache, with the batch as its only open dimension. */
-function cachesOf(graph: InferenceSession, name: string): CacheTensor[] {
+function cachesOf(graph: Graph, name: string): CacheTensor[] {
   return graph.inputMetadata
     .filter((input) => input.name !== "x")
     .map((input) => {

@@ -4,6 +4,7 @@ import type { PieceModel, PieceTurn } from "../../../native/models/synthesizer.j
 import { PieceQueue } from "../../../native/synthesis/piece-queue.js";
 import { SYNTHESIS_CELL } from "../../../native/threads/protocol.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import type { ProviderError } from "../../../src/domain/placement/provider-error.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { deferred } from "../../support/deferred.js";
 
@@ -44,6 +45,7 @@ function queueOf(model: PieceModel): { queue: PieceQueue; told: string[]; cells:
     },
     spoken: (jobId: number) => told.push(`${jobId} spoken`),
     gaveUp: (jobId: number, error: ServiceError) => told.push(`${jobId} ${error.code}`),
+    lost: ({ kind }: ProviderError) => told.push(kind),
   };
   return { queue: new PieceQueue(model, { cells, sink }), told, cells };
 }

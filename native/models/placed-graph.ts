@@ -1,0 +1,170 @@
+import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { deviceName, type Place, takesDevice } from "../../src/domain/placement/provider.js";
+import { kindOfRunError, ProviderError } from "../../src/domain/placement/provider-error.js";
+import { DeviceCells } from "./device-cells.js";
+import type { Graph, GraphContract } from "./graph-interface.js";
+import type { Placement } from "./placement.js";
+
+/** The runtime warns of every node that it leaves to the CPU; only errors are of interest. */
+const ERRORS_ALONE = 3;
+
+interface PlacedGraphParts {
+  /** As errors name it. */
+  readonly name: string;
+  readonly contract: GraphContract;
+  readonly placement: Placement;
+  readonly onRun: ((ms: number) => void) | null;
+}
+
+/**
+ * A graph that runs elsewhere than on the CPU. What its runs throw is a `ProviderError`; rows that a device has no memory for
+ * run in two halves.
+ */
+export class PlacedGraph implements Graph {
+  readonly inputNames: readonly string[];
+  readonly outputNames: readonly string[];
+  readonly inputMetadata: readonly InferenceSession.ValueMetadata[];
+  readonly outputMetadata: readonly InferenceSession.ValueMetadata[];
+  readonly #session: InferenceSession;
+  readonly #parts: PlacedGraphParts;
+  readonly #cells: DeviceCells;
+
+  private constructor(session: InferenceSession, parts: PlacedGraphParts) {
+    this.#session = session;
+    this.#parts = parts;
+    this.#cells = new DeviceCells(parts.placement.cells);
+    ({
+      inputNames: this.inputNames,
+      outputNames: this.outputNames,
+      inputMetadata: this.inputMetadata,
+      outputMetadata: this.outputMetadata,
+    } = session);
+  }
+
+  /** @throws {ProviderError} `missing` naming provider, graph and what the runtime says */
+  static async create({
+    create,
+    ...parts
+  }: PlacedGraphParts & {
+    readonly create: (options: InferenceSession.SessionOptions) => Promise<InferenceSession>;
+  }): Promise<PlacedGraph> {
+    const { name, placement } = parts;
+    try {
+      const session = await alone(placement, () => create(sessionOptionsFor(placement)));
+      return new PlacedGraph(session, parts);
+    } catch (error) {
+      new DeviceCells(placement.cells).countError("missing");
+      throw cannot(`load ${name}`, placement, "missing", error);
+    }
+  }
+
+  async run(
+    feeds: InferenceSession.FeedsType,
+    fetches?: InferenceSession.FetchesType,
+  ): Promise<InferenceSession.ReturnType> {
+    const { name, contract, placement } = this.#parts;
+    try {
+      return await this.#runOnce(feeds, fetches);
+    } catch (error) {
+      const kind = kindOfRunError((error as Error).message);
+      this.#cells.countError(kind);
+      const rows = Object.values(feeds)[0]?.dims[0] ?? 1;
+      if (kind !== "out-of-memory" || contract.isRowwise !== true || rows < 2)
+        throw cannot(`run ${name}`, placement, kind, error);
+      return this.#runInHalves(feeds, fetches, rows);
+    }
+  }
+
+  release(): Promise<void> {
+    return alone(this.#parts.placement, () => this.#session.release());
+  }
+
+  #runOnce(
+    feeds: InferenceSession.FeedsType,
+    fetches: InferenceSession.FetchesType | undefined,
+  ): Promise<InferenceSession.ReturnType> {
+    const { placement, onRun } = this.#parts;
+    return alone(placement, async () => {
+      const startedAtMs = performance.now();
+      const answer =
+        fetches === undefined ? await this.#session.run(feeds) : await this.#session.run(feeds, fetches);
+      const ms = performance.now() - startedAtMs;
+      this.#cells.addBusy(placement.device, Math.round(ms * 1_000));
+      onRun?.(ms);
+      return answer;
+    });
+  }
+
+  async #runInHalves(
+    feeds: InferenceSession.FeedsType,
+    fetches: InferenceSession.FetchesType | undefined,
+    rows: number,
+  ): Promise<InferenceSession.ReturnType> {
+    const half = Math.ceil(rows / 2);
+    const first = await this.run(rowsOf(feeds, 0, half), fetchedRows(fetches, 0, half));
+    const second = await this.run(rowsOf(feeds, half, rows), fetchedRows(fetches, half, rows));
+    // What was preallocated is written in place already.
+    if (fetches !== undefined && !isNames(fetches)) return fetches as InferenceSession.ReturnType;
+    return Object.fromEntries(
+      Object.entries(first).map(([name, value]) => [name, stacked(value as Tensor, second[name] as Tensor)]),
+    );
+  }
+}
+
+/** Options of a session on another provider than the CPU, for which the runtime keeps what the provider does not know. */
+export function sessionOptionsFor({ provider, device }: Place): InferenceSession.SessionOptions {
+  const name = { name: provider } as InferenceSession.ExecutionProviderConfig;
+  const numbered = { name: provider, deviceId: device ?? 0 } as InferenceSession.ExecutionProviderConfig;
+  return { executionProviders: [takesDevice(provider) ? numbered : name], logSeverityLevel: ERRORS_ALONE };
+}
+
+/** WebGPU bears one thread of the process at a time. */
+export function alone<T>({ provider, thread, cells }: Placement, work: () => Promise<T>): Promise<T> {
+  return provider === "webgpu" ? new DeviceCells(cells).holdingLock(thread, work) : work();
+}
+
+function cannot(
+  what: string,
+  placement: Placement,
+  kind: ProviderError["kind"],
+  cause: unknown,
+): ProviderError {
+  const where = takesDevice(placement.provider)
+    ? `${placement.provider} (device ${deviceName(placement)})`
+    : placement.provider;
+  const message = `Cannot ${what} on ${where}: ${(cause as Error).message}`;
+  return new ProviderError(placement.provider, kind, message, { cause });
+}
+
+function isNames(fetches: InferenceSession.FetchesType): fetches is readonly string[] {
+  return Array.isArray(fetches);
+}
+
+function fetchedRows(
+  fetches: InferenceSession.FetchesType | undefined,
+  start: number,
+  end: number,
+): InferenceSession.FetchesType | undefined {
+  if (fetches === undefined || isNames(fetches)) return fetches;
+  return rowsOf(fetches as InferenceSession.FeedsType, start, end);
+}
+
+/** Views of some rows of each tensor. */
+function rowsOf(tensors: InferenceSession.FeedsType, start: number, end: number): Record<string, Tensor> {
+  const part = ({ type, data, dims }: Tensor): Tensor => {
+    const [rows = 1, ...widths] = dims;
+    const size = data.length / rows;
+    const values = (data as Float32Array).subarray(start * size, end * size);
+    return new Tensor(type as "float32", values, [end - start, ...widths]);
+  };
+  return Object.fromEntries(Object.entries(tensors).map(([name, value]) => [name, part(value as Tensor)]));
+}
+
+function stacked(first: Tensor, second: Tensor): Tensor {
+  const [one, other] = [first.data as Float32Array, second.data as Float32Array];
+  const values = new (one.constructor as Float32ArrayConstructor)(one.length + other.length);
+  values.set(one);
+  values.set(other, one.length);
+  const [rows = 0, ...widths] = first.dims;
+  return new Tensor(first.type as "float32", values, [rows + (second.dims[0] ?? 0), ...widths]);
+}

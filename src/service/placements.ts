@@ -1,0 +1,213 @@
+import { DeviceCells } from "../../native/models/device-cells.js";
+import { graphFile, type PackageFolder } from "../../native/models/package.js";
+import { graphsOf, RUN_MS_BUCKETS, RunTimes } from "../../native/models/run-times.js";
+import { Placing, placesOf } from "../../native/threads/placing.js";
+import { probeProviders } from "../../native/threads/probe-providers.js";
+import { deviceName, type Place, type Provider, takesDevice } from "../domain/placement/provider.js";
+import { PROVIDER_ERROR_KINDS } from "../domain/placement/provider-error.js";
+import type { Log } from "../observe/log.js";
+import type { Metrics } from "../observe/metrics.js";
+import { ConfigError } from "../settings/config-error.js";
+import type { Config } from "../settings/settings.js";
+import { ENGINE_KINDS, type EngineKind } from "./worker-plan.js";
+
+/** Where an engine's graphs run, for operators. */
+export interface EnginePlacement {
+  readonly provider: Provider;
+  /** Names of devices that its workers are dealt over. */
+  readonly devices: readonly string[];
+  /** Why it does not run on the first of its list; null when it does. */
+  readonly fallback: { readonly from: Provider; readonly reason: string } | null;
+}
+
+type ProviderLists = Readonly<Record<EngineKind, readonly Provider[]>>;
+
+/** One engine of one model. */
+interface Placed {
+  readonly placing: Placing;
+  fallback: EnginePlacement["fallback"];
+  /** Places on which workers were started, all of one provider. */
+  shown: Place[];
+}
+
+/** What every engine needs to know of where it runs, and what operators want to know of it. */
+export class Placements {
+  /** Settles when an engine has lost the last provider of its list: only another process can go on. */
+  readonly lost: Promise<Error>;
+  readonly #lists: ProviderLists;
+  readonly #missing: ReadonlyMap<Provider, string>;
+  readonly #devices: readonly number[];
+  readonly #cells: SharedArrayBuffer;
+  readonly #metrics: Metrics;
+  readonly #log: Log;
+  /** By engine and model. */
+  readonly #placings = new Map<string, Placed>();
+  readonly #runTimes = new Map<string, RunTimes>();
+  #tellLost: (error: Error) => void = () => {};
+
+  private constructor(parts: {
+    lists: ProviderLists;
+    missing: ReadonlyMap<Provider, string>;
+    devices: readonly number[];
+    cells: SharedArrayBuffer;
+    metrics: Metrics;
+    log: Log;
+  }) {
+    this.#lists = parts.lists;
+    this.#missing = parts.missing;
+    this.#devices = parts.devices;
+    this.#cells = parts.cells;
+    this.#metrics = parts.metrics;
+    this.#log = parts.log;
+    this.lost = new Promise((resolve) => {
+      this.#tellLost = resolve;
+    });
+  }
+
+  /**
+   * Tries every provider that an engine wants before the CPU.
+   * @throws {ConfigError} when an engine has a list of which nothing can be used here
+   */
+  static async open(
+    config: Config,
+    { metrics, log }: { readonly metrics: Metrics; readonly log: Log },
+  ): Promise<Placements> {
+    const wanted = providerLists(config);
+    const devices = config.deviceIds;
+    const cells = DeviceCells.create();
+    const asked = [...new Set(ENGINE_KINDS.flatMap((kind) => wanted[kind]))].filter(
+      (provider) => provider !== "cpu",
+    );
+    const missing = asked.length === 0 ? new Map() : await probeProviders(asked, devices, cells);
+    requireOne(config, wanted, missing);
+    for (const [provider, reason] of missing) log.warn({ provider, reason }, "provider cannot be used here");
+    for (const kind of ENGINE_KINDS) {
+      const from = wanted[kind][0]!;
+      const to = wanted[kind].find((provider) => !missing.has(provider))!;
+      if (from !== to) metrics.providerFallbacks.inc({ engine: kind, from, to });
+    }
+    const shared = new DeviceCells(cells);
+    metrics.observeDeviceErrors(PROVIDER_ERROR_KINDS, (kind) => shared.errorCount(kind));
+    return new Placements({ lists: wanted, missing, devices, cells, metrics, log });
+  }
+
+  /** How many devices the workers of an engine are dealt over; null on the CPU. */
+  deviceCount(kind: EngineKind): number | null {
+    const [provider = "cpu"] = this.#usable(kind);
+    if (provider === "cpu") return null;
+    return takesDevice(provider) ? this.#devices.length : 1;
+  }
+
+  /** Where an engine of a model runs, for as long as the process lives: a provider that was lost is not tried again. */
+  of(kind: EngineKind, model: PackageFolder): Placing {
+    const key = keyOf(kind, model.manifest.id);
+    const placed = this.#placings.get(key) ?? this.#place(kind, model);
+    this.#placings.set(key, placed);
+    return placed.placing;
+  }
+
+  /** Where an engine's graphs run now, or will when they are loaded. */
+  status(kind: EngineKind, modelId: string): EnginePlacement {
+    const placed = this.#placings.get(keyOf(kind, modelId));
+    const places = placed?.placing.places ?? placesOf(this.#usable(kind)[0]!, this.#devices);
+    const fallback = placed === undefined ? this.#fallbackAtStart(kind) : placed.fallback;
+    return { provider: places[0]!.provider, devices: places.map(deviceName), fallback };
+  }
+
+  /** Cells of a model's graphs, in which all its workers count their runs. */
+  runTimesOf(model: PackageFolder): SharedArrayBuffer {
+    const { id } = model.manifest;
+    let times = this.#runTimes.get(id);
+    if (times === undefined) {
+      times = new RunTimes(model);
+      this.#runTimes.set(id, times);
+      const read = times;
+      this.#metrics.observeRuns(RUN_MS_BUCKETS, () =>
+        read.read().map(({ graph, ...rest }) => ({ graph: `${id}/${graph}`, ...rest })),
+      );
+    }
+    return times.cells;
+  }
+
+  #usable(kind: EngineKind): readonly Provider[] {
+    return this.#lists[kind].filter((provider) => !this.#missing.has(provider));
+  }
+
+  #fallbackAtStart(kind: EngineKind): EnginePlacement["fallback"] {
+    const [from] = this.#lists[kind];
+    const reason = this.#missing.get(from!);
+    return reason === undefined ? null : { from: from!, reason };
+  }
+
+  #place(engine: EngineKind, model: PackageFolder): Placed {
+    const { id } = model.manifest;
+    const placing = new Placing({
+      providers: this.#usable(engine),
+      devices: this.#devices,
+      cells: this.#cells,
+      observer: {
+        placed: (place) => this.#show(engine, model, placed, place),
+        fellBack: (from, to, reason) => {
+          this.#metrics.providerFallbacks.inc({ engine, from, to });
+          this.#log.warn({ engine, model: id, from, to, reason }, "engine moves to another provider");
+          placed.fallback = { from, reason };
+        },
+        exhausted: (error) => {
+          this.#log.fatal({ engine, model: id, err: error }, "engine has lost its last provider");
+          this.#tellLost(error);
+        },
+      },
+    });
+    const placed: Placed = { placing, fallback: this.#fallbackAtStart(engine), shown: [] };
+    return placed;
+  }
+
+  /** A worker is up on a place: what the engine left is not shown any more. */
+  #show(engine: EngineKind, model: PackageFolder, placed: Placed, place: Place): void {
+    const { provider } = place;
+    const { id } = model.manifest;
+    const isSame = (other: Place) => other.provider === provider && other.device === place.device;
+    if (placed.shown.some(isSame)) return;
+    const labelsOf = (graph: string, { provider, device }: Place) => ({
+      ...{ engine, graph: `${id}/${graph}`, provider, device: deviceName({ provider, device }) },
+      variant: graphFile(model, graph, { provider }).variant,
+    });
+    const left = placed.shown.filter((other) => other.provider !== provider);
+    for (const graph of graphsOf(model)) {
+      for (const other of left) this.#metrics.modelProviderInfo.remove(labelsOf(graph, other));
+      this.#metrics.modelProviderInfo.set(labelsOf(graph, place), 1);
+    }
+    placed.shown = [...placed.shown.filter((other) => !left.includes(other)), place];
+    this.#log.info({ engine, model: id, provider, device: deviceName(place) }, "engine placed");
+  }
+}
+
+function keyOf(kind: EngineKind, modelId: string): string {
+  return `${kind} ${modelId}`;
+}
+
+function providerLists(config: Config): ProviderLists {
+  const { executionProviders: all } = config;
+  return {
+    live: config.liveExecutionProviders ?? all,
+    synthesis: config.synthesisExecutionProviders ?? all,
+    transcription: config.fileExecutionProviders ?? all,
+  };
+}
+
+const SETTING_OF = {
+  live: "LIVE_EXECUTION_PROVIDERS",
+  synthesis: "SYNTHESIS_EXECUTION_PROVIDERS",
+  transcription: "FILE_EXECUTION_PROVIDERS",
+} as const satisfies Record<EngineKind, string>;
+
+function requireOne(config: Config, lists: ProviderLists, missing: ReadonlyMap<Provider, string>): void {
+  const kind = ENGINE_KINDS.find((engine) => lists[engine].every((provider) => missing.has(provider)));
+  if (kind === undefined) return;
+  const list = lists[kind];
+  const name = list === config.executionProviders ? "EXECUTION_PROVIDERS" : SETTING_OF[kind];
+  const reasons = list.map((provider) => `${provider}: ${missing.get(provider)}`).join("; ");
+  throw new ConfigError(
+    `${name} must name one that can be used here, received "${list.join(",")}" (${reasons})`,
+  );
+}
