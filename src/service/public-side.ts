@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { BrokenPackage } from "../../native/models/find-packages.js";
 import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
+import { PASSWORD_COST } from "../console/server/passwords.js";
 import type { ConsoleDeps } from "../console/server/route.js";
 import { sampleRoutes } from "../console/server/sample-routes.js";
 import type { ServiceFacts } from "../console/server/service-facts.js";
@@ -136,6 +137,7 @@ function consoleRoutes(
     endings,
     proxies: new TrustedProxies(config.trustedProxies),
     facts,
+    passwordCost: PASSWORD_COST,
     clock: systemClock,
     log,
   };

@@ -1,5 +1,6 @@
 import { consoleApi, consoleRoutes } from "../../src/console/server/api.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
+import type { PasswordCost } from "../../src/console/server/passwords.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/server/route.js";
 import type { ServiceFacts } from "../../src/console/server/service-facts.js";
 import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
@@ -41,6 +42,9 @@ export interface VisitorAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests read members of many kinds of answers
   readonly json: any;
 }
+
+/** A service of its own takes a third of a second for each, which these tests would do a hundred times. */
+const CHEAP_PASSWORDS: PasswordCost = { N: 2 ** 10, r: 8, p: 1 };
 
 /** A person at a browser: keeps the cookie, and says where its page comes from. */
 export class Visitor {
@@ -110,6 +114,7 @@ export async function startConsole(trustedProxies: readonly string[] = []): Prom
     endings,
     proxies: new TrustedProxies(trustedProxies),
     facts: FACTS,
+    passwordCost: CHEAP_PASSWORDS,
     clock,
     log: SILENT,
   };

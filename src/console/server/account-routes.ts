@@ -46,11 +46,12 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${API}/sign-in`,
       access: "open",
       handle: async (call) => {
+        const { deps } = call;
         byAddress.take(addressOf(call));
         const { email, password } = parse(SIGN_IN, await call.body());
         byEmail.take(email);
-        const known = await call.deps.store.users.findByEmail(email);
-        if (!(await isPassword(password, known?.passwordHash ?? null)) || known === null) {
+        const known = await deps.store.users.findByEmail(email);
+        if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost)) || known === null) {
           throw new ConsoleError("wrong_credentials", "the e-mail address or the password is wrong");
         }
         byEmail.clear(email);
@@ -110,7 +111,7 @@ async function signUp(
   if (organization === undefined && invitation === undefined) {
     throw new ConsoleError("name_required", "organization or invitation must be given");
   }
-  const passwordHash = await hashPassword(wanted.password);
+  const passwordHash = await hashPassword(wanted.password, deps.passwordCost);
   const person = { email, passwordHash };
   const user =
     invitation === undefined

@@ -21,7 +21,7 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
         const { current, password } = parse(NEW_PASSWORD, await call.body());
         const { user, deps } = call;
         await requirePassword(call, current, byEmail);
-        await deps.store.users.setPassword(user.id, await hashPassword(password));
+        await deps.store.users.setPassword(user.id, await hashPassword(password, deps.passwordCost));
         deps.temporaryKeys.endUser(user.id);
         return openSession(call, user, 200);
       },
@@ -50,7 +50,7 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
         const { token, password } = parse(RESET_USE, await call.body());
         // Nobody makes the service hash passwords without a link.
         if ((await deps.store.resets.find(token)) === null) throw invalidReset();
-        const user = await deps.store.resets.use(token, await hashPassword(password));
+        const user = await deps.store.resets.use(token, await hashPassword(password, deps.passwordCost));
         if (user === null) throw invalidReset();
         byEmail.clear(user.email);
         deps.temporaryKeys.endUser(user.id);
@@ -73,7 +73,7 @@ export async function requirePassword(
   // The same count as sign-in: a session that was left open is no way to guess faster.
   byEmail.take(user.email);
   const known = await deps.store.users.findByEmail(user.email);
-  if (!(await isPassword(password, known?.passwordHash ?? null))) {
+  if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost))) {
     throw new ConsoleError("wrong_password", "the current password is wrong");
   }
   byEmail.clear(user.email);

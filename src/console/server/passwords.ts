@@ -1,8 +1,15 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import { ConsoleError } from "./console-error.js";
 
+/** What a hash costs, as scrypt has it: 128·N·r bytes, and time by N·r·p. */
+export interface PasswordCost {
+  readonly N: number;
+  readonly r: number;
+  readonly p: number;
+}
+
 /** 32 MiB and a third of a second of one core a password; one of the settings that OWASP names for scrypt. */
-const COST = { N: 2 ** 15, r: 8, p: 3 };
+export const PASSWORD_COST: PasswordCost = { N: 2 ** 15, r: 8, p: 3 };
 const MAX_MEMORY_BYTES = 64 * 2 ** 20;
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
@@ -14,30 +21,37 @@ const MOST_WAITING = 50;
 let running = 0;
 const waiting: (() => void)[] = [];
 
-/** The text that is kept of a password. @throws {ConsoleError} `busy` */
-export async function hashPassword(password: string): Promise<string> {
+/** The text that is kept of a password, its cost included. @throws {ConsoleError} `busy` */
+export async function hashPassword(password: string, cost: PasswordCost): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await derive(password, salt, COST);
-  const { N, r, p } = COST;
-  return ["scrypt", N, r, p, salt.toString("base64"), hash.toString("base64")].join("$");
+  return keptText(cost, salt, await derive(password, salt, cost));
 }
 
 /**
  * Whether a password is the one that was kept; null for a person who is not there takes as long as a wrong password.
  *
+ * @param cost of those that are kept now
  * @throws {ConsoleError} `busy`
  */
-export async function isPassword(password: string, kept: string | null): Promise<boolean> {
-  const [, N, r, p, salt, hash] = (kept ?? NOBODY).split("$");
+export async function isPassword(
+  password: string,
+  kept: string | null,
+  cost: PasswordCost,
+): Promise<boolean> {
+  const [, N, r, p, salt, hash] = (kept ?? keptText(cost, NO_SALT, NO_HASH)).split("$");
   if (salt === undefined || hash === undefined) throw new Error("a kept password is damaged");
   const options = { N: Number(N), r: Number(r), p: Number(p) };
   const derived = await derive(password, Buffer.from(salt, "base64"), options);
   return timingSafeEqual(derived, Buffer.from(hash, "base64")) && kept !== null;
 }
 
-const NOBODY = ["scrypt", COST.N, COST.r, COST.p, "AAAA", Buffer.alloc(HASH_BYTES).toString("base64")].join(
-  "$",
-);
+/** Of a person who is not there. */
+const NO_SALT = Buffer.alloc(SALT_BYTES);
+const NO_HASH = Buffer.alloc(HASH_BYTES);
+
+function keptText({ N, r, p }: PasswordCost, salt: Buffer, hash: Buffer): string {
+  return ["scrypt", N, r, p, salt.toString("base64"), hash.toString("base64")].join("$");
+}
 
 async function derive(password: string, salt: Buffer, options: ScryptOptions): Promise<Buffer> {
   await takeTurn();

@@ -8,6 +8,7 @@ import type { Clock } from "../../ports/clock.js";
 import type { ConsoleStore, Role, User } from "../../ports/console-store.js";
 import type { TopUps } from "../../ports/top-ups.js";
 import { ConsoleError } from "./console-error.js";
+import type { PasswordCost } from "./passwords.js";
 import type { ServiceFacts } from "./service-facts.js";
 
 /** What the console is made of. */
@@ -18,6 +19,8 @@ export interface ConsoleDeps {
   readonly endings: KeyEndings;
   readonly proxies: TrustedProxies;
   readonly facts: ServiceFacts;
+  /** Of passwords that are chosen from now on. */
+  readonly passwordCost: PasswordCost;
   readonly clock: Clock;
   readonly log: Log;
 }
