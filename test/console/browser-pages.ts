@@ -5,9 +5,9 @@ import { fileURLToPath } from "node:url";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 
-/** For the eye; the folder is ignored. Where nobody looks at them none are made: they cost a minute of the gate. */
+/** For the eye; the folder is ignored. Made for those who ask for the console's tests: they cost a minute of the gate. */
 const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta.url));
-const IS_CI = process.env["CI"] !== undefined;
+const HAS_PICTURES = process.env["CONSOLE_PICTURES"] !== undefined;
 /** Faults that come with another layout; all others were seen in the wide one. */
 const OF_LAYOUT = ["scrollable-region-focusable", "target-size", "button-name", "link-name", "label"];
 const LOOKS = [
@@ -39,13 +39,13 @@ export async function inspect(
   name: string,
   looks: readonly Look[] = LOOKS.map((look) => look.name),
 ): Promise<void> {
-  mkdirSync(SCREENSHOTS, { recursive: true });
+  if (HAS_PICTURES) mkdirSync(SCREENSHOTS, { recursive: true });
   for (const look of LOOKS.filter((one) => looks.includes(one.name))) {
     const { width, height, scheme, rules } = look;
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
     await page.setViewportSize({ width, height });
     await page.evaluate("scrollTo(0, 0)");
-    if (!IS_CI)
+    if (HAS_PICTURES)
       await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look.name}.png`), fullPage: true });
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     assert.ok(Number(overflow) <= 0, `${name} ${look.name} is ${overflow} px wider than the window`);
