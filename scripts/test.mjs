@@ -50,8 +50,10 @@ async function runTests(args) {
   for (const name of [...COMMAND_SETTINGS, ...SETTINGS.map((setting) => setting.name)])
     delete process.env[name];
   process.chdir(root);
-  // Traces name lines of TypeScript, in what tests start as well.
-  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} --enable-source-maps`.trim();
+  // For those who ask for them: in the whole gate nobody looks at pictures of pages.
+  if (words.some((word) => word.includes("console"))) process.env["CONSOLE_PICTURES"] = "true";
+  const traces = `--require=${JSON.stringify(join(root, "scripts/typescript-traces.cjs"))}`;
+  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} ${traces}`.trim();
   const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);
   let hasFailed = false;
   const events = run({
