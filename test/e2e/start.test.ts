@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, rm, symlink } from "node:fs/promises";
+import { mkdtemp, rm, symlink } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
 import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
@@ -26,8 +27,9 @@ let checkout: string;
 
 before(async () => {
   checkout = await mkdtemp(join(tmpdir(), "dauys-checkout-"));
-  const options = { recursive: true, preserveTimestamps: true, verbatimSymlinks: true };
-  for (const name of [...COPIED, ...SETTINGS]) await cp(join(ROOT, name), join(checkout, name), options);
+  // With the times of the files, which say what is to be compiled. Node's own copy takes ten times as long.
+  const copied = [...COPIED, ...SETTINGS].map((name) => join(ROOT, name));
+  await promisify(execFile)("cp", ["-a", ...copied, checkout]);
   for (const name of LINKED) await symlink(join(ROOT, name), join(checkout, name));
 });
 after(() => rm(checkout, { recursive: true, force: true }));
