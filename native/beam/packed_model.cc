@@ -18,6 +18,8 @@ constexpr uint32_t kOne = 1u << 24;
 constexpr uint32_t kLeastRest = 256;
 constexpr uint32_t kMostPerByte = 8;
 constexpr uint32_t kMostLevels = 64;
+/** States between what is asked for of the tables and what is worked on. */
+constexpr uint32_t kAhead = 8;
 
 constexpr uint32_t kCounts = 0;
 constexpr uint32_t kHere = kCounts + 4 * 24 * 8;
@@ -217,6 +219,23 @@ LanguageModelTables UnpackModel(const uint8_t* bytes, size_t size, const Languag
     if (state == length_end) {
       length = std::min(8u, length + 1);
       length_end = next;
+    }
+    // What later states look at lies anywhere in the tables: asked for ahead of need, it is there when it is needed.
+    if (state + 3 * kAhead < next) __builtin_prefetch(&nodes[nodes[state + 3 * kAhead].suffix]);
+    if (state + 2 * kAhead < next) {
+      const uint32_t suffix = nodes[state + 2 * kAhead].suffix;
+      const uint32_t arc = nodes[suffix].first_arc;
+      __builtin_prefetch(&tokens[arc]);
+      __builtin_prefetch(&targets[arc]);
+      __builtin_prefetch(&sums[suffix]);
+      __builtin_prefetch(&nodes[nodes[suffix].suffix]);
+    }
+    if (state + kAhead < next) {
+      const uint32_t suffix = nodes[nodes[state + kAhead].suffix].suffix;
+      const uint32_t arc = nodes[suffix].first_arc;
+      __builtin_prefetch(&tokens[arc]);
+      __builtin_prefetch(&targets[arc]);
+      __builtin_prefetch(&sums[suffix]);
     }
     const uint32_t first = nodes[state].first_arc;
     uint32_t at = nodes[state].suffix;
