@@ -16,8 +16,9 @@ import { table } from "./report.js";
 const NFE = 16;
 const PITCH = { lowestHz: 60, highestHz: 420 };
 const RULES: readonly ChunkRules[] = [
-  ...[16, 24, 12, 8, 4].map((context) => ({ ...GROWING_CHUNKS, context })),
-  ...[16, 32].map((first) => ({ ...GROWING_CHUNKS, first })),
+  ...[10, 16, 12, 8, 6].map((context) => ({ ...GROWING_CHUNKS, context })),
+  ...[0, 8].map((overlap) => ({ ...GROWING_CHUNKS, overlap })),
+  ...[12, 20, 24].map((first) => ({ ...GROWING_CHUNKS, first })),
 ];
 
 /** One way to cut pieces into chunks, against solving each as a whole. */
@@ -76,7 +77,7 @@ export async function evaluateChunks(options: {
 /** The report as Markdown. */
 export function chunkTable({ modelId, pieces, rows }: ChunkReport): string {
   const cells = rows.map((row) => [
-    `${row.first}, ${2 * row.first} … ${row.longest}; ${row.context}`,
+    `${row.first}, ${2 * row.first} … ${row.longest}; ${row.context}, ${row.overlap}`,
     `${row.firstPatches.toFixed(0)}, ${row.firstSeconds.toFixed(2)} s`,
     row.work.toFixed(2),
     `${row.melDistance.toExponential(0)}, ${row.largestMelDistance.toExponential(0)}`,
@@ -88,7 +89,7 @@ export function chunkTable({ modelId, pieces, rows }: ChunkReport): string {
     row.largestGlideDb.toFixed(2),
   ]);
   const head = [
-    "chunks; context",
+    "chunks; context, overlap",
     "first: patches, sound",
     "work",
     "mel, mean and largest",

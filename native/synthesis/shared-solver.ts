@@ -176,7 +176,13 @@ export class SharedSolver {
   }
 
   #pieceOf(flight: Flight): PieceInFlight {
-    return { id: flight.jobId, dueAtMs: flight.dueAtMs, stage: this.#stageOf(flight) };
+    const { jobId: id, job, dueAtMs, piece, sentFrames } = flight;
+    const isFirstChunk =
+      job.chunking === "growing" &&
+      sentFrames === null &&
+      flight.playsFromMs === null &&
+      !piece?.solving?.index;
+    return { id, dueAtMs, isFirstChunk, stage: this.#stageOf(flight) };
   }
 
   #stageOf(flight: Flight): PieceStage {
@@ -184,7 +190,8 @@ export class SharedSolver {
     if (piece === null) return { type: "begin" };
     const window = this.#windowOf(flight);
     if (window !== null) return { type: "vocode", window };
-    return { type: "step", patches: piece.solving!.patches };
+    const { patches, stepsDone } = piece.solving!;
+    return { type: "step", patches, stepsDone, steps: piece.schedule.length - 1 };
   }
 
   /** What may be heard already goes before the next step: where windows begin never depends on what else is made. */

@@ -155,6 +155,7 @@ def parameters_file():
         "excitation": {"phase": "sum of f0 / sample_rate from the first sample of the utterance, double precision",
                        "f0_centre_samples": 128, "harmonic_limit": 0.48, "power": 1.0},
         "vocoder_context_frames": 10,
+        "condition_context_frames": 64,
         "silence": {"edge_ms_in_model": 50, "after_sentence_ms": 250, "after_paragraph_ms": 500,
                     "mel_mean_below": -1.0},  # a frame below it is quieter than -80 dB
         "default_voice": DEFAULT_VOICE, "voices": [voice.id for voice in VOICES],

@@ -23,6 +23,7 @@ import { type SolverSchedule, solverTimes } from "../../../src/domain/synthesis/
 import { type PieceTrim, trimSoFar } from "../../../src/domain/synthesis/silence.js";
 import {
   type ChunkRules,
+  layOver,
   type SolverChunk,
   solverChunks,
 } from "../../../src/domain/synthesis/solver-chunks.js";
@@ -34,6 +35,7 @@ import type { Graph, GraphContract } from "../graph-interface.js";
 import type { ManifestVoice, MelSynthesizerManifest } from "../manifest.js";
 import type { ModelPackage } from "../package.js";
 import type { FlowMatchingContents } from "./manifest.js";
+import { PieceCondition } from "./piece-condition.js";
 import {
   type ChunkInFlight,
   PATCH_FRAMES,
@@ -82,6 +84,8 @@ interface SynthesisParameters {
   readonly noiseTemperature: number;
   /** Frames on each side that the vocoder's samples depend on. */
   readonly vocoderReach: number;
+  /** Frames on each side that a frame's condition depends on; null in a package that does not say: then it is made at once. */
+  readonly conditionReach: number | null;
   /** A frame whose normalised log-mel has a lower mean is silent. */
   readonly silenceBelow: number;
   /** Null in a package that says nothing about it: its pieces stay as loud as the model makes them. */
@@ -138,6 +142,7 @@ export class FlowMatching {
       solver: synthesis.solver,
       noiseTemperature: synthesis.noise_temperature,
       vocoderReach: synthesis.vocoder_context_frames,
+      conditionReach: synthesis.condition_context_frames ?? null,
       silenceBelow: synthesis.silence.mel_mean_below,
       loudness,
       melody,
@@ -169,19 +174,18 @@ export class FlowMatching {
     });
     const logDurations = withBreath(encoded["log_duration"]!.data as Float32Array, symbols, job.breath ?? 1);
     const { frames, frameToToken, position, durations } = alignFrames(logDurations);
-    const conditioned = await this.#run("condition", {
-      hidden: encoded["hidden"]!,
-      frame_to_token: new Tensor("int64", frameToToken, [1, frames]),
-      position: new Tensor("float32", position, [1, frames, 3]),
-      voice,
-      mask: new Tensor("float32", new Float32Array(frames).fill(1), [1, frames]),
-    });
     const patches = frames / PATCH_FRAMES;
     const { hopSamples, melBins, sampleRateHz } = this.manifest;
-    const made = conditioned["condition"] as Tensor;
-    const condition = padRows(made.data as Float32Array, patches, made.dims[2]!);
-    const f0 = conditioned["f0"]!.data as Float32Array;
-    this.#scaleMelody({ f0, condition }, speaker, job.melody ?? 1);
+    const condition = new PieceCondition(
+      { hidden: encoded["hidden"] as Tensor, voice, frameToToken, position },
+      {
+        reach: this.#parameters.conditionReach ?? frames,
+        patchFrames: PATCH_FRAMES,
+        run: (feeds) => this.#run("condition", feeds),
+        finish: (part) => this.#scaleMelody(part, speaker, job.melody ?? 1),
+      },
+    );
+    const { f0, voicing } = condition;
     const piece: SolverPiece = {
       job,
       voiceIndex: BigInt(speaker.index),
@@ -190,7 +194,7 @@ export class FlowMatching {
       durations,
       condition,
       f0,
-      voicing: conditioned["voicing"]!.data as Float32Array,
+      voicing,
       schedule: schedule ?? solverTimes(job.nfe, this.#parameters.solver),
       noise: new GaussianNoise(frames * melBins, job.seed),
       chunks: solverChunks(patches, job.chunking ?? "whole", chunkRules),
@@ -206,15 +210,17 @@ export class FlowMatching {
       },
     };
     piece.solving = this.#chunkOf(piece, 0);
+    piece.solving!.condition = await this.#conditionOf(piece, piece.chunks[0]!);
     return piece;
   }
 
   /** One Euler step of each piece's chunk, each at a time of its own, all padded to `patches`. */
   async step(pieces: readonly UnsolvedPiece[], patches: number): Promise<void> {
     const x = PATCH_FRAMES * this.manifest.melBins;
-    const { solving } = pieces[0]!;
-    const condition = solving.condition.length / paddedPatches(solving.patches);
-    const { x_next } = await this.#run("step", stepFeeds(pieces, patches, { x, condition }));
+    // The rest of a piece's condition is made with its second chunk, when the first is on its way to the listener.
+    for (const piece of pieces)
+      piece.solving.condition ??= await this.#conditionOf(piece, piece.chunks[piece.solving.index]!);
+    const { x_next } = await this.#run("step", stepFeeds(pieces, patches, x));
     const solved = x_next!.data as Float32Array;
     for (const [row, piece] of pieces.entries()) {
       const chunk = piece.solving;
@@ -365,24 +371,30 @@ export class FlowMatching {
     const noise = piece.noise.upTo(contextEnd * width);
     const x = padRows(noise.subarray(contextStart * width), patches, width);
     for (let i = 0; i < x.length; i++) x[i] = x[i]! * this.#parameters.noiseTemperature;
-    const condition = patches === piece.patches ? piece.condition : this.#conditionOf(piece, chunk);
-    return { index, patches, condition, x, stepsDone: 0 };
+    return { index, patches, condition: null, x, stepsDone: 0 };
   }
 
-  #conditionOf({ condition, patches }: SolverPiece, { contextStart, contextEnd }: SolverChunk): Float32Array {
-    const width = condition.length / paddedPatches(patches);
-    return padRows(condition.subarray(contextStart * width), contextEnd - contextStart, width);
+  async #conditionOf(
+    { condition }: SolverPiece,
+    { contextStart, contextEnd }: SolverChunk,
+  ): Promise<Float32Array> {
+    const values = await condition.of(contextStart, contextEnd);
+    return padRows(values, contextEnd - contextStart, condition.width);
   }
 
   /** Keeps what a chunk has become, its context on the right too, and begins the next one. */
   #chunkSolved(piece: SolverPiece, { index, patches, x }: ChunkInFlight): void {
     const { melBins } = this.manifest;
-    const { start, end, contextStart, contextEnd } = piece.chunks[index]!;
+    const { start, end, contextStart, contextEnd, overlap } = piece.chunks[index]!;
     const width = PATCH_FRAMES * melBins;
     if (patches === piece.patches) piece.mel = x;
     else {
       if (piece.mel.length === 0) piece.mel = new Float32Array(piece.patches * width);
-      piece.mel.set(x.subarray((start - contextStart) * width, patches * width), start * width);
+      layOver(piece.mel, x.subarray((start - contextStart) * width, patches * width), {
+        frame: start * PATCH_FRAMES,
+        overlapFrames: overlap * PATCH_FRAMES,
+        melBins,
+      });
     }
     piece.solvedFrames = end * PATCH_FRAMES;
     piece.knownFrames = contextEnd * PATCH_FRAMES;

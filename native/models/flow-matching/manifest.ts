@@ -24,6 +24,8 @@ export interface FlowMatchingContents {
     readonly noise_temperature: number;
     /** Frames on each side that the vocoder's samples depend on. */
     readonly vocoder_context_frames: number;
+    /** The same of the condition; a package without it has a piece's condition made in one run. */
+    readonly condition_context_frames?: number | undefined;
     /** A frame whose normalised log-mel has a lower mean is silent. */
     readonly silence: { readonly mel_mean_below: number };
   };
@@ -56,6 +58,7 @@ function contents({ melBins, voices }: MelSynthesizerManifest): z.ZodType<FlowMa
       solver: z.object({ sway: number(), times: TIMES.optional() }),
       noise_temperature: number(),
       vocoder_context_frames: whole(0),
+      condition_context_frames: whole(0).optional(),
       silence: z.object({ mel_mean_below: number() }),
     }),
     loudness: z

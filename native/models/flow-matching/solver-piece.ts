@@ -6,6 +6,7 @@ import type { PieceTrim } from "../../../src/domain/synthesis/silence.js";
 import type { SolverChunk } from "../../../src/domain/synthesis/solver-chunks.js";
 import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
 import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import type { PieceCondition } from "./piece-condition.js";
 
 /** Frames that one row of the decoder holds. */
 export const PATCH_FRAMES = 2;
@@ -18,8 +19,8 @@ export interface SolverPiece {
   readonly patches: number;
   /** Frames of each token: begin mark, characters, end mark. */
   readonly durations: Int32Array;
-  /** `[paddedPatches(patches), condition width]`, zero beyond `patches`. */
-  readonly condition: Float32Array;
+  readonly condition: PieceCondition;
+  /** As far as the condition is made. */
   readonly f0: Float32Array;
   readonly voicing: Float32Array;
   /** `nfe + 1` times from 0 to 1. */
@@ -49,28 +50,24 @@ export interface ChunkInFlight {
   readonly index: number;
   /** Its own and those around it. */
   readonly patches: number;
-  /** `[paddedPatches(patches), condition width]`, zero beyond `patches`. */
-  readonly condition: Float32Array;
+  /** `[paddedPatches(patches), condition width]`, zero beyond `patches`; null until its first step needs it. */
+  condition: Float32Array | null;
   /** `[at least paddedPatches(patches), 2 * melBins]`, noise at first, log-mel in the end; zero beyond `patches`. */
   x: Float32Array;
   stepsDone: number;
 }
 
-export interface RowWidths {
-  /** Values of a patch of `x`. */
-  readonly x: number;
-  /** Values of a patch of the condition. */
-  readonly condition: number;
-}
-
 /** A piece that the solver goes on with. */
 export type UnsolvedPiece = SolverPiece & { readonly solving: ChunkInFlight };
 
-/** The feeds of one solver step over `pieces`, each row at a time of its own, padded to `patches`. */
+/**
+ * The feeds of one solver step over `pieces`, each row at a time of its own, padded to `patches`.
+ * @param width values of a patch of `x`
+ */
 export function stepFeeds(
   pieces: readonly UnsolvedPiece[],
   patches: number,
-  widths: RowWidths,
+  width: number,
 ): Record<string, Tensor> {
   const rows = pieces.length;
   const chunks = pieces.map(({ solving }) => solving);
@@ -78,11 +75,18 @@ export function stepFeeds(
   const steps = pieces.map(({ schedule, solving }, row) => schedule[solving.stepsDone + 1]! - times[row]!);
   const mask = new Float32Array(rows * patches);
   for (const [row, chunk] of chunks.entries()) mask.fill(1, row * patches, row * patches + chunk.patches);
-  const x = stackRows(chunks, (chunk) => chunk.x, patches * widths.x);
-  const condition = stackRows(chunks, (chunk) => chunk.condition, patches * widths.condition);
+  const conditionWidth = pieces[0]!.condition.width;
+  const x = stackRows(
+    chunks.map((chunk) => chunk.x),
+    patches * width,
+  );
+  const condition = stackRows(
+    chunks.map((chunk) => chunk.condition!),
+    patches * conditionWidth,
+  );
   return {
-    x: new Tensor("float32", x, [rows, patches, widths.x]),
-    condition: new Tensor("float32", condition, [rows, patches, widths.condition]),
+    x: new Tensor("float32", x, [rows, patches, width]),
+    condition: new Tensor("float32", condition, [rows, patches, conditionWidth]),
     t: new Tensor("float32", Float32Array.from(times), [rows]),
     dt: new Tensor("float32", Float32Array.from(steps), [rows]),
     voice: new Tensor(
@@ -101,18 +105,13 @@ export function padRows(values: Float32Array, patches: number, width: number): F
   return padded;
 }
 
-function stackRows(
-  chunks: readonly ChunkInFlight[],
-  valuesOf: (chunk: ChunkInFlight) => Float32Array,
-  rowLength: number,
-): Float32Array {
-  const [first] = chunks;
-  if (first !== undefined && chunks.length === 1 && valuesOf(first).length === rowLength)
-    return valuesOf(first);
-  const stacked = new Float32Array(chunks.length * rowLength);
-  for (const [row, chunk] of chunks.entries()) {
+function stackRows(values: readonly Float32Array[], rowLength: number): Float32Array {
+  const [first] = values;
+  if (first !== undefined && values.length === 1 && first.length === rowLength) return first;
+  const stacked = new Float32Array(values.length * rowLength);
+  for (const [row, one] of values.entries()) {
     // Beyond a chunk's own patches there are zeros in a longer array, and nothing to copy from a shorter one.
-    stacked.set(valuesOf(chunk).subarray(0, rowLength), row * rowLength);
+    stacked.set(one.subarray(0, rowLength), row * rowLength);
   }
   return stacked;
 }

@@ -31,10 +31,10 @@ const RELATIVE_GATE_DB = -10;
 const LARGEST_GAIN_DB = 3;
 
 /**
- * Frames after which what is known of a piece counts as much as that pieces are equally loud anyway: by their first 0.85 s they
- * seem to differ more than they do.
+ * Frames after which what is known of a piece counts as much as that pieces are equally loud anyway: by their first half a second
+ * they seem to differ far more than they do.
  */
-const HALF_KNOWN_FRAMES = 80;
+const HALF_KNOWN_FRAMES = 120;
 /** A gain that changes does so over a second, which nobody hears as a step: a tenth of a decibel in 70 ms at most. */
 const GLIDE_FRAMES = 94;
 
@@ -109,7 +109,7 @@ function gainAt(curve: GainCurve, frame: number): number {
 
 /** The gain for a piece of which so many frames are known, by their own gain: the less is known, the nearer it is to none. */
 export function gainSoFar(gain: number, knownFrames: number): number {
-  return gain ** (knownFrames / (knownFrames + HALF_KNOWN_FRAMES));
+  return gain ** (knownFrames ** 2 / (knownFrames ** 2 + HALF_KNOWN_FRAMES ** 2));
 }
 
 function mean(values: ArrayLike<number>): number {

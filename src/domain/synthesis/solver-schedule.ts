@@ -3,8 +3,8 @@ import type { VocoderWindow } from "./vocoder-windows.js";
 /** What a piece needs next. */
 export type PieceStage =
   | { readonly type: "begin" }
-  /** One more solver step over this many patches. */
-  | { readonly type: "step"; readonly patches: number }
+  /** One more solver step over this many patches; the chunk has had `stepsDone` of `steps`. */
+  | { readonly type: "step"; readonly patches: number; readonly stepsDone: number; readonly steps: number }
   | { readonly type: "vocode"; readonly window: VocoderWindow };
 
 /** A piece between two model runs. */
@@ -12,6 +12,8 @@ export interface PieceInFlight {
   readonly id: number;
   /** See `dueAtMs`; the earliest goes first. */
   readonly dueAtMs: number;
+  /** Somebody waits for the first sound of its first chunk, which costs the same of any piece. */
+  readonly isFirstChunk: boolean;
   readonly stage: PieceStage;
 }
 
@@ -26,7 +28,12 @@ export type ModelRun =
 export interface RunLimits {
   /** Pieces that share one run, 1 or more. */
   readonly rows: number;
+  /** First chunks that share a step, 1 or more; `rows` if that is more. */
+  readonly firstChunkRows: number;
 }
+
+/** A first chunk joins others that are at most this share of its steps ahead: later, their listeners would wait for it. */
+const JOINED_SHARE = 0.25;
 
 /** Two lengths in one batch may differ by this factor: an urgent short piece does not wait for a long one's step. */
 const LONGEST_MATE = 2;
@@ -49,6 +56,8 @@ export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): Mo
     case "begin":
       return { type: "begin", id };
     case "step": {
+      if (leader.isFirstChunk && limits.firstChunkRows > limits.rows)
+        return firstChunkRun(leader.id, stage, others, limits);
       const longest = LONGEST_MATE * stage.patches;
       const mates = others.filter((other) => other.stage.type === "step" && other.stage.patches <= longest);
       const rows = [leader, ...mates.slice(0, limits.rows - 1)];
@@ -63,6 +72,29 @@ export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): Mo
       return { type: "vocode", ids: [id, ...mates.slice(0, limits.rows - 1).map((mate) => mate.id)] };
     }
   }
+}
+
+/**
+ * First chunks that were asked for in one moment take their steps together: they are short, and a run costs a good deal
+ * whatever is in it. So pieces that wait are begun before the leader goes on.
+ */
+function firstChunkRun(
+  leader: number,
+  { stepsDone, steps, patches }: Extract<PieceStage, { type: "step" }>,
+  others: readonly PieceInFlight[],
+  { firstChunkRows }: RunLimits,
+): ModelRun {
+  const most = JOINED_SHARE * steps;
+  const mates = others.filter(
+    ({ isFirstChunk, stage }) =>
+      isFirstChunk && stage.type === "step" && Math.abs(stage.stepsDone - stepsDone) <= most,
+  );
+  const waiting = others.find(({ isFirstChunk, stage }) => isFirstChunk && stage.type === "begin");
+  if (waiting !== undefined && stepsDone <= most && mates.length + 1 < firstChunkRows)
+    return { type: "begin", id: waiting.id };
+  const rows = mates.slice(0, firstChunkRows - 1);
+  const longest = Math.max(patches, ...rows.map(({ stage }) => (stage.type === "step" ? stage.patches : 0)));
+  return { type: "step", ids: [leader, ...rows.map(({ id }) => id)], patches: paddedPatches(longest) };
 }
 
 /** The length a step of `patches` is padded to: one of a small set, so that the runtime sees few shapes. */

@@ -168,6 +168,23 @@ test("pieces made at the same time take no more model runs than one after anothe
   assert.ok(together <= apart, `${together} runs together, ${apart} apart`);
 });
 
+test("first chunks that are asked for in one moment share their steps, and give the samples that they give alone", async () => {
+  const jobs = ["сәлем, қалың қалай?", "қазақ тілі түркі тілдерінің бірі.", "біз көлге барамыз!"].map(
+    (spokenText, seed) => ({ ...JOB, spokenText, seed, chunking: "growing" as const }),
+  );
+  const speakFirst = (job: SynthesisJob) =>
+    engine.speak(job, new AbortController().signal, { urgency: { kind: "first" } }).then(({ pcm }) => pcm);
+  const alone: Int16Array[] = [];
+  const before = engine.modelRuns;
+  for (const job of jobs) alone.push(await speakFirst(job));
+  const apart = engine.modelRuns - before;
+  const together = await Promise.all(jobs.map(speakFirst));
+  const shared = engine.modelRuns - before - apart;
+  assert.deepEqual(together, alone);
+  // At most one of them begins before the others come.
+  assert.ok(shared <= apart - JOB.nfe, `${shared} runs together, ${apart} apart`);
+});
+
 test("somebody who has just come is served before the rest, and the rest is not forgotten", async () => {
   const order: string[] = [];
   const note = (name: string) => () => order.push(name);

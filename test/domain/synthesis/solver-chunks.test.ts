@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GROWING_CHUNKS, solverChunks } from "../../../src/domain/synthesis/solver-chunks.js";
+import { GROWING_CHUNKS, layOver, solverChunks } from "../../../src/domain/synthesis/solver-chunks.js";
 import * as fc from "../../support/properties.js";
 
 const PATCHES = fc.integer({ min: 1, max: 2_000 });
@@ -8,17 +8,22 @@ const RULES = fc.record({
   first: fc.integer({ min: 1, max: 64 }),
   longest: fc.integer({ min: 64, max: 512 }),
   context: fc.integer({ min: 0, max: 48 }),
+  overlap: fc.integer({ min: 0, max: 48 }),
 });
 
 test("chunks follow each other from the first patch to the last, each with its context or an end of the piece", () => {
   fc.assert(
     fc.property(PATCHES, RULES, (patches, rules) => {
       let start = 0;
-      for (const chunk of solverChunks(patches, "growing", rules)) {
+      const chunks = solverChunks(patches, "growing", rules);
+      for (const [index, chunk] of chunks.entries()) {
         assert.equal(chunk.start, start);
         assert.ok(chunk.end > start && chunk.end <= patches);
         assert.equal(chunk.contextStart, Math.max(0, chunk.start - rules.context));
         assert.equal(chunk.contextEnd, Math.min(patches, chunk.end + rules.context));
+        // Both chunks know what they go over into each other in.
+        const before = chunks[index - 1];
+        assert.equal(chunk.overlap, before ? Math.min(rules.overlap, before.contextEnd - start) : 0);
         start = chunk.end;
       }
       assert.equal(start, patches);
@@ -41,20 +46,27 @@ test("chunks double up to the longest, and only the last may be half as long aga
   fc.assert(
     fc.property(PATCHES, (patches) => {
       const lengths = solverChunks(patches, "growing").map(({ start, end }) => end - start);
-      const planned = lengths.map((_, index) => Math.min(24 * 2 ** index, 192));
+      const planned = lengths.map((_, index) => Math.min(16 * 2 ** index, 192));
       assert.deepEqual(lengths.slice(0, -1), planned.slice(0, -1));
       assert.ok(lengths.at(-1)! <= 1.5 * planned.at(-1)! + 4);
     }),
   );
   const lengths = solverChunks(600, "growing").map(({ start, end }) => end - start);
-  assert.deepEqual(lengths, [24, 48, 96, 192, 240]);
+  assert.deepEqual(lengths, [16, 32, 64, 128, 192, 168]);
 });
 
 test("a piece that is heard as a whole is one chunk without context", () => {
   fc.assert(
     fc.property(PATCHES, (patches) => {
-      const whole = { start: 0, end: patches, contextStart: 0, contextEnd: patches };
+      const whole = { start: 0, end: patches, contextStart: 0, contextEnd: patches, overlap: 0 };
       assert.deepEqual(solverChunks(patches, "whole"), [whole]);
     }),
   );
+});
+
+test("where one chunk goes over into the next the mel is no step, and behind it the next one's", () => {
+  const mel = new Float32Array(8).fill(1);
+  layOver(mel, new Float32Array(6).fill(5), { frame: 1, overlapFrames: 2, melBins: 2 });
+  assert.deepEqual([...mel.subarray(0, 6)], [1, 1, 2, 2, 4, 4]);
+  assert.deepEqual([...mel.subarray(6)], [5, 5]);
 });

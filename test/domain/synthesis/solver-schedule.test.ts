@@ -12,26 +12,38 @@ import * as fc from "../../support/properties.js";
 const WINDOW = { start: 0, end: 54, contextStart: 0, contextEnd: 64 };
 const STAGE: fc.Arbitrary<PieceStage> = fc.oneof(
   fc.constant({ type: "begin" } as const),
-  fc.record({ type: fc.constant("step" as const), patches: fc.integer({ min: 1, max: 1_200 }) }),
+  fc.record({
+    type: fc.constant("step" as const),
+    patches: fc.integer({ min: 1, max: 1_200 }),
+    stepsDone: fc.integer({ min: 0, max: 15 }),
+    steps: fc.constant(16),
+  }),
   fc.record({
     type: fc.constant("vocode" as const),
     window: fc.constantFrom(WINDOW, { ...WINDOW, contextEnd: 128 }),
   }),
 );
-const PIECES = fc.uniqueArray(fc.record({ id: fc.nat(), dueAtMs: fc.integer(), stage: STAGE }), {
-  selector: ({ id }) => id,
-  maxLength: 40,
-});
+const PIECES = fc.uniqueArray(
+  fc.record({ id: fc.nat(), dueAtMs: fc.integer(), isFirstChunk: fc.boolean(), stage: STAGE }),
+  { selector: ({ id }) => id, maxLength: 40 },
+);
 const ROWS = fc.integer({ min: 1, max: 8 });
 
 function step(id: number, due: number, patches: number): PieceInFlight {
-  return { id, dueAtMs: due, stage: { type: "step", patches } };
+  const stage = { type: "step", patches, stepsDone: 0, steps: 16 } as const;
+  return { id, dueAtMs: due, isFirstChunk: false, stage };
+}
+
+/** A piece whose listener waits for its first chunk. */
+function first(id: number, stepsDone: number | null): PieceInFlight {
+  const stage = { type: "step", patches: 32, stepsDone: stepsDone ?? 0, steps: 16 } as const;
+  return { id, dueAtMs: id, isFirstChunk: true, stage: stepsDone === null ? { type: "begin" } : stage };
 }
 
 test("a run serves the piece that is due first, others of its stage as far as there is room, and none twice", () => {
   fc.assert(
     fc.property(PIECES, ROWS, (pieces, rows) => {
-      const run = nextRun(pieces, { rows });
+      const run = nextRun(pieces, { rows, firstChunkRows: 1 });
       if (run === null) return assert.equal(pieces.length, 0);
       const ids = run.type === "begin" ? [run.id] : run.ids;
       assert.ok(ids.length <= rows && new Set(ids).size === ids.length);
@@ -59,7 +71,38 @@ test("lengths are padded to few shapes, by a thirty-second at most", () => {
 
 test("a short piece that is due first does not wait for the step of a long one", () => {
   const pieces = [step(0, 1, 20), step(1, 2, 400), step(2, 3, 30)];
-  assert.deepEqual(nextRun(pieces, { rows: 4 }), { type: "step", ids: [0, 2], patches: 30 });
+  assert.deepEqual(nextRun(pieces, { rows: 4, firstChunkRows: 1 }), {
+    type: "step",
+    ids: [0, 2],
+    patches: 30,
+  });
+});
+
+test("first chunks share steps with those that came at about the same time, as far as there is room", () => {
+  const limits = { rows: 1, firstChunkRows: 3 };
+  const run = (pieces: readonly PieceInFlight[]) => nextRun(pieces, limits);
+  assert.deepEqual(run([first(0, 0), first(1, 0)]), { type: "step", ids: [0, 1], patches: 32 });
+  assert.deepEqual(run([first(0, 4), first(1, 0)]), { type: "step", ids: [0, 1], patches: 32 });
+  assert.deepEqual(run([first(0, 5), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
+  const four = [0, 1, 2, 3].map((id) => first(id, 1));
+  assert.deepEqual(run(four), { type: "step", ids: [0, 1, 2], patches: 32 });
+  // Neither chunks that somebody hears already nor pieces that are sent as a whole.
+  assert.deepEqual(run([first(0, 0), step(1, 5, 32)]), { type: "step", ids: [0], patches: 32 });
+  assert.deepEqual(run([step(0, -1, 32), first(1, 0)]), { type: "step", ids: [0], patches: 32 });
+});
+
+test("first chunks that wait are begun before the first of them goes on, unless they come too late or find no room", () => {
+  const limits = { rows: 1, firstChunkRows: 3 };
+  const run = (pieces: readonly PieceInFlight[]) => nextRun(pieces, limits);
+  assert.deepEqual(run([first(0, 4), first(1, null)]), { type: "begin", id: 1 });
+  assert.deepEqual(run([first(0, 5), first(1, null)]), { type: "step", ids: [0], patches: 32 });
+  const full = [first(0, 0), first(1, 0), first(2, 0), first(3, null)];
+  assert.deepEqual(run(full), { type: "step", ids: [0, 1, 2], patches: 32 });
+  assert.deepEqual(nextRun([first(0, 0), first(1, null)], { rows: 1, firstChunkRows: 1 }), {
+    type: "step",
+    ids: [0],
+    patches: 32,
+  });
 });
 
 /** Steps of equal pieces on a machine that takes `stepMs` for one; who was done when. */
@@ -71,7 +114,7 @@ function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: nu
     const present = waiting.filter((piece) => piece.atMs <= nowMs && piece.stepsLeft > 0);
     const run = nextRun(
       present.map((piece) => step(piece.id, dueAtMs(piece.urgency, piece.atMs, piece.steps * stepMs), 100)),
-      { rows: 1 },
+      { rows: 1, firstChunkRows: 1 },
     );
     nowMs += stepMs;
     if (run?.type !== "step") continue;
@@ -154,7 +197,7 @@ test("first chunks of all streams come before what their listeners still wait to
     const present = streams.filter((stream) => stream.atMs <= nowMs && !isDone(stream));
     const run = nextRun(
       present.map(({ id, due }) => step(id, due, 100)),
-      { rows: 1 },
+      { rows: 1, firstChunkRows: 1 },
     );
     if (run?.type !== "step") {
       nowMs++;

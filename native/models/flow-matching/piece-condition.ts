@@ -1,0 +1,99 @@
+import { type InferenceSession, Tensor } from "onnxruntime-node";
+import type { PitchedCondition } from "../../../src/domain/synthesis/melody.js";
+
+/** Smaller rests are made at once: a run of their own would cost as much again as they do. */
+const LEAST_REST_PATCHES = 32;
+
+/** What the condition graph is given of a piece. */
+export interface ConditionSource {
+  /** `[1, tokens, hidden width]`, from the encoder. */
+  readonly hidden: Tensor;
+  /** `[1]` */
+  readonly voice: Tensor;
+  /** `[frames]` */
+  readonly frameToToken: BigInt64Array;
+  /** `[frames, 3]` */
+  readonly position: Float32Array;
+}
+
+export interface ConditionGraph {
+  /** Frames on each side that a frame's condition depends on. */
+  readonly reach: number;
+  /** Frames that share one condition. */
+  readonly patchFrames: number;
+  run(feeds: InferenceSession.FeedsType): Promise<InferenceSession.ReturnType>;
+  /** Changes what was made of some frames, in place, before anybody sees it. */
+  finish(part: PitchedCondition): void;
+}
+
+/**
+ * Condition of the flow, pitch and voicing of a piece, made as far as they are needed: a listener waits for those of the first
+ * chunk alone. With all that a frame depends on around it, the parts are those of one run over the piece.
+ */
+export class PieceCondition {
+  /** Hz, `[frames]`; 0 where it is not made. */
+  readonly f0: Float32Array;
+  /** 0 to 1, `[frames]`; 0 where it is not made. */
+  readonly voicing: Float32Array;
+  readonly #source: ConditionSource;
+  readonly #graph: ConditionGraph;
+  /** `[frames / patchFrames, width]`, from the first run on. */
+  #values = new Float32Array(0);
+  #width = 0;
+  #madePatches = 0;
+
+  constructor(source: ConditionSource, graph: ConditionGraph) {
+    this.#source = source;
+    this.#graph = graph;
+    this.f0 = new Float32Array(source.frameToToken.length);
+    this.voicing = new Float32Array(source.frameToToken.length);
+  }
+
+  /** Values of a patch, known once some are made. */
+  get width(): number {
+    return this.#width;
+  }
+
+  /** @returns `[end - start, width]` */
+  async of(start: number, end: number): Promise<Float32Array> {
+    if (end > this.#madePatches) await this.#makeUpTo(end);
+    return this.#values.subarray(start * this.#width, end * this.#width);
+  }
+
+  async #makeUpTo(wanted: number): Promise<void> {
+    const { hidden, voice, frameToToken, position } = this.#source;
+    const { reach, patchFrames } = this.#graph;
+    const frames = frameToToken.length;
+    const patches = frames / patchFrames;
+    const made = this.#madePatches;
+    // Pulses are drawn towards the pitch of the frame behind. What is not needed now is made all at once.
+    const isRestSmall = patches - wanted <= LEAST_REST_PATCHES + reach / patchFrames;
+    const end = made > 0 || isRestSmall ? patches : wanted + 1;
+    const from = Math.max(0, made * patchFrames - reach);
+    const to = Math.min(frames, end * patchFrames + reach);
+    const length = to - from;
+    const results = await this.#graph.run({
+      hidden,
+      frame_to_token: new Tensor("int64", frameToToken.subarray(from, to), [1, length]),
+      position: new Tensor("float32", position.subarray(3 * from, 3 * to), [1, length, 3]),
+      voice,
+      mask: new Tensor("float32", new Float32Array(length).fill(1), [1, length]),
+    });
+    const condition = results["condition"] as Tensor;
+    this.#width = condition.dims[2]!;
+    if (made === 0) this.#values = new Float32Array(patches * this.#width);
+    const part = {
+      f0: this.f0.subarray(made * patchFrames, end * patchFrames),
+      condition: this.#values.subarray(made * this.#width, end * this.#width),
+    };
+    const skipped = made * patchFrames - from;
+    const madeFrames = (values: Tensor) =>
+      (values.data as Float32Array).subarray(skipped, skipped + part.f0.length);
+    part.f0.set(madeFrames(results["f0"] as Tensor));
+    this.voicing.set(madeFrames(results["voicing"] as Tensor), made * patchFrames);
+    const first = (skipped / patchFrames) * this.#width;
+    part.condition.set((condition.data as Float32Array).subarray(first, first + part.condition.length));
+    this.#graph.finish(part);
+    this.#madePatches = end;
+  }
+}
