@@ -1,9 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { saveResult } from "../save-result.js";
 import { loadOverHttp } from "../support/http-load.js";
-import { startServiceProcess } from "../support/service-process.js";
+import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
 
 const BARE_SERVER = fileURLToPath(new URL("../support/bare-server.js", import.meta.url));
 const KINDS = ["uws", "node"] as const;
@@ -11,6 +13,17 @@ const PATHS = [
   { name: "catalog", method: "GET", path: "/v1/voices" },
   { name: "auth", method: "POST", path: "/v1/stream/token" },
 ] as const;
+
+/** A Node to run on, and which of the fronts are there. */
+interface Runtime {
+  /** Before the names of its servers; empty for the Node of the bench. */
+  readonly name: string;
+  /** Command of its Node. */
+  readonly node: readonly string[];
+  readonly kinds: readonly Kind[];
+}
+
+type Kind = (typeof KINDS)[number];
 
 interface Server {
   readonly name: string;
@@ -28,33 +41,47 @@ interface Figure {
   readonly answers: number;
 }
 
-/** `npm run bench -- front`: the catalog and the way through a key, beside handlers with nothing around them. */
-export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+const OWN: Runtime = {
+  name: "",
+  node: [process.execPath],
+  kinds: typeof loadUwsBinding() === "string" ? ["node"] : KINDS,
+};
+
+/**
+ * `npm run bench -- front`: the catalog and the way through a key, beside handlers with nothing around them.
+ * `scripts/runtimes.mjs bench` gives it several runtimes, as JSON: all of them in one run.
+ */
+export async function run({
+  smoke,
+  args,
+}: {
+  readonly smoke: boolean;
+  readonly args: readonly string[];
+}): Promise<void> {
+  const { values } = parseArgs({ args: [...args], options: { runtimes: { type: "string" } } });
+  const runtimes = values.runtimes === undefined ? [OWN] : (JSON.parse(values.runtimes) as Runtime[]);
   const parameters = {
     connections: 32,
     durationMs: smoke ? 200 : 2_000,
     warmupMs: smoke ? 100 : 1_000,
     rounds: smoke ? 1 : 3,
   };
-  const services = [];
-  for (const kind of KINDS) services.push(await startServiceProcess({ FRONT: kind }));
-  const { url, key } = services[0]!;
-  const catalog = await (await fetch(`${url}/v1/voices`)).text();
-  const servers: Server[] = services.map((service, index) => {
-    return { name: `dauys ${KINDS[index]}`, port: service.port, stop: () => service.stop() };
-  });
-  for (const kind of KINDS) servers.push(await startBare(kind, catalog));
+  const servers: Server[] = [];
   try {
+    for (const runtime of runtimes) await startServers(runtime, servers);
     const figures: Figure[] = [];
     // Rounds alternate, so that a change of the machine's mood meets every server.
     for (let round = 0; round < parameters.rounds; round++) {
       for (const path of PATHS) {
-        for (const server of servers) figures.push(await measure(server, path, key, parameters));
+        for (const server of servers) figures.push(await measure(server, path, parameters));
       }
     }
     const best = PATHS.flatMap(({ name }) => servers.map((server) => median(figures, server.name, name)));
     for (const figure of best) print(figure);
-    if (!smoke) await saveResult("front", { parameters, figures: best, rounds: figures });
+    const ratios = runtimes.flatMap((runtime) => ratiosOf(runtime, best));
+    for (const { path, name, ratio } of ratios) console.log(`${path.padEnd(8)} ${name}: ${ratio.toFixed(2)}`);
+    const name = values.runtimes === undefined ? "front" : "runtimes";
+    if (!smoke) await saveResult(name, { parameters, ratios, figures: best, rounds: figures });
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }
@@ -63,11 +90,10 @@ export async function run({ smoke }: { readonly smoke: boolean }): Promise<void>
 async function measure(
   server: Server,
   { name, method, path }: (typeof PATHS)[number],
-  key: string,
   { connections, durationMs, warmupMs }: { connections: number; durationMs: number; warmupMs: number },
 ): Promise<Figure> {
   const length = method === "POST" ? "Content-Length: 0\r\n" : "";
-  const request = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${key}\r\n${length}\r\n`;
+  const request = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${TEST_KEY}\r\n${length}\r\n`;
   const load = { port: server.port, request, connections };
   await loadOverHttp({ ...load, durationMs: warmupMs });
   const { latenciesMs, perSecond } = await loadOverHttp({ ...load, durationMs });
@@ -89,8 +115,51 @@ function print({ server, path, perSecond, p50Ms, p99Ms }: Figure): void {
   console.log(`${columns.join(" ")}  p50 ${p50Ms.toFixed(2)} ms  p99 ${p99Ms.toFixed(2)} ms`);
 }
 
-async function startBare(kind: (typeof KINDS)[number], body: string): Promise<Server> {
-  const child: ChildProcess = spawn(process.execPath, [BARE_SERVER, kind, body], {
+/** Adds the service on each front, and each bare handler, to `servers`. */
+async function startServers({ name, node, kinds }: Runtime, servers: Server[]): Promise<void> {
+  const prefix = name === "" ? "" : `${name} `;
+  let catalog = "";
+  for (const kind of kinds) {
+    const service = await startServiceProcess({ FRONT: kind }, { node });
+    servers.push({ name: `${prefix}dauys ${kind}`, port: service.port, stop: () => service.stop() });
+    catalog = await (await fetch(`${service.url}/v1/voices`)).text();
+  }
+  for (const kind of kinds) {
+    const bare = await startBare(kind, catalog, node);
+    servers.push({ ...bare, name: `${prefix}${bare.name}` });
+  }
+}
+
+interface Ratio {
+  readonly path: string;
+  readonly name: string;
+  /** Answers per second of one by those of the other. */
+  readonly ratio: number;
+}
+
+/** The service beside a bare handler of its kind, and the native front beside the portable one. */
+function ratiosOf({ name, kinds }: Runtime, best: readonly Figure[]): Ratio[] {
+  const prefix = name === "" ? "" : `${name} `;
+  const perSecond = (server: string, path: string) =>
+    best.find((figure) => figure.server === `${prefix}${server}` && figure.path === path)!.perSecond;
+  const pairs = [
+    ...kinds.map((kind) => [`dauys ${kind}`, `bare ${kind}`] as const),
+    ...(kinds.length > 1 ? [["dauys uws", "dauys node"] as const] : []),
+  ];
+  return PATHS.flatMap(({ name: path }) =>
+    pairs.map(([one, other]) => {
+      return {
+        path,
+        name: `${prefix}${one} / ${other}`,
+        ratio: perSecond(one, path) / perSecond(other, path),
+      };
+    }),
+  );
+}
+
+async function startBare(kind: Kind, body: string, node: readonly string[]): Promise<Server> {
+  const [command = "", ...before] = node;
+  const child: ChildProcess = spawn(command, [...before, BARE_SERVER, kind, body], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const [line] = await once(child.stdout!, "data");

@@ -1,7 +1,7 @@
 // A handler with nothing around it, in a process of its own: `node bare-server.js uws|node BODY`. Prints its port.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 
 const [kind, text = ""] = process.argv.slice(2);
 const body = Buffer.from(text);

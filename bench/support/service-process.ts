@@ -42,6 +42,8 @@ export interface ServiceProcessOptions {
   readonly cpus?: string;
   /** Another checkout's program, or one whose threads fail. */
   readonly main?: string;
+  /** Command of the Node that it runs on, if not this one; its process is to stay the one that was started. */
+  readonly node?: readonly string[];
 }
 
 /**
@@ -50,15 +52,15 @@ export interface ServiceProcessOptions {
  */
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
-  { openFiles, cpus, main = MAIN }: ServiceProcessOptions = {},
+  { openFiles, cpus, main = MAIN, node = [process.execPath] }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
   const dataDir = environment["DATA_DIR"] ?? ownDir;
   const port = Number(environment["PORT"] ?? (await freeLoopbackPort()));
   const startedAtMs = performance.now();
-  const program = [process.execPath, main];
+  const program = [...node, main];
   const limited =
-    openFiles === undefined ? program : ["sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$1"`, ...program];
+    openFiles === undefined ? program : ["sh", "-c", `ulimit -n ${openFiles}; exec "$0" "$@"`, ...program];
   const [command = "", ...args] = cpus === undefined ? limited : ["taskset", "-c", cpus, ...limited];
   const child = spawn(command, args, {
     env: {

@@ -219,6 +219,12 @@ export class Metrics {
     labelNames: ["engine", "model", "reason"] as const,
     ...this.#own,
   });
+  readonly frontInfo = new Gauge({
+    name: "front_info",
+    help: "1 for the front in use, with the package and version that it runs on",
+    labelNames: ["front", "package", "version"] as const,
+    ...this.#own,
+  });
   readonly machineCores = new Gauge({
     name: "machine_cores",
     help: "Cores that the process may use, a container's quota considered",

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { warmUpReading } from "../domain/text/warm-up.js";
+import { describeFront } from "../front/select-front.js";
 import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { startOperatorServer } from "../http/operator-server.js";
@@ -36,6 +37,8 @@ export interface Service {
   readonly isFirstStart: boolean;
   /** How many workers the defaults have, why, and what machine was found. */
   readonly workerNote: string;
+  /** What the front runs on. */
+  readonly frontNote: string;
   /** What the default models cannot do, by their names. */
   readonly modelNotes: ReadonlyMap<string, string>;
   /** Settles when something the service cannot be without does not come back: it should stop and be started again. */
@@ -162,6 +165,7 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     developmentKey,
     isFirstStart,
     workerNote,
+    frontNote: describeFront(transport.front),
     modelNotes: new Map(
       [catalog.hearing.default, catalog.speaking.default].flatMap(({ name, notes }) =>
         notes === null ? [] : [[name, notes] as const],

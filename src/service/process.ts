@@ -89,6 +89,7 @@ function banner({ host, dataDir, devApiKey }: Config, service: Service): string 
 Dauys listens on ${address}
 Development key: ${service.isFirstStart ? service.developmentKey : `in ${keyFile}`}
 Console: ${address}/console
+Front: ${service.frontNote}
 Workers: ${service.workerNote}
 ${limits(service.modelNotes)}${service.isFirstStart ? firstCommands(address, service.developmentKey) : ""}
 `;

@@ -1,6 +1,6 @@
 import { ServiceError } from "../domain/errors.js";
 import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../domain/usage/concurrency.js";
-import { type FrontKind, selectFront } from "../front/select-front.js";
+import { type FrontFacts, type FrontKind, frontFacts, selectFront } from "../front/select-front.js";
 import { newRequestId } from "../front/shared/request-id.js";
 import { preflightHeaders } from "../http/cors.js";
 import { createRoutes } from "../http/endpoints/all.js";
@@ -36,7 +36,7 @@ export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "s
 /** The public side of the service. */
 export interface Transport {
   /** The front in use. */
-  readonly kind: Front["kind"];
+  readonly front: FrontFacts;
   /** Returns the port in use. @throws when it is taken */
   listen(host: string, port: number): Promise<number>;
   /** Refuses new work (503), announces the end to live clients, and lets running work finish until the deadline. */
@@ -64,9 +64,11 @@ export function createTransport(deps: TransportDeps): Transport {
     failed: (error) => deps.log.error({ err: error }, "front failed"),
   };
   const front = deps.makeFront?.(handlers) ?? selectFront(deps.front, handlers, deps.limits);
-  deps.log.info({ front: front.kind }, "front selected");
+  const facts = frontFacts(deps.front, front);
+  deps.log.info(facts, "front selected");
+  metrics.frontInfo.set({ front: facts.front, package: facts.package, version: facts.version }, 1);
   return {
-    kind: front.kind,
+    front: facts,
     listen: (host, port) => front.listen(host, port),
     drain: (deadlineMs) => running.drain(deadlineMs),
     close: () => front.close(CLOSE_GRACE_MS),

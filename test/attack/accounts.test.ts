@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { ConsoleClient } from "./support/console-client.js";

@@ -5,7 +5,7 @@ import { WebSocket } from "ws";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { creditsFor, DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
-import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { dauys } from "../cli/support.js";
 import { FAULTY_MAIN } from "../support/faulty/entries.js";

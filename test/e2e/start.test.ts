@@ -52,6 +52,7 @@ test("npm start prints a banner with key and commands, speaks, and ends with exi
     const banner = first.output();
     assert.match(banner, new RegExp(`listens on http://127\\.0\\.0\\.1:${port}`));
     assert.ok(banner.includes(TEST_KEY), "the development key is shown");
+    assert.match(banner, /^Front: \S+ \d+\.\d+\.\d+/m);
     assert.match(banner, /^Workers: \d+ live \(\w+\), \d+ synthesis .*; \d+ cores/m);
     for (const command of ["/v1/tts", "/v1/transcribe", "dauys listen"])
       assert.ok(banner.includes(command), command);

@@ -5,7 +5,7 @@ import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
 import { NodeFront } from "../../src/front/node/node-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
-import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../src/front/uws/uws-front.js";
 import { createLog } from "../../src/observe/log.js";
 import {

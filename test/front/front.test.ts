@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { NodeFront } from "../../src/front/node/node-front.js";
 import { selectFront } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
-import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../src/front/uws/uws-front.js";
 import { createLog } from "../../src/observe/log.js";
 import type { FrontHandlers } from "../../src/ports/front.js";

@@ -213,7 +213,7 @@ export const ROOMS: readonly Room[] = [
     "src/front/uws",
     "the native front",
     `${BASE} src/observe src/protocol src/ports src/front/shared`,
-    "uWebSockets.js files modules net tools",
+    "uWebSockets.js uws-repack uws-fork files modules net tools",
   ),
   room(
     "src/front/threads",
@@ -288,10 +288,10 @@ export const ROOMS: readonly Room[] = [
     `${EVERY_PACKAGE_OF_A_BENCH} crypto files modules net processes threads tools`,
   ),
   room(
-    "scripts scripts/no-download",
+    "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
-    "src/observe src/protocol src/settings src/http/endpoints src/main.ts test",
-    "postgres vite marked crypto files modules processes tools",
+    "src/observe src/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts test",
+    "postgres vite marked crypto files modules net processes tools",
   ),
 ];
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { FrontKind } from "../../src/front/select-front.js";
-import { loadUwsBinding } from "../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { AnswerFiles } from "../../src/http/answer-files.js";
 import { SpeechBudget } from "../../src/http/speech-budget.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";

@@ -2,7 +2,7 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { RecordRing } from "../../../native/ring/record-ring.js";
 import type { FrontHandlers, FrontRequest, UpgradeDecision } from "../../ports/front.js";
-import { loadUwsBinding } from "../uws/uws-binding.js";
+import { loadUwsBinding } from "../uws/load-binding.js";
 import { UwsFront } from "../uws/uws-front.js";
 import {
   type FromFrontThread,

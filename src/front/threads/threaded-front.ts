@@ -4,7 +4,7 @@ import { Supervisor } from "../../../actors/kernel/supervisor.js";
 import type { Log } from "../../observe/log.js";
 import { DEFAULT_FRONT_LIMITS, type Front, type FrontHandlers, type FrontLimits } from "../../ports/front.js";
 import { openDescriptors } from "../shared/descriptors.js";
-import { loadUwsBinding } from "../uws/uws-binding.js";
+import { loadUwsBinding } from "../uws/load-binding.js";
 import { FrontThreadHandle } from "./front-thread-handle.js";
 
 export const FRONT_THREAD_ENTRY = new URL("./front-thread.js", import.meta.url);

@@ -1,7 +1,3 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
-
 /** The part of uWebSockets.js that is used here. Buffers handed to callbacks are lent until the callback returns. */
 export interface UwsBinding {
   App(): UwsApp;
@@ -70,31 +66,4 @@ interface UwsBehavior {
   ping(ws: UwsSocket): void;
   drain(ws: UwsSocket): void;
   close(ws: UwsSocket, code: number, message: ArrayBuffer): void;
-}
-
-/** Requests may carry this many bytes of headers; the library's own bound of 4 KiB is too small for browsers. */
-const HEADER_BYTES = 16 * 1024;
-
-/**
- * Loads the native binding for this platform and Node version, or says why there is none.
- *
- * The package's own entry is passed by: where the binding does not load it falls back to JavaScript with other behaviour.
- */
-export function loadUwsBinding(): UwsBinding | string {
-  const require = createRequire(import.meta.url);
-  try {
-    const folder = dirname(require.resolve("uWebSockets.js/package.json"));
-    const name = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;
-    // The npm fork keeps its binaries in a folder, the original beside its package.json.
-    const path = [join(folder, "binaries", name), join(folder, name)].find((candidate) =>
-      existsSync(candidate),
-    );
-    if (path === undefined) return `uWebSockets.js has no binary ${name}`;
-    process.env["UWS_HTTP_MAX_HEADERS_SIZE"] ??= String(HEADER_BYTES);
-    const binding = require(path) as UwsBinding;
-    binding._cfg("silent");
-    return binding;
-  } catch (thrown) {
-    return `uWebSockets.js does not load: ${thrown instanceof Error ? thrown.message.split("\n")[0] : thrown}`;
-  }
 }

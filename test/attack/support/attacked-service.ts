@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadUwsBinding } from "../../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../../src/store/postgres/embedded-postgres.js";
 import { dauys } from "../../cli/support.js";

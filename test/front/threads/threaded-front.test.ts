@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
-import { loadUwsBinding } from "../../../src/front/uws/uws-binding.js";
+import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { createLog } from "../../../src/observe/log.js";
 import {
   DEFAULT_FRONT_LIMITS,

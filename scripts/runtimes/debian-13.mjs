@@ -1,0 +1,96 @@
+// A Debian 13 beside this system: a folder for chroot, made by mmdebstrap from the mirror that this system uses.
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../", import.meta.url));
+const IN_ROOT = fileURLToPath(new URL("in-root.sh", import.meta.url));
+const FOLDER = join(root, ".cache/runtimes/debian-13");
+const PUBLIC_MIRROR = "http://deb.debian.org/debian";
+const SUITE = "trixie";
+/** Beside the essential ones: what the runtime links, and what tests of attacks call. */
+const PACKAGES = ["libstdc++6", "libatomic1", "ca-certificates", "procps", "mount", "util-linux", "iproute2"];
+const WITHIN_MS = 540_000;
+
+/** Why there is no Debian 13 here, and none can be made; null when there can. */
+export function whyNoDebian13() {
+  if (process.platform !== "linux") return "only Linux has chroot with mount namespaces";
+  if (process.getuid() !== 0) return "only root can make and enter a Debian 13";
+  return spawnSync("unshare", ["--mount", "true"]).status === 0 ? null : "mounts are not allowed here";
+}
+
+/** Makes it unless it is there. @returns the command before a command that is to run in it */
+export function debian13() {
+  if (!existsSync(join(FOLDER, "etc/debian_version"))) make();
+  return ["unshare", "--mount", "--propagation", "private", IN_ROOT, FOLDER, root.replace(/\/$/, "")];
+}
+
+export function removeDebian13() {
+  rmSync(FOLDER, { recursive: true, force: true });
+}
+
+function make() {
+  installMissing("mmdebstrap");
+  const made = `${FOLDER}.new`;
+  rmSync(made, { recursive: true, force: true });
+  mkdirSync(made, { recursive: true });
+  const arguments_ = [
+    "--variant=minbase",
+    "--mode=root",
+    `--include=${PACKAGES.join(",")}`,
+    // Nothing of an index or a package is kept.
+    "--aptopt=Acquire::Languages none",
+    "--dpkgopt=path-exclude=/usr/share/doc/*",
+    "--dpkgopt=path-exclude=/usr/share/locale/*",
+    ...aptTransport().map((line) => `--aptopt=${line}`),
+    SUITE,
+    made,
+    mirror(),
+  ];
+  const { status } = spawnSync("mmdebstrap", arguments_, {
+    stdio: ["ignore", "inherit", "inherit"],
+    timeout: WITHIN_MS,
+  });
+  if (status !== 0) {
+    rmSync(made, { recursive: true, force: true });
+    throw new Error(`mmdebstrap ended with ${status}: no Debian 13`);
+  }
+  renameSync(made, FOLDER);
+}
+
+/** Where this system has its Debian packages from. */
+function mirror() {
+  const { stdout } = spawnSync(
+    "apt-get",
+    ["indextargets", "--format", "$(REPO_URI) $(ORIGIN) $(COMPONENT)"],
+    {
+      encoding: "utf8",
+    },
+  );
+  const found = (stdout ?? "").split("\n").map((line) => /^(\S+?\/debian)\/? Debian main$/.exec(line)?.[1]);
+  return found.find((one) => one !== undefined) ?? PUBLIC_MIRROR;
+}
+
+/** How this system reaches its mirror: proxies and the like. */
+function aptTransport() {
+  const { stdout } = spawnSync("apt-config", ["dump", "Acquire"], { encoding: "utf8" });
+  const lines = (stdout ?? "")
+    .split("\n")
+    .map((line) => /^(Acquire::(?:http|https)::\S+ ".+");$/.exec(line)?.[1]);
+  return lines.filter((line) => line !== undefined);
+}
+
+function installMissing(name) {
+  if (spawnSync("dpkg", ["--status", name], { stdio: "ignore" }).status === 0) return;
+  for (const args of [
+    ["update", "-q"],
+    ["install", "-qy", "--no-install-recommends", name],
+  ]) {
+    const { status } = spawnSync("apt-get", args, {
+      env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+      stdio: ["ignore", "ignore", "inherit"],
+    });
+    if (status !== 0) throw new Error(`apt-get ${args.join(" ")} ended with ${status}`);
+  }
+}

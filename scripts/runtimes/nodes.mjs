@@ -1,0 +1,42 @@
+// Node's own binaries as npm has them, pinned by scripts/runtimes/package-lock.json, under .cache.
+import { spawnSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = fileURLToPath(new URL("./", import.meta.url));
+const FOLDER = fileURLToPath(new URL("../../.cache/runtimes/nodes/", import.meta.url));
+const WITHIN_MS = 300_000;
+
+/** Versions of Node that are checked, by their first number: the exact one of each stands in package.json. */
+export const NODES = [20, 22, 24];
+
+/** Path of a Node's program, or null where it has not been fetched. */
+export function nodePath(major) {
+  const path = join(FOLDER, "node_modules", `node-${major}`, "bin/node");
+  return existsSync(path) && isPinned(major) ? path : null;
+}
+
+/** Whether npm has packages of Node for this machine. */
+export function hasNodes() {
+  return process.platform === "linux" && process.arch === "x64";
+}
+
+/** Fetches what is missing. @throws when npm cannot */
+export function fetchNodes() {
+  if (NODES.every((major) => nodePath(major) !== null)) return;
+  mkdirSync(FOLDER, { recursive: true });
+  for (const name of ["package.json", "package-lock.json"]) cpSync(join(here, name), join(FOLDER, name));
+  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], {
+    cwd: FOLDER,
+    stdio: ["ignore", "ignore", "inherit"],
+    timeout: WITHIN_MS,
+  });
+  if (status !== 0) throw new Error(`npm ci in ${FOLDER} ended with ${status}`);
+}
+
+function isPinned(major) {
+  const wanted = JSON.parse(readFileSync(join(here, "package.json"), "utf8")).dependencies[`node-${major}`];
+  const manifest = join(FOLDER, "node_modules", `node-${major}`, "package.json");
+  return existsSync(manifest) && wanted.endsWith(`@${JSON.parse(readFileSync(manifest, "utf8")).version}`);
+}

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const BINARY = /\.(?:node|so(?:\.\d+)*)$/;
+/** Instructions of one kind of processor, and what declares them. */
+const OF_ONE_PROCESSOR = /\b(?:\w*mmintrin|arm_neon|__asm\w*|asm|_mm\d*_\w+|__m\d+\w*|__builtin_ia32\w*)\b/;
+
+interface Locked {
+  readonly version: string;
+  readonly os?: readonly string[];
+  readonly cpu?: readonly string[];
+  readonly libc?: readonly string[];
+}
+
+const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as {
+  readonly packages: Readonly<Record<string, Locked>>;
+};
+
+test("every package for x64 Linux has a sibling for arm64 Linux, of the same version", () => {
+  const ofX64 = Object.entries(lock.packages).filter(
+    ([, { os, cpu, libc }]) =>
+      os?.includes("linux") && cpu?.includes("x64") && (libc === undefined || libc.includes("glibc")),
+  );
+  assert.ok(ofX64.length >= 5, `${ofX64.length} packages`);
+  const without = ofX64.filter(([path, { version }]) => {
+    const sibling = lock.packages[path.replace("x64", "arm64")];
+    return !(sibling?.version === version && sibling.cpu?.includes("arm64"));
+  });
+  assert.deepEqual(
+    without.map(([path]) => path),
+    [],
+  );
+});
+
+test("packages that bring binaries of all platforms bring those for arm64 Linux", () => {
+  const modules = join(ROOT, "node_modules");
+  const ofOnePlatform = Object.entries(lock.packages).filter(([, { cpu }]) => cpu !== undefined);
+  const binaries = readdirSync(modules, { recursive: true, encoding: "utf8" }).filter(
+    (path) =>
+      BINARY.test(path) &&
+      /linux/.test(path) &&
+      /x64/.test(path) &&
+      !ofOnePlatform.some(([folder]) => `node_modules/${path}`.startsWith(`${folder}/`)),
+  );
+  assert.ok(binaries.some((path) => path.startsWith("onnxruntime-node/")));
+  // CUDA is for x64; the fork has its binaries twice, and these packages are its own, which falls back to JavaScript.
+  const missing = binaries.filter(
+    (path) =>
+      !/cuda|tensorrt|^uws-fork\/dist\/|^bufferutil\/|^utf-8-validate\//.test(path) &&
+      !existsSync(join(modules, path.replace("x64", "arm64"))),
+  );
+  assert.deepEqual(missing, []);
+});
+
+test("the addon's sources have no instructions of one processor", () => {
+  const folder = join(ROOT, "native/beam");
+  const sources = readdirSync(folder).filter((name) => /\.(?:cc|h|gyp)$/.test(name));
+  assert.ok(sources.length > 4);
+  assert.ok(OF_ONE_PROCESSOR.test("#include <immintrin.h>") && OF_ONE_PROCESSOR.test("_mm256_add_ps(a, b)"));
+  const specific = sources.filter((name) => OF_ONE_PROCESSOR.test(readFileSync(join(folder, name), "utf8")));
+  assert.deepEqual(specific, []);
+});
