@@ -12,6 +12,10 @@ export interface UwsApp {
   ws(pattern: string, behavior: UwsBehavior): UwsApp;
   listen(host: string, port: number, options: number, onListen: (socket: object | false) => void): UwsApp;
   close(): UwsApp;
+  /** How long a head and each piece of a body may take. Today's library alone can be told, in whole seconds. */
+  setIdleTimeout?(seconds: number): UwsApp;
+  /** How long a connection may rest behind its answer, or a reader without taking anything; the same. */
+  setResponseTimeout?(seconds: number): UwsApp;
 }
 
 /** Valid only until the handler returns. */
