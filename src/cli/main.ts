@@ -11,6 +11,7 @@ import {
   printNote,
   UsageError,
 } from "./command.js";
+import { doctorCommand } from "./doctor.js";
 import { type Commands, helpOf, overview } from "./help.js";
 import { Interrupted } from "./interruption.js";
 import { keysCommand } from "./keys.js";
@@ -42,6 +43,7 @@ const COMMANDS: Commands = {
     vouchers: vouchersCommand,
     users: usersCommand,
     models: modelsCommand,
+    doctor: doctorCommand,
   },
 };
 const BY_NAME: Readonly<Record<string, Command>> = { ...COMMANDS.forUsers, ...COMMANDS.forOperators };

@@ -93,9 +93,9 @@ export const ROOMS: readonly Room[] = [
   ),
   room(
     "native/devices",
-    "inputs to try and time graphs with",
+    "providers and devices tried and timed, each in a process of its own",
     "src/domain native/models",
-    "onnxruntime-node",
+    "onnxruntime-node files processes tools",
   ),
   room(
     "native/recognition",

@@ -1,0 +1,131 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { env, listSupportedBackends } from "onnxruntime-node";
+import type { Place } from "../../src/domain/placement/provider.js";
+
+const run = promisify(execFile);
+
+/** A shared library and where the loader would find it; null for one that it would not. */
+export interface FoundLibrary {
+  readonly name: string;
+  readonly path: string | null;
+  /** What would bring it. */
+  readonly bring: string;
+}
+
+export interface MachineFacts {
+  readonly node: string;
+  readonly platform: string;
+  readonly onnxruntime: string;
+  /** Providers that the runtime's build knows, and whether they came with it. */
+  readonly backends: readonly { readonly name: string; readonly bundled: boolean }[];
+  readonly nvidia: readonly { readonly name: string; readonly driver: string; readonly memory: string }[];
+  readonly cuda: readonly FoundLibrary[];
+  readonly vulkan: readonly FoundLibrary[];
+  /** Drivers of Vulkan: the files that name them. */
+  readonly vulkanDrivers: readonly string[];
+}
+
+/** CUDA 13 with cuDNN 9 is what onnxruntime's provider of this release links to, beside a driver for it. */
+const CUDA_REPOSITORY = "NVIDIA's repository (docs/operations.md)";
+const CUDA_LIBRARIES = [
+  ["libcuda.so.1", "NVIDIA's driver, 580 or newer: apt-get install nvidia-driver"],
+  ["libcudart.so.13", `apt-get install cuda-cudart-13-0, from ${CUDA_REPOSITORY}`],
+  ["libcublas.so.13", `apt-get install libcublas-13-0, from ${CUDA_REPOSITORY}`],
+  ["libcublasLt.so.13", `apt-get install libcublas-13-0, from ${CUDA_REPOSITORY}`],
+  ["libcurand.so.10", `apt-get install libcurand-13-0, from ${CUDA_REPOSITORY}`],
+  ["libcufft.so.12", `apt-get install libcufft-13-0, from ${CUDA_REPOSITORY}`],
+  ["libcudnn.so.9", `apt-get install cudnn9-cuda-13, from ${CUDA_REPOSITORY}`],
+  [
+    "libonnxruntime_providers_cuda.so",
+    "ONNXRUNTIME_NODE_INSTALL=cuda12 node node_modules/onnxruntime-node/script/install.js",
+  ],
+] as const;
+const VULKAN_LIBRARIES = [["libvulkan.so.1", "apt-get install libvulkan1"]] as const;
+const VULKAN_FOLDERS = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+
+/** What this machine has that graphs may run on. */
+export async function machineFacts(): Promise<MachineFacts> {
+  const known = await loaderCache();
+  const drivers = await vulkanDrivers();
+  const find = async (libraries: readonly (readonly [name: string, bring: string])[]) =>
+    await Promise.all(
+      libraries.map(async ([name, bring]) => ({ name, bring, path: await libraryPath(name, known) })),
+    );
+  return {
+    node: process.version,
+    platform: `${process.platform} ${process.arch}`,
+    onnxruntime: env.versions.node ?? "unknown",
+    backends: listSupportedBackends().map(({ name, bundled }) => ({ name, bundled })),
+    nvidia: await nvidiaDevices(),
+    cuda: await find(CUDA_LIBRARIES),
+    vulkan: [
+      ...(await find(VULKAN_LIBRARIES)),
+      {
+        name: "a driver of Vulkan",
+        path: drivers[0] ?? null,
+        bring: "that of your card; in software apt-get install -t bookworm-backports mesa-vulkan-drivers",
+      },
+    ],
+    vulkanDrivers: drivers,
+  };
+}
+
+/** The name of the device of a place; null where nothing tells it. */
+export async function deviceNameOf({ provider, device }: Place): Promise<string | null> {
+  if (provider !== "cuda") return null;
+  return (await nvidiaDevices())[device ?? 0]?.name ?? null;
+}
+
+async function nvidiaDevices(): Promise<MachineFacts["nvidia"]> {
+  const query = ["--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"];
+  const text = await run("nvidia-smi", query).then(
+    ({ stdout }) => stdout.trim(),
+    // No driver, or no such program.
+    () => "",
+  );
+  const lines = text === "" ? [] : text.split("\n");
+  return lines.map((line) => {
+    const [name = "", driver = "", memory = ""] = line.split(", ");
+    return { name, driver, memory };
+  });
+}
+
+/** Paths by names of libraries, as `ldconfig -p` tells them; nothing where it does not. */
+async function loaderCache(): Promise<ReadonlyMap<string, string>> {
+  const { stdout } = await run("/sbin/ldconfig", ["-p"]).catch(() => ({ stdout: "" }));
+  const found = [...stdout.matchAll(/^\s*(\S+) \([^)]*\) => (\S+)$/gm)];
+  return new Map(found.map(([, name = "", path = ""]) => [name, path]));
+}
+
+/** The loader looks in LD_LIBRARY_PATH first; a provider also beside the runtime. */
+async function libraryPath(name: string, known: ReadonlyMap<string, string>): Promise<string | null> {
+  const folders = (process.env["LD_LIBRARY_PATH"] ?? "").split(":").filter((folder) => folder !== "");
+  const isProvider = name.startsWith("libonnxruntime");
+  for (const folder of [...folders, ...(isProvider ? await runtimeFolders() : [])]) {
+    const entries = await readdir(folder).catch((): string[] => []);
+    if (entries.includes(name)) return join(folder, name);
+  }
+  return known.get(name) ?? null;
+}
+
+/** Where this process has the runtime's library from. */
+async function runtimeFolders(): Promise<readonly string[]> {
+  const maps = await readFile("/proc/self/maps", "utf8").catch(() => "");
+  const paths = [...maps.matchAll(/ (\/\S*)\/libonnxruntime\.so[.\d]*$/gm)].map(([, folder = ""]) => folder);
+  return [...new Set(paths)];
+}
+
+async function vulkanDrivers(): Promise<readonly string[]> {
+  const named = process.env["VK_DRIVER_FILES"] ?? process.env["VK_ICD_FILENAMES"];
+  if (named !== undefined && named !== "") return named.split(":").filter((path) => existsSync(path));
+  const found = await Promise.all(
+    VULKAN_FOLDERS.map(async (folder) =>
+      (await readdir(folder).catch((): string[] => [])).map((file) => join(folder, file)),
+    ),
+  );
+  return found.flat().sort();
+}

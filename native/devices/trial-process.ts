@@ -1,0 +1,33 @@
+import { json } from "node:stream/consumers";
+import { readManifest } from "../models/find-packages.js";
+import type { PackageFolder } from "../models/package.js";
+import type { TrialAnswer, TrialRequest } from "./protocol.js";
+import { placedNodes, timeShapes } from "./trial.js";
+
+/** The program that `tryProvider` starts. */
+const { folder, place, graphs, placed, ...options } = (await json(process.stdin)) as TrialRequest;
+const manifest = await readManifest(folder);
+if (manifest === null) throw new TypeError(`${folder} is no model package`);
+const model: PackageFolder = { folder, manifest };
+for (const shapes of graphs) {
+  await told(shapes.graph, () =>
+    timeShapes(model, shapes, place, options, (figures) => answer({ type: "shape", figures })),
+  );
+}
+for (const { graph, sizes } of placed) {
+  await told(graph, async () =>
+    answer({ type: "placed", placed: await placedNodes(model, graph, place, sizes) }),
+  );
+}
+
+async function told(graph: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    answer({ type: "failed", graph, reason: (error as Error).message });
+  }
+}
+
+function answer(value: TrialAnswer): void {
+  process.stdout.write(`${JSON.stringify(value)}\n`);
+}

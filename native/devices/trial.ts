@@ -1,0 +1,186 @@
+import "../models/no-telemetry.js";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { InferenceSession, type Tensor } from "onnxruntime-node";
+import { ON_CPU, type Place } from "../../src/domain/placement/provider.js";
+import { checkGraphFiles } from "../models/graph-files.js";
+import type { GraphVariant, PackageFolder } from "../models/package.js";
+import { feedsOf, type Sizes } from "./feeds.js";
+
+/** A graph and the shapes that are tried of it. */
+export interface GraphShapes {
+  readonly graph: string;
+  readonly shapes: readonly Sizes[];
+}
+
+/** How long runs of one shape take. */
+export interface ShapeFigures {
+  readonly graph: string;
+  readonly variant: GraphVariant;
+  readonly sizes: Sizes;
+  /** With what the provider prepares for a shape. */
+  readonly firstMs: number;
+  readonly p50Ms: number;
+  readonly p90Ms: number;
+  readonly runs: number;
+  /** CPU time of this process per run, all its threads. */
+  readonly cpuMs: number;
+  /** Beside the CPU's own graph, by output; null where nothing was compared. */
+  readonly difference: Readonly<Record<string, Difference>> | null;
+}
+
+/** The largest difference of a tensor, and the largest of its values. */
+interface Difference {
+  readonly largest: number;
+  readonly of: number;
+}
+
+/** Which nodes of a graph ran where. */
+export interface Placed {
+  readonly graph: string;
+  /** By onnxruntime's name of the provider. */
+  readonly nodes: Readonly<Record<string, number>>;
+  /** Copies between the CPU's memory and the device's inside of a run. */
+  readonly copies: number;
+  /** Names of operators that multiply matrices, and ran on the CPU. */
+  readonly productsOnCpu: readonly string[];
+}
+
+export interface TrialOptions {
+  /** At least so long, and at least `LEAST_RUNS`. */
+  readonly shapeMs: number;
+  readonly threads: number;
+  /** Runs the CPU's graph on the same inputs, too. */
+  readonly compares: boolean;
+}
+
+const LEAST_RUNS = 3;
+const MOST_RUNS = 400;
+const PRODUCTS = /^(?:\w*MatMul\w*|\w*Gemm\w*|\w*Conv\w*|\w*Attention\w*)$/;
+
+/** A graph of a package as it is loaded where it is placed, without what workers share. */
+async function openGraph(
+  model: PackageFolder,
+  graph: string,
+  { provider, device }: Place,
+  options: InferenceSession.SessionOptions = {},
+): Promise<{ readonly session: InferenceSession; readonly variant: GraphVariant }> {
+  const { path, variant } = await checkGraphFiles(model, graph, { provider });
+  const session = await InferenceSession.create(path, {
+    executionProviders: [device === null ? provider : { name: provider, deviceId: device }],
+    intraOpNumThreads: 1,
+    interOpNumThreads: 1,
+    graphOptimizationLevel: "all",
+    logSeverityLevel: 3,
+    extra: { session: { intra_op: { allow_spinning: "0" } } },
+    ...options,
+  });
+  return { session, variant };
+}
+
+/** Times each shape of a graph, one after the other. @throws what the runtime throws */
+export async function timeShapes(
+  model: PackageFolder,
+  { graph, shapes }: GraphShapes,
+  place: Place,
+  { shapeMs, threads, compares }: TrialOptions,
+  onFigures: (figures: ShapeFigures) => void,
+): Promise<void> {
+  const { session, variant } = await openGraph(model, graph, place, { intraOpNumThreads: threads });
+  const onCpu = compares ? await openGraph(model, graph, ON_CPU) : null;
+  try {
+    for (const sizes of shapes) {
+      const feeds = feedsOf(session, sizes);
+      const startedAtMs = performance.now();
+      const outputs = await session.run(feeds);
+      const firstMs = performance.now() - startedAtMs;
+      const expected = onCpu === null ? null : await onCpu.session.run(feedsOf(onCpu.session, sizes));
+      const difference = expected === null ? null : differences(expected, outputs);
+      onFigures({ graph, variant, sizes, firstMs, ...(await timed(session, feeds, shapeMs)), difference });
+    }
+  } finally {
+    await session.release();
+    await onCpu?.session.release();
+  }
+}
+
+/** Which provider ran which nodes of a graph, by the runtime's own profile. */
+export async function placedNodes(
+  model: PackageFolder,
+  graph: string,
+  place: Place,
+  sizes: Sizes,
+): Promise<Placed> {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-profile-"));
+  try {
+    const profile = { enableProfiling: true, profileFilePrefix: join(folder, "run") };
+    const { session } = await openGraph(model, graph, place, profile);
+    await session.run(feedsOf(session, sizes));
+    session.endProfiling();
+    await session.release();
+    const [file] = await readdir(folder);
+    return { graph, ...countNodes(JSON.parse(await readFile(join(folder, file!), "utf8"))) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+interface ProfileEvent {
+  readonly cat: string;
+  readonly name: string;
+  readonly args?: { readonly provider?: string; readonly op_name?: string };
+}
+
+function countNodes(events: readonly ProfileEvent[]): Omit<Placed, "graph"> {
+  const nodes: Record<string, number> = {};
+  let copies = 0;
+  const productsOnCpu = new Set<string>();
+  for (const { cat, name, args } of events) {
+    if (cat !== "Node" || !name.endsWith("_kernel_time") || args?.provider === undefined) continue;
+    const provider = args.provider.replace("ExecutionProvider", "");
+    nodes[provider] = (nodes[provider] ?? 0) + 1;
+    if (args.op_name === "MemcpyFromHost" || args.op_name === "MemcpyToHost") copies++;
+    if (provider === "CPU" && PRODUCTS.test(args.op_name ?? "")) productsOnCpu.add(args.op_name!);
+  }
+  return { nodes, copies, productsOnCpu: [...productsOnCpu].sort() };
+}
+
+async function timed(session: InferenceSession, feeds: Record<string, Tensor>, shapeMs: number) {
+  const tookMs: number[] = [];
+  const cpu = process.cpuUsage();
+  const stopAtMs = performance.now() + shapeMs;
+  while (tookMs.length < LEAST_RUNS || (performance.now() < stopAtMs && tookMs.length < MOST_RUNS)) {
+    const startedAtMs = performance.now();
+    await session.run(feeds);
+    tookMs.push(performance.now() - startedAtMs);
+  }
+  const { user, system } = process.cpuUsage(cpu);
+  const sorted = tookMs.toSorted((a, b) => a - b);
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+  const runs = tookMs.length;
+  return { p50Ms: at(0.5), p90Ms: at(0.9), runs, cpuMs: (user + system) / 1_000 / runs };
+}
+
+function differences(
+  expected: InferenceSession.ReturnType,
+  found: InferenceSession.ReturnType,
+): Readonly<Record<string, Difference>> {
+  // What a variant keeps in another tensor is compared by what comes out of it.
+  const shared = Object.keys(expected).filter((name) => found[name]?.size === expected[name]!.size);
+  return Object.fromEntries(shared.map((name) => [name, difference(expected[name]!, found[name]!)]));
+}
+
+function difference(expected: Tensor, found: Tensor): Difference {
+  const a = expected.data as Float32Array;
+  const b = found.data as Float32Array;
+  let largest = 0;
+  let of = 0;
+  for (let index = 0; index < a.length; index++) {
+    const apart = Math.abs(Number(a[index]) - Number(b[index]));
+    // What is not a number is as far away as can be.
+    largest = Number.isNaN(apart) ? Number.POSITIVE_INFINITY : Math.max(largest, apart);
+    of = Math.max(of, Math.abs(Number(a[index])));
+  }
+  return { largest, of };
+}

@@ -1,0 +1,78 @@
+import { spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import type { TrialAnswer, TrialRequest } from "./protocol.js";
+import type { Placed, ShapeFigures } from "./trial.js";
+
+/** What came of a try, as far as it went. */
+export interface Trial {
+  readonly shapes: readonly ShapeFigures[];
+  readonly placed: readonly Placed[];
+  readonly failures: readonly { readonly graph: string; readonly reason: string }[];
+  /** Why the process ended early: it crashed, or took too long; null when it did not. */
+  readonly ended: string | null;
+}
+
+const PROGRAM = fileURLToPath(new URL("./trial-process.js", import.meta.url));
+/** Of standard error, which says why when a driver ends the process. */
+const KEPT_CHARACTERS = 600;
+
+/** Tries a provider in a process of its own: what crashes there ends nothing here. */
+export async function tryProvider(
+  request: TrialRequest,
+  { withinMs, onAnswer }: { readonly withinMs: number; readonly onAnswer?: (answer: TrialAnswer) => void },
+): Promise<Trial> {
+  const child = spawn(process.execPath, [PROGRAM], { stdio: ["pipe", "pipe", "pipe"] });
+  const deadline = setTimeout(() => child.kill("SIGKILL"), withinMs);
+  let errors = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    errors = (errors + text).slice(-KEPT_CHARACTERS);
+  });
+  // One that has crashed does not read; how it ended is told below.
+  child.stdin.on("error", () => {});
+  child.stdin.end(JSON.stringify(request));
+  const closed = new Promise<readonly [number | null, NodeJS.Signals | null]>((resolve) => {
+    child.once("close", (code, signal) => resolve([code, signal]));
+  });
+  const shapes: ShapeFigures[] = [];
+  const placed: Placed[] = [];
+  const failures: { graph: string; reason: string }[] = [];
+  for await (const line of linesOf(child.stdout)) {
+    const answer = parsed(line);
+    // A driver may print what it likes.
+    if (answer === null) continue;
+    if (answer.type === "shape") shapes.push(answer.figures);
+    else if (answer.type === "placed") placed.push(answer.placed);
+    else failures.push({ graph: answer.graph, reason: answer.reason });
+    onAnswer?.(answer);
+  }
+  const [code, signal] = await closed;
+  clearTimeout(deadline);
+  return { shapes, placed, failures, ended: ending(code, signal, errors, withinMs) };
+}
+
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of stream.setEncoding("utf8")) {
+    const lines = (rest + String(text)).split("\n");
+    rest = lines.pop()!;
+    yield* lines;
+  }
+}
+
+function parsed(line: string): TrialAnswer | null {
+  try {
+    const value = JSON.parse(line) as Partial<TrialAnswer> | null;
+    return typeof value === "object" && value !== null && "type" in value ? (value as TrialAnswer) : null;
+  } catch {
+    return null;
+  }
+}
+
+function ending(code: number | null, signal: NodeJS.Signals | null, errors: string, withinMs: number) {
+  if (code === 0) return null;
+  const last = errors.trim().split("\n").at(-1) ?? "";
+  const how =
+    signal === "SIGKILL" ? `did not end within ${withinMs / 1_000} s` : `ended with ${signal ?? code}`;
+  return last === "" ? how : `${how}: ${last}`;
+}

@@ -1,0 +1,164 @@
+import {
+  type EngineWork,
+  type EngineWorth,
+  engineWork,
+  smallWork,
+} from "../../native/devices/engine-shapes.js";
+import { type FoundLibrary, type MachineFacts, machineFacts } from "../../native/devices/machine.js";
+import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
+import type { PackageFolder } from "../../native/models/package.js";
+import { PROVIDERS, type Provider, takesDevice } from "../domain/placement/provider.js";
+import { readablePackages } from "../models/folders.js";
+import { CommandError, type CommandInput, printLine, printNote } from "./command.js";
+import { foldersOf } from "./model-folders.js";
+
+/** Of each engine on each provider. */
+const MEASURED_MS = 5_000;
+/** A provider compiles its kernels in its first runs; software that plays a device takes minutes for large ones. */
+const WITHIN_MS = 120_000;
+
+/** What an engine came to on a provider. */
+interface EngineFigures {
+  readonly engine: EngineWork["engine"];
+  readonly model: string;
+  /** Null where it was not measured, or not to its end. */
+  readonly worth: EngineWorth | null;
+}
+
+interface ProviderReport {
+  readonly provider: Provider;
+  readonly works: boolean;
+  /** Why not; null when it works. */
+  readonly reason: string | null;
+  readonly missing: readonly FoundLibrary[];
+  readonly engines: readonly EngineFigures[];
+}
+
+/** @throws {CommandError} when a provider that EXECUTION_PROVIDERS names, or the CPU, does not work */
+export async function examine(input: CommandInput): Promise<void> {
+  const { options, environment } = input;
+  const isMeasured = !options.isSet("no-measure");
+  const facts = await machineFacts();
+  const packages = await readablePackages(foldersOf(input));
+  const reports: ProviderReport[] = [];
+  for (const provider of PROVIDERS.filter((name) => isForPlatform(name))) {
+    if (!options.isSet("json")) printNote(`trying ${provider}`);
+    reports.push(await reportOn(provider, facts, packages, isMeasured));
+  }
+  printLine(
+    options.isSet("json") ? JSON.stringify(toJson(facts, reports)) : lines(facts, reports).join("\n"),
+  );
+  const wanted = (environment["EXECUTION_PROVIDERS"] ?? "cpu").split(",").map((name) => name.trim());
+  const broken = reports.filter(({ provider, works }) => !works && wanted.includes(provider));
+  if (broken.length === 0) return;
+  throw new CommandError(
+    broken.map(({ provider, reason }) => `${provider} does not work: ${reason}`).join("; "),
+  );
+}
+
+function isForPlatform(provider: Provider): boolean {
+  if (provider === "coreml") return process.platform === "darwin";
+  if (provider === "dml") return process.platform === "win32";
+  return provider !== "cuda" || process.platform !== "darwin";
+}
+
+async function reportOn(
+  provider: Provider,
+  facts: MachineFacts,
+  packages: readonly PackageFolder[],
+  isMeasured: boolean,
+): Promise<ProviderReport> {
+  const engines: EngineFigures[] = [];
+  let works = false;
+  let reason: string | null = null;
+  for (const model of packages) {
+    for (const work of engineWork(model)) {
+      // What cannot be loaded once is not measured three times.
+      if (reason !== null) break;
+      const trial = await tryWork(provider, model, isMeasured ? work : smallWork(work), isMeasured);
+      works ||= trial.shapes.length > 0;
+      if (!works) reason = reasonOf(trial);
+      const worth = isMeasured ? work.worth(trial.shapes) : null;
+      engines.push({ engine: work.engine, model: model.manifest.id, worth });
+    }
+  }
+  if (engines.length === 0) reason = "no installed model is one of the families that are tried";
+  const missing = works ? [] : librariesOf(provider, facts).filter(({ path }) => path === null);
+  return { provider, works, reason: works ? null : reason, missing, engines: works ? engines : [] };
+}
+
+function tryWork(provider: Provider, { folder }: PackageFolder, work: EngineWork, isMeasured: boolean) {
+  return tryProvider(
+    {
+      folder,
+      place: { provider, device: takesDevice(provider) ? 0 : null },
+      graphs: work.graphs,
+      placed: [],
+      shapeMs: isMeasured ? MEASURED_MS / work.graphs.length : 0,
+      threads: 1,
+      compares: false,
+    },
+    { withinMs: WITHIN_MS },
+  );
+}
+
+function reasonOf({ failures, ended }: Trial): string {
+  const [failure] = failures;
+  return failure?.reason.split("\n")[0] ?? ended ?? "it ran nothing";
+}
+
+function librariesOf(provider: Provider, { cuda, vulkan }: MachineFacts): readonly FoundLibrary[] {
+  if (provider === "cuda") return cuda;
+  return provider === "webgpu" ? vulkan : [];
+}
+
+function lines(facts: MachineFacts, reports: readonly ProviderReport[]): readonly string[] {
+  const { node, platform, onnxruntime, backends, nvidia, vulkan, vulkanDrivers } = facts;
+  const known = backends.map(({ name, bundled }) => `${name}${bundled ? "" : " (not brought along)"}`);
+  const devices = nvidia.map(({ name, driver, memory }) => `${name}, ${memory}, driver ${driver}`);
+  const loader = vulkan.slice(0, 1).map(({ name, path }) => path ?? `${name} is missing`);
+  const drivers = vulkanDrivers.length === 0 ? "no drivers" : vulkanDrivers.join(", ");
+  return [
+    `node         ${node}, ${platform}`,
+    `onnxruntime  ${onnxruntime}; ${known.join(", ")}`,
+    `NVIDIA       ${devices.length === 0 ? "no device, by nvidia-smi" : devices.join("; ")}`,
+    `Vulkan       ${loader.join(", ")}; ${drivers}`,
+    ...reports.flatMap(providerLines),
+  ];
+}
+
+function providerLines({ provider, works, reason, missing, engines }: ProviderReport): readonly string[] {
+  return [
+    "",
+    `${provider.padEnd(12)} ${works ? "works" : `does not work: ${reason}`}`,
+    ...missing.map(({ name, bring }) => `  missing ${name}: ${bring}`),
+    ...engines.flatMap(({ engine, model, worth }) =>
+      worth === null ? [] : [`  ${engine.padEnd(7)} ${worthLine(worth)} (${model})`],
+    ),
+  ];
+}
+
+function worthLine({ audioSecondsPerSecond, sessions, ms }: EngineWorth): string {
+  if (sessions !== null) return `${sessions} sessions by steps alone, ${ms.toFixed(2)} ms a step`;
+  return `${audioSecondsPerSecond.toFixed(1)} seconds of audio a second`;
+}
+
+function toJson({ vulkanDrivers, ...facts }: MachineFacts, reports: readonly ProviderReport[]) {
+  return {
+    ...facts,
+    vulkan_drivers: vulkanDrivers,
+    providers: reports.map(({ provider, works, reason, missing, engines }) => ({
+      provider,
+      works,
+      reason,
+      missing: missing.map(({ name, bring }) => ({ name, bring })),
+      engines: engines.map(({ engine, model, worth }) => ({
+        engine,
+        model,
+        audio_seconds_per_second: worth?.audioSecondsPerSecond ?? null,
+        sessions: worth?.sessions ?? null,
+        ms: worth?.ms ?? null,
+      })),
+    })),
+  };
+}

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { tryProvider } from "../../native/devices/try-provider.js";
+import { ON_CPU } from "../../src/domain/placement/provider.js";
+import { RECOGNIZER_FOLDER, temporaryFolder } from "../support/folders.js";
+import { runProgram } from "../support/run-program.js";
+
+test("doctor tells what works, what does not, why, and what would bring it", async () => {
+  const folder = await temporaryFolder();
+  const { code, stdout, stderr } = await runProgram("bin/dauys.js", ["doctor", "--no-measure", "--json"], {
+    env: {
+      DATA_DIR: folder,
+      MODELS_DIR: "",
+      EXECUTION_PROVIDERS: "cuda, cpu",
+      VK_DRIVER_FILES: join(folder, "none.json"),
+      LD_LIBRARY_PATH: "",
+    },
+  });
+  const report = JSON.parse(stdout);
+  assert.equal(report.node, process.version);
+  assert.deepEqual(report.vulkan_drivers, []);
+  const [cpu, cuda, webgpu] = report.providers;
+  assert.deepEqual(
+    [cpu.provider, cpu.works, cpu.missing, cpu.engines.map((each: { engine: string }) => each.engine)],
+    ["cpu", true, [], ["live", "files", "speech"]],
+  );
+  assert.deepEqual([cuda.provider, cuda.works, cuda.engines], ["cuda", false, []]);
+  assert.match(cuda.reason, /cuda/i);
+  const runtime = cuda.missing.find((each: { name: string }) => each.name.startsWith("libonnxruntime"));
+  assert.match(runtime.bring, /onnxruntime-node\/script\/install\.js/);
+  assert.deepEqual([webgpu.provider, webgpu.works], ["webgpu", false]);
+  assert.match(webgpu.missing.at(-1).bring, /mesa-vulkan-drivers/);
+  assert.equal(code, 1);
+  assert.match(stderr, /^dauys: cuda does not work: /m);
+});
+
+test("a provider that hangs or crashes ends its own process alone, and what it ran before is kept", async () => {
+  const request = {
+    folder: RECOGNIZER_FOLDER,
+    place: ON_CPU,
+    graphs: [{ graph: "full", shapes: [{ batch: 1, frames: 8 }] }],
+    placed: [{ graph: "gone", sizes: {} }],
+    shapeMs: 0,
+    threads: 1,
+    compares: false,
+  };
+  const whole = await tryProvider(request, { withinMs: 60_000 });
+  assert.equal(whole.ended, null);
+  assert.deepEqual(
+    whole.shapes.map(({ graph, variant }) => [graph, variant]),
+    [["full", "cpu"]],
+  );
+  assert.deepEqual(whole.failures, [
+    { graph: "gone", reason: 'Cannot load svc-kk-ru-v2: its manifest names no file "gone"' },
+  ]);
+  const killed = await tryProvider(request, { withinMs: 1 });
+  assert.deepEqual(killed, { shapes: [], placed: [], failures: [], ended: "did not end within 0.001 s" });
+});
