@@ -40,6 +40,9 @@ export async function loadSpeaker(
     return new PieceQueue(loaded.model, { cells, sink });
   }
   await loaded.model.speakAlone(warmUp);
+  const isOnDevice = (options.placement?.provider ?? "cpu") !== "cpu";
+  if (isOnDevice)
+    await loaded.model.warmUp({ ...warmUp, nfe: WARM_UP_STEPS }, Math.max(rows, FIRST_CHUNK_ROWS));
   return new SharedSolver({
     model: loaded.model,
     limits: { rows, firstChunkRows: FIRST_CHUNK_ROWS },
@@ -48,6 +51,8 @@ export async function loadSpeaker(
   });
 }
 
+/** At least as many as there are lengths to be warmed up. */
+const WARM_UP_STEPS = 16;
 const NEVER = new AbortController().signal;
 const nothing = () => Promise.resolve();
 

@@ -22,7 +22,7 @@ import {
 import { readInstalledModels } from "./installed-models.js";
 import { type Machine, readMachine } from "./machine.js";
 import { Owned } from "./owned.js";
-import { Placements } from "./placements.js";
+import { missingProviders, Placements } from "./placements.js";
 import { describePlan, type PlannedModels, planModels } from "./planned-workers.js";
 import { openPublicSide } from "./public-side.js";
 import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
@@ -71,9 +71,10 @@ export async function startService({
   const entries = { ...THREAD_ENTRIES, ...others };
   try {
     await checkPorts(config);
+    const missing = await missingProviders(config);
     const base = await openBase(config, log, owned);
     const installed = await readInstalledModels(config, log);
-    const placements = await Placements.open(config, base);
+    const placements = new Placements(config, missing, base);
     const machine = readMachine();
     const workers = await planModels(config, installed, machine, (kind) => placements.deviceCount(kind));
     const workerNote = noteWorkers(base, machine, workers);

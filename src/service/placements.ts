@@ -37,7 +37,7 @@ export class Placements {
   readonly #lists: ProviderLists;
   readonly #missing: ReadonlyMap<Provider, string>;
   readonly #devices: readonly number[];
-  readonly #cells: SharedArrayBuffer;
+  readonly #cells = DeviceCells.create();
   readonly #metrics: Metrics;
   readonly #log: Log;
   /** By engine and model. */
@@ -45,50 +45,28 @@ export class Placements {
   readonly #runTimes = new Map<string, RunTimes>();
   #tellLost: (error: Error) => void = () => {};
 
-  private constructor(parts: {
-    lists: ProviderLists;
-    missing: ReadonlyMap<Provider, string>;
-    devices: readonly number[];
-    cells: SharedArrayBuffer;
-    metrics: Metrics;
-    log: Log;
-  }) {
-    this.#lists = parts.lists;
-    this.#missing = parts.missing;
-    this.#devices = parts.devices;
-    this.#cells = parts.cells;
-    this.#metrics = parts.metrics;
-    this.#log = parts.log;
+  /** @param missing as `missingProviders` gives it */
+  constructor(
+    config: Config,
+    missing: ReadonlyMap<Provider, string>,
+    { metrics, log }: { readonly metrics: Metrics; readonly log: Log },
+  ) {
+    this.#lists = providerLists(config);
+    this.#missing = missing;
+    this.#devices = config.deviceIds;
+    this.#metrics = metrics;
+    this.#log = log;
     this.lost = new Promise((resolve) => {
       this.#tellLost = resolve;
     });
-  }
-
-  /**
-   * Tries every provider that an engine wants before the CPU.
-   * @throws {ConfigError} when an engine has a list of which nothing can be used here
-   */
-  static async open(
-    config: Config,
-    { metrics, log }: { readonly metrics: Metrics; readonly log: Log },
-  ): Promise<Placements> {
-    const wanted = providerLists(config);
-    const devices = config.deviceIds;
-    const cells = DeviceCells.create();
-    const asked = [...new Set(ENGINE_KINDS.flatMap((kind) => wanted[kind]))].filter(
-      (provider) => provider !== "cpu",
-    );
-    const missing = asked.length === 0 ? new Map() : await probeProviders(asked, devices, cells);
-    requireOne(config, wanted, missing);
     for (const [provider, reason] of missing) log.warn({ provider, reason }, "provider cannot be used here");
     for (const kind of ENGINE_KINDS) {
-      const from = wanted[kind][0]!;
-      const to = wanted[kind].find((provider) => !missing.has(provider))!;
-      if (from !== to) metrics.providerFallbacks.inc({ engine: kind, from, to });
+      const [from] = this.#lists[kind];
+      const [to] = this.#usable(kind);
+      if (from !== to) metrics.providerFallbacks.inc({ engine: kind, from: from!, to: to! });
     }
-    const shared = new DeviceCells(cells);
+    const shared = new DeviceCells(this.#cells);
     metrics.observeDeviceErrors(PROVIDER_ERROR_KINDS, (kind) => shared.errorCount(kind));
-    return new Placements({ lists: wanted, missing, devices, cells, metrics, log });
   }
 
   /** How many devices the workers of an engine are dealt over; null on the CPU. */
@@ -201,11 +179,28 @@ const SETTING_OF = {
   transcription: "FILE_EXECUTION_PROVIDERS",
 } as const satisfies Record<EngineKind, string>;
 
-function requireOne(config: Config, lists: ProviderLists, missing: ReadonlyMap<Provider, string>): void {
-  const kind = ENGINE_KINDS.find((engine) => lists[engine].every((provider) => missing.has(provider)));
-  if (kind === undefined) return;
-  const list = lists[kind];
-  const name = list === config.executionProviders ? "EXECUTION_PROVIDERS" : SETTING_OF[kind];
+/**
+ * Tries every provider but the CPU that an engine wants, on every device.
+ * @returns those that cannot be used here, and why
+ * @throws {ConfigError} when an engine has a list of which nothing can be used here
+ */
+export async function missingProviders(config: Config): Promise<ReadonlyMap<Provider, string>> {
+  const lists = providerLists(config);
+  const asked = new Set(ENGINE_KINDS.flatMap((kind) => lists[kind]));
+  asked.delete("cpu");
+  if (asked.size === 0) return new Map();
+  const missing = await probeProviders([...asked], config.deviceIds, DeviceCells.create());
+  for (const kind of ENGINE_KINDS) requireOne(config, lists[kind], { setting: SETTING_OF[kind], missing });
+  return missing;
+}
+
+function requireOne(
+  config: Config,
+  list: readonly Provider[],
+  { setting, missing }: { readonly setting: string; readonly missing: ReadonlyMap<Provider, string> },
+): void {
+  if (list.some((provider) => !missing.has(provider))) return;
+  const name = list === config.executionProviders ? "EXECUTION_PROVIDERS" : setting;
   const reasons = list.map((provider) => `${provider}: ${missing.get(provider)}`).join("; ");
   throw new ConfigError(
     `${name} must name one that can be used here, received "${list.join(",")}" (${reasons})`,

@@ -43,7 +43,7 @@ before(async () => {
   const installed = await readInstalledModels(config, SILENT);
   const parts = { config, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
   const workers = await planModels(config, installed, readMachine());
-  const placements = await Placements.open(config, parts);
+  const placements = new Placements(config, new Map(), parts);
   engines = makeEngines({ ...parts, installed, workers, placements, entries: THREAD_ENTRIES });
   conversations = makeConversations({ ...parts, engines, meter, catalog: installed.catalog });
 });

@@ -70,6 +70,7 @@ const VOCODER = {
 
 /** Tells the noise of the vocoder from the noise the flow starts with. */
 const VOCODER_SEED = 0x5bd1e995;
+const WARM_UP_PATCHES = [8, 16, 32, 64, 128] as const;
 const FADE_SECONDS = 0.005;
 
 interface Graphs {
@@ -340,6 +341,16 @@ export class FlowMatching {
     const index = piece.solving?.index;
     while (this.isUnsolved(piece) && piece.solving.index === index) {
       await this.step([piece], paddedPatches(piece.solving.patches));
+    }
+  }
+
+  /** Runs steps of every octave's length, of one row and of `rows`: devices compile or choose kernels for each shape. */
+  async warmUp(job: SynthesisJob, rows: number): Promise<void> {
+    for (const count of new Set([1, rows])) {
+      const pieces: UnsolvedPiece[] = [];
+      while (pieces.length < count) pieces.push((await this.begin(job)) as UnsolvedPiece);
+      for (const patches of WARM_UP_PATCHES)
+        if (patches >= pieces[0]!.solving.patches) await this.step(pieces, patches);
     }
   }
 
