@@ -1,4 +1,6 @@
 import "./models/no-telemetry.js";
+import { type BatchRows, USUAL_ROWS } from "../src/domain/placement/batch-rows.js";
+import type { Provider } from "../src/domain/placement/provider.js";
 import { ProviderError } from "../src/domain/placement/provider-error.js";
 import { readPackage } from "./models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "./models/manifest.js";
@@ -39,31 +41,28 @@ export interface WorkerSettings {
   readonly intraOpThreads: number;
   /** Where its graphs run, the same of all workers of an engine; on the CPU when absent. */
   readonly placing?: Placing;
+  /** How many rows share runs on a provider's device; as on the CPU when absent. */
+  readonly rowsOn?: (provider: Provider) => BatchRows;
   /** See `RunTimes`; nothing is timed when absent. */
   readonly runTimes?: SharedArrayBuffer;
   /** `WORKER_ENTRIES` when absent. */
   readonly entries?: WorkerEntries;
 }
 
-export interface SynthesisWorkerSettings extends WorkerSettings {
-  /** Pieces that may share a run. */
-  readonly rows: number;
-}
-
 /** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
 export async function startLiveWorker(
-  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), ...settings }: WorkerSettings,
+  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), rowsOn = usual, ...settings }: WorkerSettings,
   cells: SharedArrayBuffer,
   onMessage: (message: Exclude<FromLiveWorker, WorkerStatus>) => void,
   lane = 0,
 ): Promise<WorkerHandle<ToLiveWorker>> {
   const model = await readPackage<RecognizerManifest>(modelFolder, "transcription");
-  const data = { protocolVersion: PROTOCOL_VERSION, ...settings, model, cells, pcm: null, rows: 1 } as const;
+  const data = { protocolVersion: PROTOCOL_VERSION, ...settings, model, cells, pcm: null } as const;
   return startPlaced({ placing, lane }, (placement) =>
     WorkerHandle.start<ToLiveWorker, FromLiveWorker>({
       name: "live-worker",
       entry: entries.live,
-      data: { ...data, placement } satisfies WorkerData,
+      data: { ...data, placement, rows: rowsOn(placement.provider) } satisfies WorkerData,
       ...limitsOn(placement),
       onMessage,
       onExit: (thread) => placing.threadEnded(thread),
@@ -73,7 +72,7 @@ export async function startLiveWorker(
 
 /** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
 export async function startSynthesisWorker(
-  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), ...settings }: SynthesisWorkerSettings,
+  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), rowsOn = usual, ...settings }: WorkerSettings,
   shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
   onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
   lane = 0,
@@ -84,7 +83,7 @@ export async function startSynthesisWorker(
     WorkerHandle.start<ToSynthesisWorker, FromSynthesisWorker>({
       name: "synthesis-worker",
       entry: entries.synthesis,
-      data: { ...data, placement } satisfies WorkerData,
+      data: { ...data, placement, rows: rowsOn(placement.provider) } satisfies WorkerData,
       ...limitsOn(placement),
       onMessage,
       onExit: (thread) => placing.threadEnded(thread),
@@ -95,6 +94,10 @@ export async function startSynthesisWorker(
 function limitsOn({ provider }: SharedPlacement) {
   const readyWithinMs = provider === "cpu" ? READY_WITHIN_MS : READY_ON_DEVICE_WITHIN_MS;
   return { readyWithinMs, stopWithinMs: STOP_WITHIN_MS };
+}
+
+function usual(): BatchRows {
+  return USUAL_ROWS;
 }
 
 /**

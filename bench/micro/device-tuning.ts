@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { fullSizes, stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
+import { stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
 import { deviceNameOf } from "../../native/devices/machine.js";
 import type { GraphShapes, ShapeFigures } from "../../native/devices/trial.js";
 import { tryProvider } from "../../native/devices/try-provider.js";
@@ -24,8 +24,6 @@ const CHOICES = [
   ["windowRows", SYNTHESIZER, "vocoder", [1, 2, 4, 8, 16], (rows: number) => vocoderSizes(rows, 148), 25],
   // As long as a batch of the longest backlog takes on a core.
   ["liveRows", RECOGNIZER, "stream", [64, 96, 128, 192, 256], (rows: number) => streamSizes(rows, 1), 20],
-  // What second passes may take between two rounds.
-  ["passRows", RECOGNIZER, "full", [1, 2, 4, 8, 16], (rows: number) => fullSizes(rows, 100), 8],
 ] as const;
 
 /**
@@ -90,7 +88,7 @@ export async function run({
 function smallest(graph: string) {
   if (graph === "step") return stepSizes(1, 8);
   if (graph === "vocoder") return vocoderSizes(1, 24);
-  return graph === "stream" ? streamSizes(1, 1) : fullSizes(1, 8);
+  return streamSizes(1, 1);
 }
 
 function timesOf(figures: readonly ShapeFigures[]) {

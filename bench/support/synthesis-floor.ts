@@ -6,6 +6,7 @@ import type { FlowMatchingContents } from "../../native/models/flow-matching/man
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { startSynthesisWorker } from "../../native/start-workers.js";
 import { ServiceError } from "../../src/domain/errors.js";
+import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 
@@ -47,7 +48,8 @@ export async function measureEngine(options: {
   const engine = new SynthesisEngine({
     workerCount: 1,
     startWorker: (shared, onMessage) => {
-      return startSynthesisWorker({ modelFolder, intraOpThreads: 1, rows }, shared, onMessage);
+      const rowsOn = () => ({ ...USUAL_ROWS, solverRows: rows, windowRows: rows });
+      return startSynthesisWorker({ modelFolder, intraOpThreads: 1, rowsOn }, shared, onMessage);
     },
     sampleRateHz: modelPackage.manifest.sampleRateHz,
     observer: {

@@ -1,27 +1,20 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
 import type { Provider } from "../../src/domain/placement/provider.js";
 
 /** What `npm run bench -- device-tuning` has found for a provider's device. */
-export interface DeviceTuning {
+export interface DeviceTuning extends BatchRows {
   /** The device that it was measured on. */
   readonly device: string;
   /** When, as ISO 8601 says it. */
   readonly measured: string;
-  /** Pieces in one step of the solver. */
-  readonly solverRows: number;
-  /** Windows in one run of the vocoder. */
-  readonly windowRows: number;
-  /** Sessions in one live step. */
-  readonly liveRows: number;
-  /** Utterances in one second pass. */
-  readonly passRows: number;
 }
 
 export type DeviceTunings = Readonly<Partial<Record<Provider, DeviceTuning>>>;
 
 const FILE = "device-tuning.json";
-const ROWS = ["solverRows", "windowRows", "liveRows", "passRows"] as const;
+const ROWS = ["solverRows", "windowRows", "liveRows"] as const;
 /** More than any of them is ever. */
 const MOST_ROWS = 256;
 

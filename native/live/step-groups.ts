@@ -1,4 +1,4 @@
-import type { StepBatch } from "../models/recognizer.js";
+import type { StepBatch, StepCapacity } from "../models/recognizer.js";
 import type { EncoderState } from "../models/state-rows.js";
 import type { LiveTrack } from "./live-track.js";
 
@@ -6,13 +6,15 @@ import type { LiveTrack } from "./live-track.js";
 export const CHUNK_FRAMES = [1, 2, 4, 8, 16] as const;
 /** Chunks up to this length are of sessions that keep up; nothing may hold those up for long. */
 export const FRESH_FRAMES = 2;
-/** Rows of a batch; a few fixed shapes, so that buffers are made once. Above 64 a row costs no less. */
-const BATCH_ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64] as const;
-const MAX_ROWS = 64;
-/** Rows times frames of one batch: about 20 ms on one core, so that a backlog delays others by no more. */
-const MAX_BATCH_FRAMES = 128;
+/** Rows of a batch; a few fixed shapes, so that buffers are made once. On a core a row costs no less above 64. */
+const BATCH_ROWS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256] as const;
+/** With 64 rows 128 frames, about 20 ms on one core: a backlog delays others by no more. */
+const FRAMES_PER_ROW = 2;
 
-export const STEP_CAPACITY = { rows: MAX_ROWS, frames: MAX_BATCH_FRAMES } as const;
+/** The largest batch. @param rows see `BatchRows.liveRows` */
+export function stepCapacity(rows: number): StepCapacity {
+  return { rows, frames: FRAMES_PER_ROW * rows };
+}
 
 interface BatchShape {
   readonly rows: number;
@@ -24,9 +26,18 @@ export const USUAL_SHAPES: readonly BatchShape[] = [1, 2, 4, 8].flatMap((rows) =
   [1, 2, 4].map((frames) => ({ rows, frames })),
 );
 /** All that batches can have. */
-export const EVERY_SHAPE: readonly BatchShape[] = CHUNK_FRAMES.flatMap((frames) =>
-  BATCH_ROWS.filter((rows) => rows * frames <= MAX_BATCH_FRAMES).map((rows) => ({ rows, frames })),
-);
+export function everyShape(capacity: StepCapacity): readonly BatchShape[] {
+  return CHUNK_FRAMES.flatMap((frames) =>
+    batchRows(capacity.rows)
+      .filter((rows) => rows * frames <= capacity.frames)
+      .map((rows) => ({ rows, frames })),
+  );
+}
+
+/** The last of them is `most`. */
+function batchRows(most: number): readonly number[] {
+  return [...BATCH_ROWS.filter((rows) => rows < most), most];
+}
 
 /** Sessions that take chunks of the same length in one round. */
 export class StepGroup {
@@ -38,9 +49,9 @@ export class StepGroup {
   first = 0;
   readonly #tracks: (LiveTrack | undefined)[] = [];
 
-  constructor(frames: number) {
+  constructor(frames: number, capacity: StepCapacity) {
     this.frames = frames;
-    this.maxRows = Math.min(MAX_ROWS, MAX_BATCH_FRAMES / frames);
+    this.maxRows = Math.max(1, Math.min(capacity.rows, Math.floor(capacity.frames / frames)));
   }
 
   add(track: LiveTrack): void {
@@ -70,16 +81,19 @@ export interface RowedBatch extends StepBatch {
 /** Batches of the fixed shapes, made when they are first needed. */
 export class BatchShapes {
   readonly #make: (rows: number, frames: number) => StepBatch;
+  readonly #rows: readonly number[];
   readonly #batches: RowedBatch[] = [];
 
-  constructor(make: (rows: number, frames: number) => StepBatch) {
+  /** @param most rows of a batch */
+  constructor(make: (rows: number, frames: number) => StepBatch, most: number) {
     this.#make = make;
+    this.#rows = batchRows(most);
   }
 
   /** The smallest batch with room for so many rows. */
   forRows(count: number, frames: number): RowedBatch {
-    const rows = BATCH_ROWS.find((size) => size >= count)!;
-    const key = frames * (MAX_ROWS + 1) + rows;
+    const rows = this.#rows.find((size) => size >= count)!;
+    const key = frames * (this.#rows.at(-1)! + 1) + rows;
     let batch = this.#batches[key];
     if (batch === undefined) {
       batch = withRows(this.#make(rows, frames));

@@ -1,5 +1,6 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import type { RecognizerModel } from "../models/recognizer.js";
+import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
+import type { RecognizerModel, StepCapacity } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
@@ -15,11 +16,11 @@ import { StateSlabs, slabOf } from "./state-slabs.js";
 import {
   BatchShapes,
   CHUNK_FRAMES,
-  EVERY_SHAPE,
+  everyShape,
   FRESH_FRAMES,
   type RowedBatch,
-  STEP_CAPACITY,
   StepGroup,
+  stepCapacity,
   USUAL_SHAPES,
 } from "./step-groups.js";
 
@@ -50,6 +51,8 @@ export interface LiveStepperParts {
   readonly post: (message: LiveWorkerAnswer) => void;
   /** Told how long each batched step took. */
   readonly onStep: (stepMs: number) => void;
+  /** Sessions in one step, at most; as many as pay on a core when absent. */
+  readonly rows?: number;
   /** Monotonic clock, by which partials get their share of the time; `performance.now` when absent. */
   readonly nowMs?: () => number;
 }
@@ -69,7 +72,8 @@ export class LiveStepper {
   readonly #nowMs: () => number;
   readonly #shapes: BatchShapes;
   readonly #slabs: StateSlabs;
-  readonly #groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames));
+  readonly #capacity: StepCapacity;
+  readonly #groups: readonly StepGroup[];
   readonly #tracks = new Map<number, LiveTrack>();
   /** The same sessions, for loops. */
   readonly #active: LiveTrack[] = [];
@@ -79,7 +83,14 @@ export class LiveStepper {
   #turn = 0;
   #hasLagging = false;
 
-  constructor({ model, utterances, post, onStep, nowMs = () => performance.now() }: LiveStepperParts) {
+  constructor({
+    model,
+    utterances,
+    post,
+    onStep,
+    rows = USUAL_ROWS.liveRows,
+    nowMs = () => performance.now(),
+  }: LiveStepperParts) {
     const states = new StatePool(model);
     const { decodeSoFar } = model;
     this.#nowMs = nowMs;
@@ -102,8 +113,10 @@ export class LiveStepper {
       contextFrames: model.manifest.contextFrames,
     };
     this.#finals = new LiveFinals(model, utterances, { states, longestChunk: CHUNK_FRAMES.at(-1)!, post });
-    this.#shapes = new BatchShapes(model.stepBatches(STEP_CAPACITY));
-    this.#slabs = new StateSlabs(model, STEP_CAPACITY.rows);
+    this.#capacity = stepCapacity(rows);
+    this.#groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames, this.#capacity));
+    this.#shapes = new BatchShapes(model.stepBatches(this.#capacity), rows);
+    this.#slabs = new StateSlabs(model, rows);
   }
 
   onMessage(message: Exclude<ToLiveWorker, { type: "stop" }>): void {
@@ -123,7 +136,7 @@ export class LiveStepper {
 
   /** Runs shapes once, so that the first session does not pay for their setup: devices compile for each shape. */
   async warmUp(which: "usual shapes" | "every shape" = "usual shapes"): Promise<void> {
-    const shapes = which === "every shape" ? EVERY_SHAPE : USUAL_SHAPES;
+    const shapes = which === "every shape" ? everyShape(this.#capacity) : USUAL_SHAPES;
     for (const { rows, frames } of shapes) await this.#shapes.forRows(rows, frames).run();
     await this.#finals.warmUp();
     await this.#passes?.warmUp();

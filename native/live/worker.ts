@@ -69,7 +69,10 @@ async function start(): Promise<Started> {
     placement: { ...data.placement, thread: threadId },
   });
   const pace = new PaceMeter(() => model.runMs, post);
-  const stepper = new LiveStepper({ model, utterances, post: say, onStep: (stepMs) => pace.step(stepMs) });
+  const stepper = new LiveStepper({
+    ...{ model, utterances, rows: data.rows.liveRows, post: say },
+    onStep: (stepMs) => pace.step(stepMs),
+  });
   await stepper.warmUp(isOnDevice ? "every shape" : "usual shapes");
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
   return { model, stepper, pace };

@@ -1,3 +1,4 @@
+import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { synthesizerFamilyOf } from "../models/families.js";
 import type { GraphOptions } from "../models/graph.js";
@@ -18,8 +19,7 @@ export interface PieceSpeaker {
 }
 
 export interface SpeakerParts extends GraphOptions {
-  /** Pieces that may share a run. */
-  readonly rows: number;
+  readonly rows: Pick<BatchRows, "solverRows" | "windowRows">;
   /** See `SYNTHESIS_CELL`. */
   readonly cells: Int32Array;
   readonly sink: SolverSink;
@@ -42,10 +42,10 @@ export async function loadSpeaker(
   await loaded.model.speakAlone(warmUp);
   const isOnDevice = (options.placement?.provider ?? "cpu") !== "cpu";
   if (isOnDevice)
-    await loaded.model.warmUp({ ...warmUp, nfe: WARM_UP_STEPS }, Math.max(rows, FIRST_CHUNK_ROWS));
+    await loaded.model.warmUp({ ...warmUp, nfe: WARM_UP_STEPS }, Math.max(rows.solverRows, FIRST_CHUNK_ROWS));
   return new SharedSolver({
     model: loaded.model,
-    limits: { rows, firstChunkRows: FIRST_CHUNK_ROWS },
+    limits: { rows: rows.solverRows, windowRows: rows.windowRows, firstChunkRows: FIRST_CHUNK_ROWS },
     cells,
     sink,
   });

@@ -3,6 +3,7 @@ import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
 import type { Endpointing } from "../../src/domain/endpointing/endpointer.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
+import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
 import type { Provider } from "../../src/domain/placement/provider.js";
 import type { ProviderErrorKind } from "../../src/domain/placement/provider-error.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
@@ -12,7 +13,7 @@ import type { SharedPlacement } from "../models/placement.js";
 import type { EncoderState } from "../models/state-rows.js";
 
 /** Both sides check it: a worker of another build must not be talked to. */
-export const PROTOCOL_VERSION = 5;
+export const PROTOCOL_VERSION = 6;
 
 /** Handed to every worker at birth. */
 export interface WorkerData<M extends ModelManifest = ModelManifest> {
@@ -27,8 +28,7 @@ export interface WorkerData<M extends ModelManifest = ModelManifest> {
   readonly cells: SharedArrayBuffer;
   /** The worker's `PcmQueue`, for workers that speak. */
   readonly pcm: SharedArrayBuffer | null;
-  /** Pieces that may share a run, for workers that speak. */
-  readonly rows: number;
+  readonly rows: BatchRows;
 }
 
 /** Int32 cells of a live worker: a bell rung after each write into any of its rings. */

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { type DeviceTunings, readDeviceTuning } from "../../native/devices/tuning.js";
 import { warmUpReading } from "../domain/text/warm-up.js";
 import { describeFront } from "../front/select-front.js";
 import { checkPort } from "../front/shared/check-port.js";
@@ -78,7 +79,8 @@ export async function startService({
     const machine = readMachine();
     const workers = await planModels(config, installed, machine, (kind) => placements.deviceCount(kind));
     const workerNote = noteWorkers(base, machine, workers);
-    const engines = await startEngines({ ...base, entries, installed, workers, placements }, owned);
+    const tunings = await readTunings(config, log);
+    const engines = await startEngines({ ...base, entries, installed, workers, placements, tunings }, owned);
     const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
     const side = await openPublicSide(
       { ...base, entries, repeat, engines, conversations, broken: installed.broken },
@@ -189,4 +191,12 @@ async function checkPorts({ host, port, operatorHost, operatorPort }: Config): P
   await checkPort({ host, port, settings: { host: "HOST", port: "PORT" } });
   const settings = { host: "OPERATOR_HOST", port: "OPERATOR_PORT" };
   await checkPort({ host: operatorHost, port: operatorPort, settings });
+}
+
+/** @throws {SyntaxError} when the table of devices in the data folder is not one that `device-tuning` has written */
+async function readTunings({ dataDir }: Config, log: Log): Promise<DeviceTunings> {
+  const tunings = await readDeviceTuning(dataDir);
+  for (const [provider, tuning] of Object.entries(tunings))
+    log.info({ provider, ...tuning }, "rows by device");
+  return tunings;
 }

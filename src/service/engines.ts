@@ -2,6 +2,7 @@ import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import type { DeviceTunings } from "../../native/devices/tuning.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
@@ -13,6 +14,7 @@ import {
   type WorkerSettings,
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
+import { type BatchRows, USUAL_ROWS } from "../domain/placement/batch-rows.js";
 import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import { openDecoder } from "../input/media/open-decoder.js";
@@ -56,6 +58,8 @@ export interface EngineParts {
   readonly installed: Pick<InstalledModels, "recognizers" | "synthesizers">;
   readonly workers: PlannedModels;
   readonly placements: Placements;
+  /** What was measured of devices here. */
+  readonly tunings: DeviceTunings;
   readonly metrics: Metrics;
 }
 
@@ -233,11 +237,8 @@ function synthesisEngine(
   parts: EngineParts,
   { folder, manifest }: PackageFolder<SynthesizerManifest>,
 ): SynthesisEngine {
-  const { config, metrics, log } = parts;
-  const settings = {
-    ...workerSettings(parts, "synthesis", { folder, manifest }),
-    rows: config.synthesisRows,
-  };
+  const { metrics, log } = parts;
+  const settings = workerSettings(parts, "synthesis", { folder, manifest });
   return new SynthesisEngine({
     workerCount: workerCount(parts, "synthesis", manifest),
     startWorker: (shared, onMessage, lane) => startSynthesisWorker(settings, shared, onMessage, lane),
@@ -254,7 +255,7 @@ function workerCount({ workers }: EngineParts, kind: EngineKind, { id }: ModelMa
 }
 
 function workerSettings(
-  { config, entries, placements }: EngineParts,
+  { config, entries, placements, tunings }: EngineParts,
   kind: EngineKind,
   model: PackageFolder,
 ): WorkerSettings {
@@ -263,8 +264,18 @@ function workerSettings(
     intraOpThreads: config.ortThreads,
     placing: placements.of(kind, model),
     runTimes: placements.runTimesOf(model),
+    rowsOn: (provider) => batchRows(config.synthesisRows, tunings[provider]),
     entries,
   };
+}
+
+/** What an operator has set counts more than what was measured. */
+export function batchRows(
+  synthesisRows: number | null,
+  { solverRows, windowRows, liveRows }: BatchRows = USUAL_ROWS,
+): BatchRows {
+  if (synthesisRows === null) return { solverRows, windowRows, liveRows };
+  return { solverRows: synthesisRows, windowRows: synthesisRows, liveRows };
 }
 
 function liveObserver(metrics: Metrics, model: string): LiveObserver {

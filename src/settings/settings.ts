@@ -132,10 +132,11 @@ const TREE = {
     means: "worker threads for synthesis",
   }),
   /** Pieces that may share one run of a synthesis worker's model. */
-  synthesisRows: setting("SYNTHESIS_ROWS", wholeNumber(1, 64), {
-    otherwise: "1",
+  synthesisRows: setting("SYNTHESIS_ROWS", orAuto(wholeNumber(1, 64)), {
+    otherwise: "auto",
     means:
-      "pieces of text in one run of the synthesizer; more pays where a batch costs little more than a row, as on a GPU",
+      "pieces of text in one run of the synthesizer; more pays where a batch costs little more than a row, as on a GPU. " +
+      "`auto` is what `device-tuning.json` in `DATA_DIR` says of the provider ([GPUs](#rows-by-device)), else 1",
   }),
   /** Threads inside one operator of one graph. */
   ortThreads: setting("ORT_THREADS", THREADS, {

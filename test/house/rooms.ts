@@ -262,7 +262,7 @@ export const ROOMS: readonly Room[] = [
   room(
     "src/service",
     "puts the service together",
-    `${BASE} src/observe src/protocol src/ports src/settings native native/beam native/models native/threads
+    `${BASE} src/observe src/protocol src/ports src/settings native native/beam native/models native/devices native/threads
      src/models actors/residency actors/live actors/transcription actors/synthesis src/money src/store/postgres src/store
      src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
      src/console/server`,

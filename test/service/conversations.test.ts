@@ -44,7 +44,7 @@ before(async () => {
   const parts = { config, metrics, log: SILENT, spoolFolder: folder, room: ENDLESS_ROOM };
   const workers = await planModels(config, installed, readMachine());
   const placements = new Placements(config, new Map(), parts);
-  engines = makeEngines({ ...parts, installed, workers, placements, entries: THREAD_ENTRIES });
+  engines = makeEngines({ ...parts, installed, workers, placements, tunings: {}, entries: THREAD_ENTRIES });
   conversations = makeConversations({ ...parts, engines, meter, catalog: installed.catalog });
 });
 

@@ -5,12 +5,7 @@ import type { FilePool } from "../../actors/transcription/file-queue.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
-import {
-  type SynthesisWorkerSettings,
-  startLiveWorker,
-  startSynthesisWorker,
-  type WorkerSettings,
-} from "../../native/start-workers.js";
+import { startLiveWorker, startSynthesisWorker, type WorkerSettings } from "../../native/start-workers.js";
 import { systemClock } from "../../src/ports/clock.js";
 import { FAULTY_ENTRIES } from "./faulty/entries.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "./folders.js";
@@ -23,11 +18,7 @@ export const RECOGNIZER: WorkerSettings = {
   entries: FAULTY_ENTRIES,
 };
 /** Workers of the shipped synthesizer that obey `FaultOrders`. */
-export const SYNTHESIZER: SynthesisWorkerSettings = {
-  ...RECOGNIZER,
-  modelFolder: SYNTHESIZER_FOLDER,
-  rows: 1,
-};
+export const SYNTHESIZER: WorkerSettings = { ...RECOGNIZER, modelFolder: SYNTHESIZER_FOLDER };
 
 /** A live engine of one real worker, not started yet. */
 export async function liveEngine(changes: Partial<LiveEngineOptions> = {}): Promise<LiveEngine> {

@@ -26,8 +26,10 @@ export type ModelRun =
   | { readonly type: "vocode"; readonly ids: readonly number[] };
 
 export interface RunLimits {
-  /** Pieces that share one run, 1 or more. */
+  /** Pieces that share a step, 1 or more. */
   readonly rows: number;
+  /** Windows that share a run of the vocoder, 1 or more. */
+  readonly windowRows: number;
   /** First chunks that share a step, 1 or more; `rows` if that is more. */
   readonly firstChunkRows: number;
 }
@@ -69,7 +71,7 @@ export function nextRun(pieces: readonly PieceInFlight[], limits: RunLimits): Mo
       const mates = others.filter(
         (other) => other.stage.type === "vocode" && contextFrames(other.stage.window) === size,
       );
-      return { type: "vocode", ids: [id, ...mates.slice(0, limits.rows - 1).map((mate) => mate.id)] };
+      return { type: "vocode", ids: [id, ...mates.slice(0, limits.windowRows - 1).map((mate) => mate.id)] };
     }
   }
 }

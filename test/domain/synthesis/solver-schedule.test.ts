@@ -43,7 +43,7 @@ function first(id: number, stepsDone: number | null): PieceInFlight {
 test("a run serves the piece that is due first, others of its stage as far as there is room, and none twice", () => {
   fc.assert(
     fc.property(PIECES, ROWS, (pieces, rows) => {
-      const run = nextRun(pieces, { rows, firstChunkRows: 1 });
+      const run = nextRun(pieces, { rows, windowRows: rows, firstChunkRows: 1 });
       if (run === null) return assert.equal(pieces.length, 0);
       const ids = run.type === "begin" ? [run.id] : run.ids;
       assert.ok(ids.length <= rows && new Set(ids).size === ids.length);
@@ -71,7 +71,7 @@ test("lengths are padded to few shapes, by a thirty-second at most", () => {
 
 test("a short piece that is due first does not wait for the step of a long one", () => {
   const pieces = [step(0, 1, 20), step(1, 2, 400), step(2, 3, 30)];
-  assert.deepEqual(nextRun(pieces, { rows: 4, firstChunkRows: 1 }), {
+  assert.deepEqual(nextRun(pieces, { rows: 4, windowRows: 4, firstChunkRows: 1 }), {
     type: "step",
     ids: [0, 2],
     patches: 30,
@@ -79,7 +79,7 @@ test("a short piece that is due first does not wait for the step of a long one",
 });
 
 test("first chunks share steps with those that came at about the same time, as far as there is room", () => {
-  const limits = { rows: 1, firstChunkRows: 3 };
+  const limits = { rows: 1, windowRows: 1, firstChunkRows: 3 };
   const run = (pieces: readonly PieceInFlight[]) => nextRun(pieces, limits);
   assert.deepEqual(run([first(0, 0), first(1, 0)]), { type: "step", ids: [0, 1], patches: 32 });
   assert.deepEqual(run([first(0, 4), first(1, 0)]), { type: "step", ids: [0, 1], patches: 32 });
@@ -92,13 +92,13 @@ test("first chunks share steps with those that came at about the same time, as f
 });
 
 test("first chunks that wait are begun before the first of them goes on, unless they come too late or find no room", () => {
-  const limits = { rows: 1, firstChunkRows: 3 };
+  const limits = { rows: 1, windowRows: 1, firstChunkRows: 3 };
   const run = (pieces: readonly PieceInFlight[]) => nextRun(pieces, limits);
   assert.deepEqual(run([first(0, 4), first(1, null)]), { type: "begin", id: 1 });
   assert.deepEqual(run([first(0, 5), first(1, null)]), { type: "step", ids: [0], patches: 32 });
   const full = [first(0, 0), first(1, 0), first(2, 0), first(3, null)];
   assert.deepEqual(run(full), { type: "step", ids: [0, 1, 2], patches: 32 });
-  assert.deepEqual(nextRun([first(0, 0), first(1, null)], { rows: 1, firstChunkRows: 1 }), {
+  assert.deepEqual(nextRun([first(0, 0), first(1, null)], { rows: 1, windowRows: 1, firstChunkRows: 1 }), {
     type: "step",
     ids: [0],
     patches: 32,
@@ -114,7 +114,7 @@ function simulate(arrivals: readonly { atMs: number; urgency: Urgency; steps: nu
     const present = waiting.filter((piece) => piece.atMs <= nowMs && piece.stepsLeft > 0);
     const run = nextRun(
       present.map((piece) => step(piece.id, dueAtMs(piece.urgency, piece.atMs, piece.steps * stepMs), 100)),
-      { rows: 1, firstChunkRows: 1 },
+      { rows: 1, windowRows: 1, firstChunkRows: 1 },
     );
     nowMs += stepMs;
     if (run?.type !== "step") continue;
@@ -197,7 +197,7 @@ test("first chunks of all streams come before what their listeners still wait to
     const present = streams.filter((stream) => stream.atMs <= nowMs && !isDone(stream));
     const run = nextRun(
       present.map(({ id, due }) => step(id, due, 100)),
-      { rows: 1, firstChunkRows: 1 },
+      { rows: 1, windowRows: 1, firstChunkRows: 1 },
     );
     if (run?.type !== "step") {
       nowMs++;

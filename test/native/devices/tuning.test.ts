@@ -12,7 +12,6 @@ const TUNING = {
   solverRows: 16,
   windowRows: 8,
   liveRows: 256,
-  passRows: 4,
 };
 
 test("the fewest rows are taken that give nearly the best rate within the budget", () => {

@@ -1,0 +1,31 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { everyShape, StepGroup, stepCapacity } from "../../native/live/step-groups.js";
+import { batchRows } from "../../src/service/engines.js";
+
+const MEASURED = { solverRows: 16, windowRows: 8, liveRows: 256 };
+
+test("rows are what was measured of the device, and what is usual on a core where nothing was", () => {
+  assert.deepEqual(batchRows(null), { solverRows: 1, windowRows: 1, liveRows: 64 });
+  assert.deepEqual(batchRows(null, MEASURED), MEASURED);
+});
+
+test("SYNTHESIS_ROWS counts more than what was measured", () => {
+  assert.deepEqual(batchRows(4, MEASURED), {
+    solverRows: 4,
+    windowRows: 4,
+    liveRows: 256,
+  });
+});
+
+test("live steps have as many rows as their device takes, and fewer of longer chunks", () => {
+  const shapes = (rows: number) =>
+    everyShape(stepCapacity(rows)).map((shape) => `${shape.rows}x${shape.frames}`);
+  const groups = (rows: number) =>
+    [1, 2, 4, 16].map((frames) => new StepGroup(frames, stepCapacity(rows)).maxRows);
+  assert.deepEqual(groups(64), [64, 64, 32, 8]);
+  assert.deepEqual(groups(256), [256, 256, 128, 32]);
+  assert.deepEqual(groups(1), [1, 1, 1, 1]);
+  assert.ok(!shapes(64).some((shape) => shape.startsWith("96x")));
+  assert.ok(shapes(64).includes("64x2") && shapes(256).includes("256x2") && shapes(100).includes("100x1"));
+});
