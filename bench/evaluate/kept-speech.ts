@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import type { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
+import { GROWING_CHUNKS } from "../../src/domain/synthesis/solver-chunks.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { SPOKEN } from "./paths.js";
 import { weightsOf } from "./versions.js";
@@ -27,7 +28,7 @@ export class KeptSpeaker {
   ): Promise<KeptSpeech> {
     const { id: modelId, sampleRateHz } = this.#model.manifest;
     const { voice, speed, nfe, seed, text, chunking = "whole" } = job;
-    const way = chunking === "whole" ? [] : [chunking];
+    const way = chunking === "whole" ? [] : [chunking, ...Object.values(GROWING_CHUNKS)];
     const key = [...way, voice, speed, nfe, seed, Buffer.from(text).toString("base64url").slice(0, 160)].join(
       "-",
     );
