@@ -37,18 +37,20 @@ def features(x):
     return A.log_mel(np.pad(x, (0, n - len(x)))).astype(np.float16)
 
 
-def load_set(per_cell=0, human=True):
-    """[(cell name, reference, log-mel)], cells `kk-seen-clean` ... and `human-<set>`."""
+def load_set(per_cell=0, human=True, also=()):
+    """[(cell name, reference, log-mel)], cells `kk-seen-clean` ... and `human-<set>`.
+
+    also: folders with an `index.jsonl` as that of the evaluation set, see `rhvoice.py`."""
     items, used = [], {}
-    index = os.path.join(EVAL, "index.jsonl")
-    with open(index, encoding="utf-8") as f:
-        for row in map(json.loads, f):
-            cell = "%s-%s-%s" % (row["language"], row["speakers"], row["condition"])
-            used[cell] = used.get(cell, 0) + 1
-            if per_cell and used[cell] > per_cell:
-                continue
-            x, _ = soundfile.read(os.path.join(EVAL, row["file"]), dtype="float32")
-            items.append((cell, text.fold(row["normalized"]), features(x)))
+    for folder in (EVAL, *also):
+        with open(os.path.join(folder, "index.jsonl"), encoding="utf-8") as f:
+            for row in map(json.loads, f):
+                cell = "%s-%s-%s" % (row["language"], row["speakers"], row["condition"])
+                used[cell] = used.get(cell, 0) + 1
+                if per_cell and used[cell] > per_cell:
+                    continue
+                x, _ = soundfile.read(os.path.join(folder, row["file"]), dtype="float32")
+                items.append((cell, text.fold(row["normalized"]), features(x)))
     for name in HUMAN_SETS if human else ():
         with open(os.path.join(SPEECH, name, "transcripts.tsv"), encoding="utf-8") as f:
             for row in csv.DictReader(f, delimiter="\t"):
@@ -109,11 +111,12 @@ if __name__ == "__main__":
     p.add_argument("--checkpoint", default=os.path.join(export.CACHE, "checkpoint.pt"))
     p.add_argument("--per-cell", type=int, default=0, help="sentences per cell, 0 for all")
     p.add_argument("--into", help="JSON file (training.json) that gets the scores as `final`")
+    p.add_argument("--dev", help="folder of `rhvoice.py dev`, scored, too")
     p.add_argument("--show", type=int, default=0, help="print some transcripts of every cell")
     a = p.parse_args()
     torch.set_num_threads(1)
     model, _ = export.load(a.checkpoint)
-    items = load_set(a.per_cell)
+    items = load_set(a.per_cell, also=[a.dev] if a.dev else [])
     scores = score(model, items, bf16=False)
     for cell, v in scores.items():
         print("%-34s %s" % (cell, v))

@@ -8,7 +8,7 @@ Running it again with more hours and another mix adds shards to those that exist
 A shard (`.npz`, uncompressed): mel uint8 (frames, 80) at 100 Hz; clip_start int64 (clips + 1) frame offsets, each a
 multiple of 4 frames; token uint8 and token_start (clips + 1); speech uint8 (frames); seg_clip, seg_frame, seg_token:
 first frame and first token of every sentence inside its clip; kind uint8 (clips): 0 kk, 1 ru, 2 mixed, 3 speechless,
-4 human, 5 Russian of `concatenative.py`.
+4 human, 5 Russian of `concatenative.py`, 6 Kazakh and 7 Russian of `rhvoice.py`.
 
 With `--encoded` it has `encoded` int16 (frames, 384) at 25 Hz in place of `mel`, see `encoded.py`, and clip_start counts
 those frames; every clip has 8 frames more, of digital silence.
@@ -27,6 +27,7 @@ from scipy import signal
 
 import augment as A
 import encoded as E
+import rhvoice
 import speakers
 import text
 
@@ -34,7 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.environ.get("RECOGNIZER_CACHE", os.path.join(HERE, "..", ".cache", "recognizer"))
 HUMAN = os.path.join(HERE, "..", "..", "..", "test", "fixtures", "speech", "asterisk-ru-core")
 MAX_SECONDS = 22.0
-KINDS = {"kk": 0, "ru": 1, "mixed": 2, "none": 3, "human": 4, "concatenative": 5}
+KINDS = {"kk": 0, "ru": 1, "mixed": 2, "none": 3, "human": 4, "concatenative": 5, "rhvoice-kk": 6, "rhvoice-ru": 7}
 
 
 def speakable(s):
@@ -150,6 +151,26 @@ def concatenative(rng, voice=None):
     return A.resample(x, int(320 * rng.uniform(0.84, 1.18))), label, voice
 
 
+class RhVoice:
+    """What RHVoice's voices say in one clip: by one voice, or by several of both languages, then each in turn."""
+
+    voices = None  # of every clip of a process
+
+    def __init__(self, rng):
+        self.rng, self.voice = rng, None
+        self.is_mixed = rng.random() < 0.12
+        self.language = str(rng.choice(["kk", "ru"]))
+        # Pitch, formants and speed together; the same range for both languages.
+        self.down = int(320 * rng.uniform(0.82, 1.24))
+
+    def say(self):
+        """(samples at 16 kHz, label) of the next utterance."""
+        if self.is_mixed:
+            self.language, self.voice = str(self.rng.choice(["kk", "ru"])), None
+        x, label, self.voice = self.voices.say(self.rng, self.language, self.voice)
+        return A.resample(x, self.down), label
+
+
 def speechless(rng, n):
     """n samples of anything but speech."""
     x = np.zeros(n, np.float32)
@@ -182,16 +203,20 @@ def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1):
     """One clip: (samples, label, speech frames at 100 Hz, [(first frame, first token)], kind).
 
     noisy: 0 nearly clean, 1 full augmentation. pool: recent speech for babble. mix: shares of kk, ru, mixed clips.
-    recorded: shares of human and concatenative clips. silent: share of speechless ones. coded: share of noisy clips that go
-    through a codec, which takes as long as making ten.
+    recorded: shares of human, concatenative and RHVoice clips. silent: share of speechless ones. coded: share of noisy
+    clips that go through a codec, which takes as long as making ten.
     """
     r = rng.random()
     if r < silent:
         n = int(rng.uniform(1, 9) * 25) * A.FRAME
         x = speechless(rng, n)
         return x, "", np.zeros(n // A.HOP, bool), [(0, 0)], "none"
+    spoken = None
     if r < silent + sum(recorded):
         kind = "human" if r < silent + recorded[0] else "concatenative"
+        if r >= silent + recorded[0] + recorded[1]:
+            spoken = RhVoice(rng)
+            kind = "rhvoice-" + spoken.language
     else:
         kind = str(rng.choice(["kk", "ru", "mixed"], p=mix))
     count = 1 + int(rng.random() < 0.32) + int(rng.random() < 0.10)
@@ -206,6 +231,8 @@ def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1):
             x, t = human(rng)
         elif kind == "concatenative":
             x, t, taken = concatenative(rng, taken)
+        elif spoken is not None:
+            x, t = spoken.say()
         else:
             if i and rng.random() < 0.25:
                 voice = Speaker(rng, variants)
@@ -297,6 +324,8 @@ def main():
     p.add_argument("--clean-hours", type=float, default=20)
     p.add_argument("--mix", type=float, nargs=3, default=[0.45, 0.40, 0.15], help="shares of kk, ru, mixed clips")
     p.add_argument("--recorded", type=float, nargs=2, default=[0.033, 0.0], help="shares of human and concatenative clips")
+    p.add_argument("--rhvoice", type=float, default=0.0, help="share of clips that `rhvoice.py` has packed")
+    p.add_argument("--without", nargs="*", default=[], help="RHVoice voices that are left out, to be tested with")
     p.add_argument("--silent", type=float, default=0.037, help="share of speechless clips")
     p.add_argument("--coded", type=float, default=0.1, help="share of noisy clips that go through a codec")
     p.add_argument("--encoded", action="store_true", help="keep the streaming graph's output instead of the log-mel")
@@ -318,6 +347,8 @@ def main():
         maker.start()
         maker.join()
         os.environ["ESPEAK_DATA_PATH"] = folder
+    if a.rhvoice:
+        RhVoice.voices = rhvoice.Voices(without=a.without)
     os.makedirs(a.out, exist_ok=True)
     count, clean = int(np.ceil(a.hours / a.shard_hours)), int(np.ceil(a.clean_hours / a.shard_hours))
     todo = [(i, 0) for i in range(count)]
@@ -331,8 +362,8 @@ def main():
                 continue
             seed = a.seed * 1000003 + i * 101 + tries
             proc = multiprocessing.get_context("fork").Process(target=make_shard,
-                                                               args=(path, seed, a.shard_hours, noisy, a.mix, a.recorded,
-                                                                     a.silent, a.coded, a.encoded))
+                                                               args=(path, seed, a.shard_hours, noisy, a.mix,
+                                                                     [*a.recorded, a.rhvoice], a.silent, a.coded, a.encoded))
             proc.start()
             running.append((proc, time.time(), i, tries))
         time.sleep(0.2)

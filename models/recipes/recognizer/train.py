@@ -6,6 +6,7 @@ killed and started again, it goes on from the last checkpoint with the minutes t
 curve.json and exports the graphs.
 """
 import argparse
+import functools
 import glob
 import json
 import os
@@ -21,14 +22,18 @@ from torch.nn import functional as F
 import augment as A
 import evaluate
 import export
+import shipped
+import timbre
 from model import Recognizer, parameters
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(HERE, "..", ".cache", "recognizer")
-RU = (1, 5)  # kinds of Russian clips, see generate.py
+RU = (1, 5, 7)  # kinds of Russian clips, see generate.py
+TRUE_TIMBRE = (4, 5, 6, 7)  # kinds that come from people in some way
 RU_SHARE = 0.42  # of the time: Russian clips are shorter, faster and spelled further from their sound
 CURRICULUM = 0.25  # share of the run on nearly clean shards only
 SILENCE = float(np.log(A.MEL_FLOOR))
+CALIBRATION = (64, 400)  # clips and their mel frames whose statistics the batch norms of shipped weights begin with
 
 
 class Shards:
@@ -97,24 +102,38 @@ class Shards:
         rng.shuffle(out)
         return out
 
-    def assemble(self, rng, group, augment):
-        """augment: share of the clips that get frequency and time masks. Batch tensors: mel (B, T, 80), frames (B),
-        tokens (sum), token counts (B), first full frame (B), tokens of the full part (sum), counts, speech (B, n)."""
-        top = int(max(self.clips[r, 2] for r in group))
-        b = len(group)
-        mel = np.full((b, top, A.MELS), SILENCE, np.float32)
-        speech = np.zeros((b, top // 4), np.float32)
+    def style(self, rng):
+        """Spectrum of a random clip of any kind, see `timbre.py`."""
+        s, c, n, _ = self.clips[rng.integers(len(self.clips))]
+        z = self.data[s]
+        a = z["clip_start"][c]
+        return timbre.style(z["mel"][a:a + n].astype(np.float32) * (21.5 / 255) - 9.5, z["speech"][a:a + n] > 0)
+
+    def assemble(self, rng, group, augment, changed=0.0):
+        """augment: share of the clips that get frequency and time masks; changed: share that get another timbre. Batch
+        tensors: mel (B, T, 80), frames (B), tokens (sum), token counts (B), first full frame (B), tokens of the full part
+        (sum), counts, speech (B, n)."""
+        mels, speeches = [], []
         frames, tokens, counts, start, full, full_counts = [], [], [], [], [], []
-        for i, r in enumerate(group):
+        for r in group:
             s, c, n, _ = self.clips[r]
             z = self.data[s]
             a = z["clip_start"][c]
             m = z["mel"][a:a + n].astype(np.float32) * (21.5 / 255) - 9.5
             # A level change of the waveform: exact in the power domain, so digital silence stays silence.
             p = np.maximum(np.exp(m) - A.MEL_FLOOR * 1.5, 0)
-            mel[i, :n] = np.log(p * np.exp(rng.uniform(-1.5, 1.5)) + A.MEL_FLOOR)
-            speech[i, :n // 4] = z["speech"][a:a + n].reshape(-1, 4).mean(1) >= 0.5
+            m = np.log(p * np.exp(rng.uniform(-1.5, 1.5)) + A.MEL_FLOOR)
             t = z["token"][z["token_start"][c]:z["token_start"][c + 1]].astype(np.int64)
+            said, pace = z["speech"][a:a + n], 1.0
+            if changed and rng.random() < changed:
+                m = timbre.change(rng, m, said > 0, self.style(rng))
+                if rng.random() < 0.5:
+                    # One symbol per 40 ms must still do.
+                    n = 4 * int(max(n * rng.uniform(*timbre.STRETCH), 4.4 * len(t)) / 4)
+                    pace = n / len(m)
+                    m, said = timbre.stretch(m, n), timbre.stretch(said.astype(np.float32), n)
+            speeches.append(said.reshape(-1, 4).mean(1) >= 0.5)
+            mels.append(m)
             frames.append(n // 4)
             tokens.append(t)
             counts.append(len(t))
@@ -123,20 +142,27 @@ class Shards:
             at, first = 0, 0
             if len(k) > 1 and rng.random() < 0.5:
                 k = k[rng.integers(1, len(k))]
-                first = max(0, int(z["seg_frame"][k] - rng.uniform(20, 40)) // 4)
+                first = max(0, int(pace * z["seg_frame"][k] - rng.uniform(20, 40)) // 4)
                 at = int(z["seg_token"][k])
             start.append(first)
             full.append(t[at:])
             full_counts.append(len(t) - at)
-            if rng.random() < augment:
+            if changed and rng.random() < (0.8 if z["kind"][c] in TRUE_TIMBRE else 0.5):
+                timbre.masks(rng, m, self.mean)
+            elif not changed and rng.random() < augment:
                 for _ in range(2):
                     w = int(rng.integers(0, 15))
                     f = int(rng.integers(0, A.MELS - w))
-                    mel[i, :n, f:f + w] = self.mean[f:f + w]
+                    m[:, f:f + w] = self.mean[f:f + w]
                 for _ in range(max(1, int(n / 300))):
                     w = int(rng.integers(0, 19))
                     f = int(rng.integers(0, max(1, n - w)))
-                    mel[i, f:f + w] = self.mean
+                    m[f:f + w] = self.mean
+        top = max(map(len, mels))
+        mel = np.full((len(group), top, A.MELS), SILENCE, np.float32)
+        speech = np.zeros((len(group), top // 4), np.float32)
+        for i, (m, said) in enumerate(zip(mels, speeches)):
+            mel[i, :len(m)], speech[i, :len(said)] = m, said
         ten = torch.from_numpy
         cat = lambda x: ten(np.concatenate(x)) if sum(map(len, x)) else torch.zeros(0, dtype=torch.long)
         return (ten(mel), torch.tensor(frames), cat(tokens), torch.tensor(counts), torch.tensor(start), cat(full),
@@ -149,6 +175,15 @@ def ctc(logits, tokens, frames, counts):
                       zero_infinity=True)
 
 
+@functools.lru_cache(None)
+def has_bf16(device):
+    """Products of bf16 are fast on a GPU and on processors with AMX; on others fp32 is four times as fast."""
+    if device != "cpu":
+        return True
+    with open("/proc/cpuinfo") as f:
+        return "amx_bf16" in f.read()
+
+
 def losses(model, batch, device, see_padding):
     """(loss, causal per character, full per character, speech BCE)."""
     mel, frames, tokens, counts, start, full_tokens, full_counts, speech = batch
@@ -156,7 +191,7 @@ def losses(model, batch, device, see_padding):
     n = speech.shape[1]
     at = torch.arange(n)[None]
     inside = (at < frames[:, None]) & (at >= start[:, None])
-    with torch.autocast(torch.device(device).type, torch.bfloat16):
+    with torch.autocast(torch.device(device).type, torch.bfloat16, enabled=has_bf16(device)):
         encoded, causal, speech_logit, _ = model.encode(mel)
         full = model.refine(encoded, inside.to(device))
     # Before its start the refiner's output is a certain blank, which costs CTC nothing.
@@ -197,7 +232,13 @@ def main():
     p.add_argument("--lr", type=float, default=2e-3)
     p.add_argument("--warmup", type=int, default=300, help="steps")
     p.add_argument("--frames", type=int, default=8192, help="mel frames a batch (8192 = 82 s)")
-    p.add_argument("--init", help="checkpoint whose averaged weights a new run starts from (fine-tuning)")
+    p.add_argument("--keep", type=float, default=0.999, help="of the averaged weights, from step to step")
+    p.add_argument("--init", help="checkpoint whose averaged weights a new run starts from (fine-tuning), or the folder of "
+                   "a shipped model, whose graphs give theirs")
+    p.add_argument("--timbre", type=float, default=0.0, help="share of the clips that get another timbre, with strong masks")
+    p.add_argument("--dev", help="folder of `rhvoice.py dev`, scored beside the evaluation set")
+    p.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what --minutes are of; the process may be stopped "
+                   "and continued where they are the processor's")
     p.add_argument("--curriculum", type=float, default=CURRICULUM, help="share of the run on nearly clean shards only")
     p.add_argument("--shards", default=os.path.join(CACHE, "shards"))
     p.add_argument("--out", default=CACHE)
@@ -205,6 +246,7 @@ def main():
     p.add_argument("--eval-minutes", type=float, default=10)
     p.add_argument("--per-cell", type=int, default=40)
     a = p.parse_args()
+    clock = time.process_time if a.clock == "cpu" else time.time
     torch.set_num_threads(a.threads)
     torch.manual_seed(a.seed)
     rng = np.random.default_rng(a.seed)
@@ -216,9 +258,9 @@ def main():
     shards.refresh()
     model = Recognizer().to(a.device)
     mean, std = shards.statistics()
-    if a.init:
-        model.load_state_dict(torch.load(a.init, map_location=a.device)["ema"])
-    else:
+    if a.init and not os.path.exists(path):
+        model.load_state_dict(starting_weights(a.init, shards))
+    elif not a.init:
         model.mel_mean.copy_(torch.tensor(mean))
         model.mel_std.copy_(torch.tensor(std))
     decay = [q for q in model.parameters() if q.ndim > 1]
@@ -241,19 +283,19 @@ def main():
 
     def save():
         torch.save(dict(config=model.config, model=model.state_dict(), ema=ema, optimizer=opt.state_dict(), step=step,
-                        spent=spent + time.time() - began, seen=seen, curve=curve, uses=shards.used()), path + ".part")
+                        spent=spent + clock() - began, seen=seen, curve=curve, uses=shards.used()), path + ".part")
         os.rename(path + ".part", path)
 
     def report(final=False):
         nonlocal items
         averaged.load_state_dict(ema)
-        entry = dict(minutes=round((spent + time.time() - began) / 60, 1), step=step,
+        entry = dict(minutes=round((spent + clock() - began) / 60, 1), step=step,
                      hours_seen=round(seen / 360000, 1), hours_distinct=round(shards.frames / 360000, 1), loss_full=round(recent[1], 4),
                      loss_causal=round(recent[0], 4), loss_speech=round(recent[2], 4))
         if items is None and os.path.exists(os.path.join(evaluate.EVAL, "index.jsonl")):
-            items = evaluate.load_set(a.per_cell)
+            items = evaluate.load_set(a.per_cell, also=[a.dev] if a.dev else [])
         if items:
-            entry["cer"] = evaluate.score(averaged, items, a.device)
+            entry["cer"] = evaluate.score(averaged, items, a.device, bf16=has_bf16(a.device))
         curve.append(entry)
         interface = export.export(averaged, a.model_dir)
         with open(os.path.join(a.out, "curve.json"), "w") as f:
@@ -267,31 +309,31 @@ def main():
 
     stop = []
     signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
-    began = time.time()
+    began = clock()
     last_save = spent
     last_report = spent // (a.eval_minutes * 60) * a.eval_minutes * 60
     recent = None  # running means of the three losses
     done = spent >= a.minutes * 60
     while not done:
         shards.refresh()
-        progress = (spent + time.time() - began) / 60 / a.minutes
-        longest = 600 if step < 300 else 10000
+        progress = (spent + clock() - began) / 60 / a.minutes
+        longest = 600 if step < 300 and not a.init else 10000
         for group in shards.batches(rng, a.frames, progress < a.curriculum, longest):
-            now = spent + time.time() - began
+            now = spent + clock() - began
             if now >= a.minutes * 60:
                 done = True
                 break
             for g in opt.param_groups:
                 g["lr"] = rate(now / 60 / a.minutes, step, a.lr, a.warmup)
             model.train()
-            batch = shards.assemble(rng, group, masking(step, now / 60 / a.minutes))
+            batch = shards.assemble(rng, group, masking(step, now / 60 / a.minutes), a.timbre)
             loss, *parts = losses(model, batch, a.device, rng.random() < 0.25)
             opt.zero_grad(set_to_none=True)
             loss.backward()
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 3.0)
             if torch.isfinite(norm):
                 opt.step()
-            keep = min(0.999, step / (step + 50.0))
+            keep = min(a.keep, step / (step + 50.0))
             with torch.no_grad():
                 for k, v in model.state_dict().items():
                     if v.dtype.is_floating_point:
@@ -320,6 +362,16 @@ def main():
         save()
 
 
+def starting_weights(init, shards):
+    """State of a model: the averaged weights of a checkpoint, or those of the graphs in a folder."""
+    if not os.path.isdir(init):
+        return torch.load(init, map_location="cpu")["ema"]
+    rows = [r for r in range(len(shards.clips)) if shards.clips[r, 2] >= CALIBRATION[1]][:CALIBRATION[0]]
+    rng = np.random.default_rng(0)
+    mel = np.stack([shards.assemble(rng, [r], 0.0)[0][0, :CALIBRATION[1]] for r in rows])
+    return shipped.recognizer(init, torch.from_numpy(mel)).state_dict()
+
+
 def machine(device, threads):
     """What it ran on, in words."""
     if device != "cpu":
@@ -330,7 +382,7 @@ def machine(device, threads):
             name = next(line.split(":")[1].strip() for line in f if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    return "%s, %d thread(s), bf16" % (name, threads)
+    return "%s, %d thread(s), %s" % (name, threads, "bf16" if has_bf16(device) else "fp32")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,115 @@
+"""Checks of what `people.sh` is made of: python3 -m unittest test_people (needs ffmpeg, and `npm ci` for the shipped graphs)."""
+import csv
+import glob
+import os
+import tempfile
+import unittest
+
+import numpy as np
+import soundfile
+import torch
+
+import augment as A
+import encoded as E
+import rhvoice
+import shipped
+import text
+import timbre
+from model import Recognizer
+
+FACTORS = (0.85, 1.0, 1.2)
+
+
+def tone(hertz, seconds=1.0):
+    return (0.3 * np.sin(2 * np.pi * hertz * np.arange(int(seconds * A.RATE)) / A.RATE)).astype(np.float32)
+
+
+class Timbre(unittest.TestCase):
+    def test_formants_move_by_the_factor(self):
+        for factor in FACTORS:
+            for hertz in (500, 1500, 3000):
+                here = A.log_mel(tone(hertz))[50] @ timbre.warping(factor)
+                there = A.log_mel(tone(hertz * factor))[50]
+                self.assertLessEqual(abs(int(here.argmax()) - int(there.argmax())), 1, (factor, hertz))
+
+    def test_a_factor_of_one_and_even_spectra_stay(self):
+        np.testing.assert_allclose(timbre.warping(1.0), np.eye(A.MELS), atol=1e-5)
+        for matrix in [timbre.warping(f) for f in timbre.LENGTHS] + [timbre.blurring(w) for w in timbre.WIDTHS]:
+            np.testing.assert_allclose(np.full(A.MELS, -3.0) @ matrix, -3.0, rtol=1e-4)
+
+    def test_speech_gets_the_spectrum_of_another(self):
+        rng = np.random.default_rng(1)
+        mel = rng.normal(0, 1, (200, A.MELS)).astype(np.float32)
+        own, other = timbre.style(mel, np.ones(200, bool)), (np.linspace(-1, 1, A.MELS), np.full(A.MELS, 1.1))
+        mean, deviation = timbre.style(timbre.exchange(mel, own, other, 1.0, 1.0), np.ones(200, bool))
+        np.testing.assert_allclose(mean - mean.mean(), other[0], atol=0.05)
+        np.testing.assert_allclose(deviation, other[1], atol=0.05)
+
+    def test_digital_silence_stays_and_no_level_falls_below_it(self):
+        rng = np.random.default_rng(2)
+        quiet = np.zeros(8000, np.float32)
+        x = np.concatenate([quiet, tone(700) + 0.01 * rng.standard_normal(A.RATE).astype(np.float32), quiet])
+        mel = A.log_mel(x)
+        speech = mel.max(1) > 0
+        for seed in range(20):
+            changed = timbre.change(np.random.default_rng(seed), mel, speech, (np.zeros(A.MELS), np.ones(A.MELS)))
+            self.assertTrue((changed[:45] == timbre.SILENCE).all())
+            self.assertGreaterEqual(changed.min(), np.float32(timbre.SILENCE))
+
+
+class RhVoice(unittest.TestCase):
+    def test_kazakh_is_spelled_for_a_kyrgyz_reader(self):
+        for kazakh, spelled in (("Қыз келу", "кыз келүү"), ("дауыс", "дауыс"), ("оқу", "окуу"), ("тиіс", "тийис"),
+                                ("қиын", "кыйын"), ("сәбиі", "сэбийи")):
+            self.assertEqual(rhvoice.kyrgyz(kazakh), spelled)
+
+    def test_held_out_sentences_are_not_packed_and_each_utterance_keeps_its_samples(self):
+        said = ["Сегодня их было пять.", "Сегодня их было шесть."]
+        kept_apart = "Сегодня их было двенадцать."  # by its letters one of a twentieth
+        sentences = [said[0], text.heldout("ru")[0], kept_apart, said[1]]
+        with tempfile.TemporaryDirectory() as folder:
+            part = os.path.join(folder, "train-ru")
+            os.makedirs(part)
+            at, rows, sounds = 0, [], []
+            for i, sentence in enumerate(sentences):
+                sounds += [tone(300 + 200 * i, 0.5), np.zeros(4000, np.float32)]
+                rows.append(dict(file="all.wav", start=at, end=at + 8000, text=sentence, voice="one"))
+                at += 12000
+            soundfile.write(os.path.join(part, "all.wav"), np.concatenate(sounds), A.RATE, subtype="PCM_16")
+            with open(os.path.join(part, "transcripts.tsv"), "w", encoding="utf-8") as f:
+                table = csv.DictWriter(f, list(rows[0]), delimiter="\t", quoting=csv.QUOTE_NONE, quotechar=None)
+                table.writeheader()
+                table.writerows(rows)
+            out = os.path.join(folder, "packed")
+            rhvoice.prepare(folder, out)
+            train, dev = rhvoice.Voices(out), rhvoice.Voices(out, "dev")
+            self.assertEqual([r[3] for r in train.rows["ru"]["one"]], said)
+            self.assertEqual([r[3] for r in dev.rows["ru"]["one"]], [kept_apart])
+            np.testing.assert_allclose(train.speech(train.rows["ru"]["one"][1]), tone(900, 0.5), atol=1e-4)
+            self.assertEqual(rhvoice.Voices(out, without=["one"]).rows, {})
+
+
+class Shipped(unittest.TestCase):
+    def test_floats_hear_what_the_shipped_graphs_hear(self):
+        path = sorted(glob.glob(os.path.join(E.ROOT, "test", "fixtures", "speech", "pisets-ru-test", "*.flac")))[0]
+        x, rate = soundfile.read(path, dtype="float32")
+        self.assertEqual(rate, A.RATE)
+        x = np.pad(x, (0, -len(x) % A.FRAME))
+        encoder = E.Encoder()
+        wanted = E.to_float(encoder(x))
+        encoder.close()
+        mel = torch.from_numpy(A.log_mel(np.pad(x, (0, E.FLUSH * A.FRAME))))[None]
+        model = shipped.recognizer(E.MODEL, mel)
+        with torch.no_grad():
+            heard = model.eval().encode(mel)[0][0].numpy()
+        # What is left is the rounding of activations to 8 bits.
+        self.assertLess(np.abs(heard - wanted).mean(), 0.1 * wanted.std())
+        with torch.no_grad():
+            again = shipped.blended(Recognizer().eval(), E.MODEL, 0.0).encode(mel)[0][0].numpy()
+            itself = shipped.blended(model, E.MODEL, 1.0).encode(mel)[0][0].numpy()
+        np.testing.assert_allclose(again, heard, atol=1e-3)
+        np.testing.assert_allclose(itself, heard, atol=1e-3)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { test } from "node:test";
+
+const PYTHON = "/usr/bin/python3";
+const RECIPE = "models/recipes/recognizer";
+
+/** Why the recipe cannot run here, or false where it can. */
+function missingParts(): string | false {
+  const { status, stderr } = spawnSync(PYTHON, ["-c", "import torch, onnx, scipy, soundfile"], {
+    encoding: "utf8",
+  });
+  const { status: ffmpegStatus } = spawnSync("ffmpeg", ["-version"], { stdio: "ignore" });
+  if (status !== 0) return `the recipe's Python packages are not installed: ${stderr?.trim().split("\n").at(-1)}`;
+  return ffmpegStatus !== 0 && "ffmpeg is not installed";
+}
+
+test("timbres, packed voices and the floats of shipped weights are what the recipe says", {
+  skip: missingParts(),
+}, () => {
+  const { status, stderr } = spawnSync(PYTHON, ["-W", "ignore", "-m", "unittest", "test_people"], {
+    cwd: RECIPE,
+    encoding: "utf8",
+    env: { ...process.env, OMP_NUM_THREADS: "1", PYTHONDONTWRITEBYTECODE: "1" },
+  });
+  assert.equal(status, 0, stderr);
+  assert.match(stderr, /Ran \d+ tests[\s\S]*OK/);
+});
