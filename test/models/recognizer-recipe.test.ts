@@ -11,7 +11,8 @@ function missingParts(): string | false {
     encoding: "utf8",
   });
   const { status: ffmpegStatus } = spawnSync("ffmpeg", ["-version"], { stdio: "ignore" });
-  if (status !== 0) return `the recipe's Python packages are not installed: ${stderr?.trim().split("\n").at(-1)}`;
+  if (status !== 0)
+    return `the recipe's Python packages are not installed: ${stderr?.trim().split("\n").at(-1)}`;
   return ffmpegStatus !== 0 && "ffmpeg is not installed";
 }
 
