@@ -105,8 +105,8 @@ def blended(model, folder, share):
     mine, held, m = model.folded(), weights(folder), Recognizer(model.config).eval()
     mix = lambda ours, theirs: torch.lerp(theirs, ours.detach(), share)
     with torch.no_grad():
-        m.mel_mean.copy_(mine.mel_mean)
-        m.mel_std.copy_(mine.mel_std)
+        m.mel_mean.copy_(held["mel"][0])
+        m.mel_std.copy_(held["mel"][1])
         for head, trained, (matrix, bias) in zip(heads(m), heads(mine), held["heads"]):
             head.weight.copy_(mix(trained.weight, matrix))
             head.bias.copy_(mix(trained.bias, bias))
