@@ -21,8 +21,8 @@ const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
-/** Most files wait as much as they work: three of them keep two cores busy. */
-const AT_A_TIME = 3;
+/** Most files wait as much as they work: four of them keep two cores busy. */
+const AT_A_TIME = 4;
 
 const root = fileURLToPath(new URL("../", import.meta.url));
 
