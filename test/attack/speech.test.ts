@@ -8,9 +8,9 @@ import { runLive } from "../../bench/support/live-client.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { dauys } from "../cli/support.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { FAULTY_MAIN } from "../support/faulty/entries.js";
 import { temporaryFolder } from "../support/folders.js";
@@ -140,7 +140,7 @@ test("a long answer has the same sound in every form, its exact length, and come
 /** An organization of its own, with a key. */
 async function newCustomer(): Promise<string> {
   const operate = async (...args: readonly string[]) => {
-    const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: dataDir } });
+    const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });
     assert.equal(code, 0, stderr);
     return JSON.parse(stdout) as { readonly id: string; readonly key: string };
   };

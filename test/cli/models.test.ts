@@ -1,43 +1,32 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { appendFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline/promises";
 import { buffer } from "node:stream/consumers";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { pack } from "tar-stream";
 import { readPackage } from "../../native/models/find-packages.js";
 import { verifyPackage } from "../../src/models/verify.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type Fault, LocalHub, sha256 } from "../support/local-hub.js";
 import type { Outcome } from "../support/run-program.js";
 import { COMMIT, REPOSITORIES, tinyCatalogue } from "../support/tiny-catalogue.js";
 import { dauys } from "./support.js";
 
-const PROGRAM = fileURLToPath(new URL("../support/run-commands.js", import.meta.url));
 let hub: LocalHub;
 let catalogue: string;
 /** What the hub has beside the models: a test puts it there. */
 const bundles: Record<string, Uint8Array> = {};
-/** Runs all but one of the command lines: most of what each costs is the start of a process. */
-const program = spawn(process.execPath, [PROGRAM], { stdio: ["pipe", "pipe", "inherit"] });
-const answers = createInterface({ input: program.stdout })[Symbol.asyncIterator]();
 
 before(async () => {
   hub = await LocalHub.start({ ...REPOSITORIES, "tiny/bundles": { commit: COMMIT, files: bundles } });
   catalogue = (await tinyCatalogue()).path;
 });
-after(async () => {
-  program.stdin.end();
-  await hub.stop();
-});
+after(() => hub.stop());
 
 /** Runs `dauys models` on a folder. */
-async function models(folder: string, ...args: string[]): Promise<Outcome> {
-  program.stdin.write(`${JSON.stringify({ args: commandLine(args), env: environment(folder) })}\n`);
-  const { value } = await answers.next();
-  return JSON.parse(value as string) as Outcome;
+function models(folder: string, ...args: string[]): Promise<Outcome> {
+  return dauysInTurn(commandLine(args), { env: environment(folder) });
 }
 
 function commandLine(args: readonly string[]): readonly string[] {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { runCommandLine } from "../../src/cli/main.js";
 import { startServiceProcess } from "../store/service-process.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { preparedFolder } from "../support/prepared-database.js";
 import { dauys } from "./support.js";
@@ -46,7 +47,7 @@ test("organizations and keys are made, listed and revoked", async (t) => {
       [keyId],
     );
     assert.ok(!listed.stdout.includes(key.key));
-    const table = await dauys(["keys", "list"], { env });
+    const table = await dauysInTurn(["keys", "list"], { env });
     assert.match(
       table.stdout,
       new RegExp(`${keyId} +${organizationId} +sk-svc-.{4}\\.\\.\\..{4} +site .* active`),
@@ -54,36 +55,38 @@ test("organizations and keys are made, listed and revoked", async (t) => {
   });
 
   await t.test("a link to another password is for somebody who is there", async () => {
-    const unknown = await dauys(["users", "reset-password", "nobody@example.org"], { env });
+    const unknown = await dauysInTurn(["users", "reset-password", "nobody@example.org"], { env });
     assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
     assert.match(unknown.stderr, /nobody has signed up as nobody@example.org/);
     for (const args of [[], ["reset-password"], ["reset-password", "a@b.c", "--hours", "0.5"]]) {
-      assert.equal((await dauys(["users", ...args], { env })).code, 2, args.join(" "));
+      assert.equal((await dauysInTurn(["users", ...args], { env })).code, 2, args.join(" "));
     }
   });
 
   await t.test("a revoked key says so", async () => {
-    assert.equal((await dauys(["keys", "revoke", keyId], { env })).code, 0);
-    assert.match((await dauys(["keys", "list"], { env })).stdout, /revoked/);
+    assert.equal((await dauysInTurn(["keys", "revoke", keyId], { env })).code, 0);
+    assert.match((await dauysInTurn(["keys", "list"], { env })).stdout, /revoked/);
   });
 
   await t.test("a payment is credited once, and every credit is listed", async () => {
     const credit = ["orgs", "credit", organizationId, "1000", "--reference", "invoice-7", "--json"];
-    const first = JSON.parse((await dauys(credit, { env })).stdout);
+    const first = JSON.parse((await dauysInTurn(credit, { env })).stdout);
     assert.deepEqual([first.is_new, first.balance], [true, 26_000]);
-    const again = JSON.parse((await dauys(credit, { env })).stdout);
+    const again = JSON.parse((await dauysInTurn(credit, { env })).stdout);
     assert.deepEqual([again.is_new, again.balance], [false, 26_000]);
-    const other = await dauys(["orgs", "credit", organizationId, "999", "--reference", "invoice-7"], { env });
+    const other = await dauysInTurn(["orgs", "credit", organizationId, "999", "--reference", "invoice-7"], {
+      env,
+    });
     assert.deepEqual(
       [other.code, other.stderr],
       [1, "dauys: the reference invoice-7 was used for another payment\n"],
     );
-    const ledger = await dauys(["ledger", organizationId], { env });
+    const ledger = await dauysInTurn(["ledger", organizationId], { env });
     assert.match(
       ledger.stdout,
       /grant +\+25000 +25000 +grant:free:org_.*\n.*topup +\+1000 +26000 +topup:invoice-7/,
     );
-    const { data } = JSON.parse((await dauys(["ledger", organizationId, "--json"], { env })).stdout);
+    const { data } = JSON.parse((await dauysInTurn(["ledger", organizationId, "--json"], { env })).stdout);
     assert.deepEqual(
       data.map((each: { kind: string; amount: number }) => [each.kind, each.amount]),
       [
@@ -91,23 +94,23 @@ test("organizations and keys are made, listed and revoked", async (t) => {
         ["topup", 1_000],
       ],
     );
-    const listed = JSON.parse((await dauys(["orgs", "list", "--json"], { env })).stdout);
+    const listed = JSON.parse((await dauysInTurn(["orgs", "list", "--json"], { env })).stdout);
     const found = listed.data.find((each: { id: string }) => each.id === organizationId);
     assert.deepEqual([found.balance, found.held], [26_000, 0]);
-    const usage = JSON.parse((await dauys(["usage", organizationId, "--json"], { env })).stdout);
+    const usage = JSON.parse((await dauysInTurn(["usage", organizationId, "--json"], { env })).stdout);
     assert.deepEqual([usage.balance, usage.data], [26_000, []]);
-    const missing = await dauys(["ledger", "org_x"], { env });
+    const missing = await dauysInTurn(["ledger", "org_x"], { env });
     assert.deepEqual([missing.code, /there is no organization org_x/.test(missing.stderr)], [1, true]);
   });
 
   await t.test("what is not there is named", async () => {
-    const unknownKey = await dauys(["keys", "revoke", "key_x"], { env });
+    const unknownKey = await dauysInTurn(["keys", "revoke", "key_x"], { env });
     assert.deepEqual([unknownKey.code, unknownKey.stderr], [1, "dauys: there is no key key_x\n"]);
     // The development organization of the service is there too: nobody guesses which one is meant.
-    const ambiguous = await dauys(["keys", "create"], { env });
+    const ambiguous = await dauysInTurn(["keys", "create"], { env });
     assert.equal(ambiguous.code, 2);
     assert.match(ambiguous.stderr, /--org is missing, and there are 2 organizations/);
-    const unknownOrganization = await dauys(["keys", "create", "--org", "org_x"], { env });
+    const unknownOrganization = await dauysInTurn(["keys", "create", "--org", "org_x"], { env });
     assert.equal(unknownOrganization.code, 1);
   });
 

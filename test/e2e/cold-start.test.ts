@@ -9,7 +9,7 @@ import { writeWav } from "../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 import { momentOfFault, pace } from "../support/pace.js";
@@ -200,7 +200,7 @@ describe("a service whose models come and go", () => {
   test("clients that leave while the model is loaded pay nothing and leave nothing", async () => {
     await untilCold();
     const ledger = async () => {
-      const { stdout, stderr } = await dauys(["ledger", "org_development", "--json"], {
+      const { stdout, stderr } = await dauysInTurn(["ledger", "org_development", "--json"], {
         env: { DATA_DIR: service.dataDir },
       });
       assert.equal(stderr, "");
@@ -262,7 +262,7 @@ test("a model that cannot be loaded is 503 and 1013 and costs nothing; the next 
       live.messages.map((message) => (message.type === "error" ? message.code : message.type)),
       ["engine_busy"],
     );
-    const { stdout } = await dauys(["ledger", "org_development", "--json"], {
+    const { stdout } = await dauysInTurn(["ledger", "org_development", "--json"], {
       env: { DATA_DIR: service.dataDir },
     });
     const { balance, held } = JSON.parse(stdout) as { balance: number; held: number };

@@ -7,7 +7,7 @@ import { writeWav } from "../../src/domain/audio/wav.js";
 import { creditsFor, DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { FAULTY_MAIN } from "../support/faulty/entries.js";
 import { momentOfFault, pace } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -41,7 +41,9 @@ interface Ledger {
 }
 
 async function operator(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: service.dataDir } });
+  const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
+    env: { DATA_DIR: service.dataDir },
+  });
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout);
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** Three characters cost 300 credits: a free grant of 25,000 pays for 83 of a hundred requests, and leaves 100. */
@@ -20,7 +20,9 @@ after(async () => {
 });
 
 async function operator<T>(...args: readonly string[]): Promise<T> {
-  const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: service.dataDir } });
+  const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
+    env: { DATA_DIR: service.dataDir },
+  });
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout) as T;
 }

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import WebSocket from "ws";
 import { runLive } from "../../bench/support/live-client.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { momentOfFault } from "../support/pace.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -31,7 +31,7 @@ interface Ledger {
 }
 
 async function operator(...args: readonly string[]): Promise<unknown> {
-  const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: dataDir } });
+  const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout);
 }

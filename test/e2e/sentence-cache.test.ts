@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { readMetrics, risen } from "../../bench/support/operator-metrics.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
@@ -51,7 +51,7 @@ test("a sentence that was spoken before is the same to the last byte, charged, a
     const bytes = again.get("tts_cache_bytes") ?? 0;
     assert.ok(bytes > 50_000 && bytes < 8 * 2 ** 20, `${bytes} bytes`);
     const env = { DATA_DIR: service.dataDir };
-    const { stdout } = await dauys(["ledger", "org_development", "--json"], { env });
+    const { stdout } = await dauysInTurn(["ledger", "org_development", "--json"], { env });
     assert.equal((JSON.parse(stdout) as { balance: number }).balance, FREE_CREDITS - 3 * CREDITS);
   } finally {
     assert.equal(await service.stop(), 0, service.output());

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { dauys } from "../cli/support.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 let service: ServiceProcess;
@@ -17,7 +17,9 @@ after(async () => {
 });
 
 async function operator(...args: readonly string[]): Promise<Record<string, string>> {
-  const { code, stdout, stderr } = await dauys([...args, "--json"], { env: { DATA_DIR: service.dataDir } });
+  const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
+    env: { DATA_DIR: service.dataDir },
+  });
   assert.equal(code, 0, stderr);
   return JSON.parse(stdout) as Record<string, string>;
 }

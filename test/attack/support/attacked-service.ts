@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../../src/store/postgres/embedded-postgres.js";
-import { dauys } from "../../cli/support.js";
 import { brokenRules } from "../../store/ledger/ledger-support.js";
+import { dauysInTurn } from "../../support/command-process.js";
 import { eventually } from "../../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../../support/service-process.js";
 import { SILENT } from "../../support/silent-log.js";
@@ -83,7 +83,7 @@ export class AttackedService {
 
   /** Runs an operator's command on the service's data and returns what it prints as JSON. */
   async operator(...args: readonly string[]): Promise<unknown> {
-    const { code, stdout, stderr } = await dauys([...args, "--json"], {
+    const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], {
       env: { DATA_DIR: this.process.dataDir },
     });
     assert.equal(code, 0, stderr);
