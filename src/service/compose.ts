@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DeviceTunings, readDeviceTuning } from "../../native/devices/tuning.js";
+import { PASSWORD_COST, type PasswordCost } from "../console/server/passwords.js";
 import { warmUpReading } from "../domain/text/warm-up.js";
 import { describeFront } from "../front/select-front.js";
 import { checkPort } from "../front/shared/check-port.js";
@@ -52,11 +53,17 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-export interface ServiceOptions {
+/** What may be another than the service's own. */
+export interface ServiceParts {
+  /** Entries of threads. */
+  readonly entries?: Partial<ThreadEntries>;
+  /** Of passwords that are chosen from now on. */
+  readonly passwordCost?: PasswordCost;
+}
+
+export interface ServiceOptions extends ServiceParts {
   readonly config: Config;
   readonly log: Log;
-  /** Entries of threads that are not the service's own. */
-  readonly entries?: Partial<ThreadEntries>;
   /** Another timer for what is asked again and again. */
   readonly repeat?: Repeat;
 }
@@ -66,6 +73,7 @@ export async function startService({
   config,
   log,
   entries: others = {},
+  passwordCost = PASSWORD_COST,
   repeat = repeatByTimer,
 }: ServiceOptions): Promise<Service> {
   const owned = new Owned(log);
@@ -83,7 +91,7 @@ export async function startService({
     const engines = await startEngines({ ...base, entries, installed, workers, placements, tunings }, owned);
     const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
     const side = await openPublicSide(
-      { ...base, entries, repeat, engines, conversations, broken: installed.broken },
+      { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
       owned,
     );
     await startOperatorPort(base, () => engineHealth(engines, placements), owned);

@@ -5,8 +5,7 @@ import { reachableUrl } from "../settings/address.js";
 import { type Config, readConfig } from "../settings/settings.js";
 import { guardAgainstDriver } from "../store/postgres/driver-faults.js";
 import { DEVELOPMENT_KEY_FILE } from "../store/store.js";
-import { type Service, startService } from "./compose.js";
-import type { ThreadEntries } from "./thread-entries.js";
+import { type Service, type ServiceParts, startService } from "./compose.js";
 
 const CRASH_WITHIN_MS = 5_000;
 
@@ -14,10 +13,10 @@ const CRASH_WITHIN_MS = 5_000;
  * Runs the service as this process: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT.
  * A start that fails is told on standard error, with exit code 1.
  *
- * @param entries of threads that are not the service's own: tests give some that fail
+ * @param parts that are not the service's own: tests give threads that fail, and passwords that cost little
  */
-export function runService(entries: Partial<ThreadEntries> = {}): void {
-  run(entries).catch((error: unknown) => {
+export function runService(parts: ServiceParts = {}): void {
+  run(parts).catch((error: unknown) => {
     // Messages name the rule and the value; a stack is for those who look for a fault in the service itself.
     const isOurs = !(error instanceof TypeError || error instanceof RangeError);
     const reason = error instanceof Error ? (isOurs ? error.message : error.stack) : String(error);
@@ -26,7 +25,7 @@ export function runService(entries: Partial<ThreadEntries> = {}): void {
   });
 }
 
-async function run(entries: Partial<ThreadEntries>): Promise<void> {
+async function run(parts: ServiceParts): Promise<void> {
   const startedAtMs = performance.now();
   // What the service writes is for its own eyes: audio, answers, secrets, the database.
   process.umask(0o077);
@@ -43,7 +42,7 @@ async function run(entries: Partial<ThreadEntries>): Promise<void> {
     process.stderr.write(`dauys: uncaught exception: ${error instanceof Error ? error.stack : error}\n`);
     void endOfCrash(started);
   });
-  const starting = startService({ config, log, entries });
+  const starting = startService({ config, log, ...parts });
   const stop = async (reason: string, exitCode: number) => {
     log.info({ reason }, "stopping");
     process.exitCode = exitCode;

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { BrokenPackage } from "../../native/models/find-packages.js";
 import { consoleApi } from "../console/server/api.js";
 import { pageRoutes } from "../console/server/pages-routes.js";
-import { PASSWORD_COST } from "../console/server/passwords.js";
+import type { PasswordCost } from "../console/server/passwords.js";
 import type { ConsoleDeps } from "../console/server/route.js";
 import { sampleRoutes } from "../console/server/sample-routes.js";
 import type { ServiceFacts } from "../console/server/service-facts.js";
@@ -32,6 +32,7 @@ import { type Repeat, watchEndings } from "./watch-endings.js";
 
 export interface PublicSideParts extends Base {
   readonly entries: ThreadEntries;
+  readonly passwordCost: PasswordCost;
   readonly repeat: Repeat;
   readonly engines: Engines;
   readonly conversations: Conversations;
@@ -106,7 +107,7 @@ function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
 }
 
 function consoleRoutes(
-  { config, store, engines, conversations, broken, log }: PublicSideParts,
+  { config, store, engines, conversations, broken, passwordCost, log }: PublicSideParts,
   shared: Pick<ConsoleDeps, "temporaryKeys" | "endings"> & { readonly isReady: () => Promise<boolean> },
 ): readonly Route[] {
   const { temporaryKeys, endings, isReady } = shared;
@@ -137,7 +138,7 @@ function consoleRoutes(
     endings,
     proxies: new TrustedProxies(config.trustedProxies),
     facts,
-    passwordCost: PASSWORD_COST,
+    passwordCost,
     clock: systemClock,
     log,
   };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
+import { CHEAP_PASSWORDS_MAIN } from "../support/cheap-passwords.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { ConsoleClient } from "./support/console-client.js";
@@ -18,7 +19,7 @@ for (const front of FRONTS) {
     let people = 0;
 
     before(async () => {
-      service = await startServiceProcess({ ...SETTINGS, FRONT: front });
+      service = await startServiceProcess({ ...SETTINGS, FRONT: front }, { main: CHEAP_PASSWORDS_MAIN });
     });
     after(async () => {
       assert.equal(await service.stop(), 0);

@@ -6,6 +6,7 @@ import { type Service, startService } from "../../src/service/compose.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { CHEAP_PASSWORDS } from "../support/cheap-passwords.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { preparedFolder } from "../support/prepared-database.js";
@@ -53,7 +54,7 @@ async function start(onSweep: (act: () => void) => void): Promise<Service> {
     onSweep(act);
     return () => {};
   };
-  return startService({ config, log: SILENT, repeat });
+  return startService({ config, log: SILENT, passwordCost: CHEAP_PASSWORDS, repeat });
 }
 
 interface Person {

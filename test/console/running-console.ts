@@ -1,6 +1,5 @@
 import { consoleApi, consoleRoutes } from "../../src/console/server/api.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
-import type { PasswordCost } from "../../src/console/server/passwords.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/server/route.js";
 import type { ServiceFacts } from "../../src/console/server/service-facts.js";
 import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
@@ -12,6 +11,7 @@ import { TemporaryKeys } from "../../src/http/temporary-keys.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { startTransport } from "../http/running-transport.js";
 import { privateStore } from "../store/support.js";
+import { CHEAP_PASSWORDS } from "../support/cheap-passwords.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { preparedFolder } from "../support/prepared-database.js";
 import { SILENT } from "../support/silent-log.js";
@@ -42,9 +42,6 @@ export interface VisitorAnswer {
   // biome-ignore lint/suspicious/noExplicitAny: tests read members of many kinds of answers
   readonly json: any;
 }
-
-/** A service of its own takes a third of a second for each, which these tests would do a hundred times. */
-const CHEAP_PASSWORDS: PasswordCost = { N: 2 ** 10, r: 8, p: 1 };
 
 /** A person at a browser: keeps the cookie, and says where its page comes from. */
 export class Visitor {

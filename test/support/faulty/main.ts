@@ -8,4 +8,4 @@ process.on("SIGUSR2", () => {
   for (const room of ["live", "synthesis", "transcription"] as const) orders.failAll(room);
 });
 process.on("SIGHUP", () => orders.failOldest("front"));
-runService(FAULTY_ENTRIES);
+runService({ entries: FAULTY_ENTRIES });
