@@ -10,6 +10,7 @@ import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js"
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { lightModels } from "../support/light-models.js";
 import { momentOfFault } from "../support/pace.js";
 import { preparedFolder } from "../support/prepared-database.js";
 import { SEED, uniform } from "../support/seed.js";
@@ -22,13 +23,15 @@ const HANG_S = Number(process.env["ATTACK_HANG_S"] ?? 8);
 const BURSTS = Number(process.env["ATTACK_BURSTS"] ?? 12);
 
 let dataDir: string;
+let models: Record<string, string>;
 let operatorPort: number;
 let service: ServiceProcess;
 
 before(async () => {
   dataDir = await temporaryFolder();
   operatorPort = await freeLoopbackPort();
-  service = await startServiceProcess({ DATA_DIR: dataDir, OPERATOR_PORT: String(operatorPort) });
+  models = await lightModels();
+  service = await startServiceProcess({ ...models, DATA_DIR: dataDir, OPERATOR_PORT: String(operatorPort) });
   await creditDevelopment(service, 1_000_000);
 });
 after(async () => {
@@ -126,6 +129,7 @@ test("two services on one database charge what they do, once, while its connecti
   t.after(() => server.stop());
   const { user, password, host, port, database } = server.connection;
   const shared = {
+    ...models,
     DATABASE_URL: `postgres://${user}:${password}@${host}:${port}/${database}`,
     KEY_PEPPER: "a pepper that both of them know",
   };

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { eventually } from "../support/eventually.js";
+import { lightModels } from "../support/light-models.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { databaseOf, PayingClients } from "./support/paying-clients.js";
 import { SmallDisk, whyNoMounts } from "./support/small-disk.js";
@@ -24,6 +25,7 @@ describe("a service on a small disk", { skip: reason ?? false, concurrency: 1 },
   before(async () => {
     disk = await SmallDisk.mount(DISK_MB);
     service = await startServiceProcess({
+      ...(await lightModels()),
       DATA_DIR: disk.path,
       SPOOL_MB: String(SPOOL_MB),
       DISK_FLOOR_MB: String(FLOOR_MB),

@@ -3,6 +3,7 @@ import { after, before, describe, test } from "node:test";
 import { creditsFor, LIVE_TARIFF } from "../../src/domain/usage/tariff.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { lightModels } from "../support/light-models.js";
 import { ATTACKED_FRONTS, AttackedService } from "./support/attacked-service.js";
 import { samplesSpoken, startBystander } from "./support/bystander.js";
 import { chunk } from "./support/floods.js";
@@ -67,7 +68,7 @@ for (const front of ATTACKED_FRONTS) {
     let attacker: { readonly id: string; readonly key: string };
 
     before(async () => {
-      service = await AttackedService.start(front);
+      service = await AttackedService.start(front, await lightModels());
       attacker = await service.newCustomer();
     });
     after(async () => {
@@ -244,7 +245,11 @@ for (const front of ATTACKED_FRONTS) {
 
 for (const front of ATTACKED_FRONTS.filter(({ name }) => !name.includes("threads"))) {
   test(`SIGTERM in the middle of uploads leaves no file behind, on ${front.name}`, async () => {
-    const service = await AttackedService.start(front, { DATA_DIR: await temporaryFolder(), DRAIN_S: "1" });
+    const service = await AttackedService.start(front, {
+      ...(await lightModels()),
+      DATA_DIR: await temporaryFolder(),
+      DRAIN_S: "1",
+    });
     const uploads = await Promise.all(
       Array.from({ length: 4 }, async () => {
         const connection = await RawConnection.open(service.port);

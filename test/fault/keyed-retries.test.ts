@@ -9,6 +9,7 @@ import type { PostgresConnection } from "../../src/store/postgres/embedded-postg
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
+import { lightModels } from "../support/light-models.js";
 import { momentOfFault, pace } from "../support/pace.js";
 import { fileCredits, synthesisCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
@@ -31,7 +32,8 @@ const WORKS = [
 
 test(`over ${ROUNDS} kill -9 every request that is repeated under its key is answered, and charged exactly once`, async (t) => {
   const dataDir = await temporaryFolder();
-  const start = () => startServiceProcess({ DATA_DIR: dataDir, MODEL_PRELOAD: "true" });
+  const settings = { ...(await lightModels()), DATA_DIR: dataDir, MODEL_PRELOAD: "true" };
+  const start = () => startServiceProcess(settings);
   let service: ServiceProcess = await start();
   let isOver = false;
   const counts = { answered: 0, repeated: 0, inUse: 0, unpaid: 0 };
@@ -79,6 +81,8 @@ test(`over ${ROUNDS} kill -9 every request that is repeated under its key is ans
     await once(service.child, "exit");
     service = await start();
   }
+  // A machine that is busy with something else may have answered little by then.
+  await eventually("enough is answered", () => counts.answered > 2 * WORKS.length, 120_000);
   isOver = true;
   await Promise.all(clients);
   const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
@@ -92,5 +96,5 @@ test(`over ${ROUNDS} kill -9 every request that is repeated under its key is ans
   await sql.end();
   assert.equal(await service.stop(), 0);
   t.diagnostic(JSON.stringify({ ...counts, credits }));
-  assert.ok(counts.answered > 2 * WORKS.length && counts.repeated > 0, "there was load, and it was cut off");
+  assert.ok(counts.repeated > 0, "what was asked was cut off");
 });

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
+import { appendFile, chmod, mkdir, mkdtemp, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { MIGRATIONS } from "../../src/store/migrations/all.js";
@@ -16,6 +16,11 @@ import { SILENT } from "./silent-log.js";
 const PREPARED_FOLDER = "build/test-database";
 /** What a private database is made of: its files, and the password that they were made with. */
 const PARTS = ["postgres", "postgres-password"];
+/**
+ * Added to the files' own settings: what is written need not outlive the machine, only processes that are killed, and
+ * on a disk that all tests share each commit would wait for all that was written.
+ */
+const SETTINGS = "fsync = off\nfull_page_writes = off\n";
 /** What makes the files: any other content makes others. */
 const MAKERS = "dist/src/store/postgres/postgres-cluster.js";
 
@@ -69,6 +74,7 @@ async function makeDatabase(dataDir: string): Promise<void> {
   } finally {
     await server.stop();
   }
+  await appendFile(join(dataDir, "postgres/postgresql.conf"), SETTINGS);
   const others = (await readdir(dataDir)).filter((name) => !PARTS.includes(name));
   for (const name of others) await rm(join(dataDir, name), { recursive: true });
 }
@@ -80,6 +86,7 @@ async function contentKey(): Promise<string> {
     binaries.postgres,
     String(process.getuid?.()),
     JSON.stringify(MIGRATIONS),
+    SETTINGS,
   ];
   const hash = createHash("sha256");
   for (const maker of makers) hash.update(maker);

@@ -1,13 +1,18 @@
-import { rm } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import {
   type ServiceProcess,
   type ServiceProcessOptions,
   startServiceProcess as startProcess,
 } from "../../bench/support/service-process.js";
+import { Transfers } from "../../src/store/ledger/transfers.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { temporaryFolder } from "./folders.js";
 import { prepareDatabase } from "./prepared-database.js";
+import { SILENT } from "./silent-log.js";
 
-export { creditDevelopment, type ServiceProcess, TEST_KEY } from "../../bench/support/service-process.js";
+export { type ServiceProcess, TEST_KEY } from "../../bench/support/service-process.js";
 
 /**
  * Starts the real service in a process of its own. Its database was made before, unless its folder has one, and its
@@ -29,4 +34,15 @@ export async function startServiceProcess(
       return code;
     },
   };
+}
+
+/** Pays for a test that costs more than the free credits; what an operator's command does, without its process. */
+export async function creditDevelopment({ dataDir }: ServiceProcess, credits: number): Promise<void> {
+  const connection = JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8"));
+  const sql = connect(connection as PostgresConnection, SILENT);
+  try {
+    await new Transfers(sql).topUp("org_development", credits, "credits of a test");
+  } finally {
+    await sql.end();
+  }
 }
