@@ -22,7 +22,11 @@ const failures = [];
 const skipped = [];
 /** Names of the suites that the test of each depth stands in. */
 const names = [];
-for await (const { type, data } of run({ files, concurrency: 2, timeout: FILE_TIMEOUT_MS })) {
+for await (const { type, data } of run({
+  files,
+  concurrency: Number(process.env["AT_A_TIME"] ?? 2),
+  timeout: FILE_TIMEOUT_MS,
+})) {
   if (type === "test:start") names[data.nesting] = data.name;
   if (type !== "test:pass" && type !== "test:fail") continue;
   names[data.nesting] = data.name;

@@ -1,7 +1,7 @@
 // Starts the compiled service with the Node that this runs on and asks it for everything once: speech, a transcript of it, the
 // same live. Prints one line of JSON. Standard output of the service goes nowhere, its errors are shown when it fails.
 import { execFile, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,8 @@ const READY_WITHIN_MS = 120_000;
 const LOOK_EVERY_MS = 100;
 
 const folder = mkdtempSync(join(tmpdir(), "dauys-try-"));
+// Root's service hands the database to another user, who has to get there.
+chmodSync(folder, 0o711);
 const port = await freePort();
 const operatorPort = await freePort();
 const url = `http://127.0.0.1:${port}`;
