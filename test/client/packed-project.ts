@@ -35,11 +35,12 @@ export async function installPacked(): Promise<PackedProject> {
   const folder = join(top, "project");
   await mkdir(folder);
   // What is packed was built before the tests.
-  const archives = [await packed(["node", "scripts/pack.mjs", "--json"], top)];
-  for (const name of PACKAGES) {
-    const installed = join(ROOT, "node_modules", name);
-    archives.push(await packed(["npm", "pack", installed, "--json", "--ignore-scripts"], top));
-  }
+  const installed = PACKAGES.map((name) => join(ROOT, "node_modules", name));
+  const archives = [
+    ...(await packed(["node", "scripts/pack.mjs", "--json"], top)),
+    ...(await packed(["npm", "pack", ...installed, "--json", "--ignore-scripts"], top)),
+  ];
+  assert.equal(archives.length, 1 + PACKAGES.length);
   await writeFile(join(folder, "package.json"), '{"private":true,"type":"module"}');
   // A cache of its own: what the machine has seen before is of no help.
   await npm(folder, "install", "--offline", "--cache", join(top, "cache"), ...archives);
@@ -59,15 +60,13 @@ export async function installPacked(): Promise<PackedProject> {
   };
 }
 
-/** Runs a command that packs into `destination`, and returns the archive's path. */
+/** Runs a command that packs into `destination`, and returns the archives' paths. */
 async function packed(
   [program, ...args]: readonly [string, ...string[]],
   destination: string,
-): Promise<string> {
+): Promise<readonly string[]> {
   const { stdout } = await run(program, [...args, "--pack-destination", destination], { cwd: ROOT });
-  const archive = /"filename": "([^"]+)"/.exec(stdout)?.[1];
-  assert.ok(archive !== undefined, stdout);
-  return join(destination, archive);
+  return [...stdout.matchAll(/"filename": "([^"]+)"/g)].map(([, archive = ""]) => join(destination, archive));
 }
 
 function npm(cwd: string, ...args: string[]): Promise<{ readonly stdout: string }> {

@@ -21,7 +21,7 @@ const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы.";
 const SPEECH = JSON.stringify({ text: TEXT, nfe: 4 });
 const FILE_SAMPLES = 16_000;
 const FILE = new Uint8Array(writeWav(new Int16Array(FILE_SAMPLES), 8_000));
-const RETRY_MS = 50;
+const RETRY_MS = 100;
 
 /** One of each kind of work, repeated under its key until its answer is there. */
 const WORKS = [
