@@ -59,7 +59,7 @@ export async function run({
     const graphs: GraphShapes[] = [{ graph, shapes: rows.map(smoke ? () => smallest(graph) : sizesOf) }];
     const trial = await tryProvider(
       {
-        ...{ folder: model, place, graphs, placed: [], threads: 1, compares: false },
+        ...{ folder: model, place, graphs, placed: [], streams: [], threads: 1, compares: false },
         shapeMs: smoke ? 1 : Number(values.seconds) * 1_000,
       },
       { withinMs: 600_000 },

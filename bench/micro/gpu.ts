@@ -12,6 +12,7 @@ import {
   streamSizes,
   vocoderSizes,
 } from "../../native/devices/engine-shapes.js";
+import type { TrialRequest } from "../../native/devices/protocol.js";
 import type { GraphShapes, ShapeFigures } from "../../native/devices/trial.js";
 import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
 import {
@@ -37,6 +38,7 @@ const FILE_FRAMES = [50, 100, 250, 500];
 const STEP_ROWS = [1, 2, 4, 8, 16, 32, 64];
 const STEP_PATCHES = [40, 64, 192, 304];
 const LIVE_ROWS = [1, 4, 8, 16, 32, 64, 128, 256];
+const STREAMS = [1, 8, 16];
 const WINDOW_ROWS = [1, 4, 16, 64];
 const WINDOW_FRAMES = [64, 148, 276];
 
@@ -99,18 +101,22 @@ function providersOf(list: string): readonly Provider[] {
 
 async function measure(provider: Provider, options: GpuOptions) {
   const trials: Trial[] = [];
-  for (const [folder, graphs] of [
-    [SYNTHESIZER, speechShapes(options.smoke)],
-    [RECOGNIZER, hearingShapes(options.smoke)],
+  for (const [folder, graphs, streams] of [
+    [SYNTHESIZER, speechShapes(options.smoke), options.smoke ? [1] : STREAMS],
+    [RECOGNIZER, hearingShapes(options.smoke), []],
   ] as const) {
-    trials.push(
-      await tryOn(provider, folder, graphs, options, (figures) =>
-        console.log(`${provider}: ${lineOf(figures)}`),
-      ),
-    );
+    const show = (figures: ShapeFigures) => console.log(`${provider}: ${lineOf(figures)}`);
+    trials.push(await tryOn(provider, folder, { graphs, streams }, options, show));
   }
   const shapes = trials.flatMap((trial) => trial.shapes);
   const placed = trials.flatMap((trial) => trial.placed);
+  const speech = trials.flatMap((trial) => trial.speech);
+  for (const { streams, audioSecondsPerSecond, runtimeShare } of speech) {
+    const rate = `${audioSecondsPerSecond.toFixed(1)} seconds of speech a second`;
+    console.log(
+      `${provider}: ${streams} streams: ${rate}, ${(100 * runtimeShare).toFixed(0)} % in the runtime`,
+    );
+  }
   const failures = trials.flatMap(({ failures: each, ended }) => [
     ...each.map(({ graph, reason }) => `${graph}: ${reason}`),
     ...(ended === null ? [] : [ended]),
@@ -125,13 +131,22 @@ async function measure(provider: Provider, options: GpuOptions) {
   if (worth.length > 0) console.log(`\n${table(["what", "figure"], worth)}\n`);
   const shared = shapes.length === 0 ? [] : await sharedBy(provider, options);
   const device = deviceName(placeOf(provider, options.device));
-  return { provider, device, shapes, placed, failures, capacities: Object.fromEntries(worth), shared };
+  return {
+    provider,
+    device,
+    shapes,
+    placed,
+    speech,
+    failures,
+    capacities: Object.fromEntries(worth),
+    shared,
+  };
 }
 
 function tryOn(
   provider: Provider,
   folder: string,
-  graphs: readonly GraphShapes[],
+  { graphs, streams }: Pick<TrialRequest, "graphs" | "streams">,
   { device, shapeMs }: GpuOptions,
   onFigures: (figures: ShapeFigures) => void = () => {},
 ): Promise<Trial> {
@@ -141,6 +156,7 @@ function tryOn(
       folder,
       place: placeOf(provider, device),
       graphs,
+      streams,
       placed: graphs.map(({ graph, shapes: [sizes] }) => ({ graph, sizes: sizes! })),
       shapeMs,
       threads: 1,
@@ -256,7 +272,7 @@ async function sharedBy(provider: Provider, options: GpuOptions) {
     const graphs = [{ graph: "step", shapes: [stepSizes(4, 192)] }];
     const trials = await Promise.all(
       Array.from({ length: processes }, () =>
-        tryOn(provider, SYNTHESIZER, graphs, { ...options, shapeMs: 3 * options.shapeMs }),
+        tryOn(provider, SYNTHESIZER, { graphs, streams: [] }, { ...options, shapeMs: 3 * options.shapeMs }),
       ),
     );
     const rows = trials.flatMap(({ shapes }) => shapes).map(({ p50Ms }) => (4 * 1_000) / p50Ms);

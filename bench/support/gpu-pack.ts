@@ -100,8 +100,9 @@ async function putPackage(name: string, folder: string): Promise<void> {
 
 async function putModel(model: string, folder: string): Promise<void> {
   const manifest = await readManifest(join(ROOT, model));
-  const graphs = packageFiles(manifest?.files ?? {}).filter(({ path }) => path.endsWith(".onnx"));
-  for (const path of ["manifest.json", ...graphs.map((graph) => graph.path)])
+  // Runs of graphs need no language model.
+  const needed = packageFiles(manifest?.files ?? {}).filter(({ path }) => /\.(?:onnx|json)$/.test(path));
+  for (const path of ["manifest.json", ...needed.map((file) => file.path)])
     await put(join(model, path), folder);
 }
 

@@ -2,10 +2,11 @@ import { json } from "node:stream/consumers";
 import { readManifest } from "../models/find-packages.js";
 import type { PackageFolder } from "../models/package.js";
 import type { TrialAnswer, TrialRequest } from "./protocol.js";
+import { timeSpeech } from "./speech-trial.js";
 import { placedNodes, timeShapes } from "./trial.js";
 
 /** The program that `tryProvider` starts. */
-const { folder, place, graphs, placed, ...options } = (await json(process.stdin)) as TrialRequest;
+const { folder, place, graphs, placed, streams, ...options } = (await json(process.stdin)) as TrialRequest;
 const manifest = await readManifest(folder);
 if (manifest === null) throw new TypeError(`${folder} is no model package`);
 const model: PackageFolder = { folder, manifest };
@@ -18,6 +19,12 @@ for (const { graph, sizes } of placed) {
   await told(graph, async () =>
     answer({ type: "placed", placed: await placedNodes(model, graph, place, sizes) }),
   );
+}
+
+if (streams.length > 0) {
+  await told("speech", async () => {
+    for (const figures of await timeSpeech(folder, place, streams)) answer({ type: "speech", figures });
+  });
 }
 
 async function told(graph: string, work: () => Promise<void>): Promise<void> {

@@ -2,12 +2,14 @@ import { spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import type { TrialAnswer, TrialRequest } from "./protocol.js";
+import type { SpeechFigures } from "./speech-trial.js";
 import type { Placed, ShapeFigures } from "./trial.js";
 
 /** What came of a try, as far as it went. */
 export interface Trial {
   readonly shapes: readonly ShapeFigures[];
   readonly placed: readonly Placed[];
+  readonly speech: readonly SpeechFigures[];
   readonly failures: readonly { readonly graph: string; readonly reason: string }[];
   /** Why the process ended early: it crashed, or took too long; null when it did not. */
   readonly ended: string | null;
@@ -36,6 +38,7 @@ export async function tryProvider(
   });
   const shapes: ShapeFigures[] = [];
   const placed: Placed[] = [];
+  const speech: SpeechFigures[] = [];
   const failures: { graph: string; reason: string }[] = [];
   for await (const line of linesOf(child.stdout)) {
     const answer = parsed(line);
@@ -43,12 +46,13 @@ export async function tryProvider(
     if (answer === null) continue;
     if (answer.type === "shape") shapes.push(answer.figures);
     else if (answer.type === "placed") placed.push(answer.placed);
+    else if (answer.type === "speech") speech.push(answer.figures);
     else failures.push({ graph: answer.graph, reason: answer.reason });
     onAnswer?.(answer);
   }
   const [code, signal] = await closed;
   clearTimeout(deadline);
-  return { shapes, placed, failures, ended: ending(code, signal, errors, withinMs) };
+  return { shapes, placed, speech, failures, ended: ending(code, signal, errors, withinMs) };
 }
 
 async function* linesOf(stream: Readable): AsyncGenerator<string> {

@@ -94,6 +94,7 @@ function tryWork(provider: Provider, { folder }: PackageFolder, work: EngineWork
       place: { provider, device: takesDevice(provider) ? 0 : null },
       graphs: work.graphs,
       placed: [],
+      streams: [],
       shapeMs: isMeasured ? MEASURED_MS / work.graphs.length : 0,
       threads: 1,
       compares: false,

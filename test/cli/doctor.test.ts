@@ -41,6 +41,7 @@ test("a provider that hangs or crashes ends its own process alone, and what it r
     place: ON_CPU,
     graphs: [{ graph: "full", shapes: [{ batch: 1, frames: 8 }] }],
     placed: [{ graph: "gone", sizes: {} }],
+    streams: [],
     shapeMs: 0,
     threads: 1,
     compares: false,
@@ -55,5 +56,11 @@ test("a provider that hangs or crashes ends its own process alone, and what it r
     { graph: "gone", reason: 'Cannot load svc-kk-ru-v2: its manifest names no file "gone"' },
   ]);
   const killed = await tryProvider(request, { withinMs: 1 });
-  assert.deepEqual(killed, { shapes: [], placed: [], failures: [], ended: "did not end within 0.001 s" });
+  assert.deepEqual(killed, {
+    shapes: [],
+    placed: [],
+    speech: [],
+    failures: [],
+    ended: "did not end within 0.001 s",
+  });
 });
