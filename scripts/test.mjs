@@ -8,6 +8,7 @@ import { run } from "node:test";
 import { spec, tap } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { installLavapipe } from "./lavapipe.mjs";
 import { inProcesses, isQuick, testFiles } from "./test-files.mjs";
 import { withFailuresAtEnd } from "./test-runs.mjs";
 
@@ -45,6 +46,7 @@ async function runTests(args) {
     console.error(`no test file's path has one of: ${words.join(", ") || "(any)"}`);
     return 2;
   }
+  if (files.some((file) => file.includes(join("test", "gpu")))) installLavapipe();
   // After the build, which has made this list.
   const { SETTINGS } = await import("../dist/src/settings/settings.js");
   for (const name of [...COMMAND_SETTINGS, ...SETTINGS.map((setting) => setting.name)])

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, threadId, workerData } from "node:worker_threads";
+import { preparesShapes } from "../../src/domain/placement/provider.js";
 import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import type { RecognizerModel } from "../models/recognizer.js";
@@ -73,7 +74,7 @@ async function start(): Promise<Started> {
     ...{ model, utterances, rows: data.rows.liveRows, post: say },
     onStep: (stepMs) => pace.step(stepMs),
   });
-  await stepper.warmUp(isOnDevice ? "every shape" : "usual shapes");
+  await stepper.warmUp(preparesShapes(data.placement.provider) ? "every shape" : "usual shapes");
   post({ type: "ready", protocolVersion: PROTOCOL_VERSION, warmupMs: performance.now() - startedAtMs });
   return { model, stepper, pace };
 }

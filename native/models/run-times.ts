@@ -30,7 +30,7 @@ export class RunTimes {
     );
   }
 
-  /** What a worker calls after each run of a graph; null without cells. */
+  /** What a worker calls after each run of a graph; null without cells, and for a file that is none of its graphs by name. */
   static writer(
     cells: SharedArrayBuffer | undefined,
     model: PackageFolder,
@@ -38,6 +38,7 @@ export class RunTimes {
   ): ((ms: number) => void) | null {
     if (cells === undefined) return null;
     const index = graphsOf(model).indexOf(graph);
+    if (index < 0) return null;
     const own = new BigInt64Array(cells).subarray(index * CELLS_PER_GRAPH, (index + 1) * CELLS_PER_GRAPH);
     return (ms) => {
       let bucket = 0;

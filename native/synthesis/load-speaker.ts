@@ -1,4 +1,5 @@
 import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
+import { ON_CPU, preparesShapes } from "../../src/domain/placement/provider.js";
 import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { synthesizerFamilyOf } from "../models/families.js";
 import type { GraphOptions } from "../models/graph.js";
@@ -40,9 +41,15 @@ export async function loadSpeaker(
     return new PieceQueue(loaded.model, { cells, sink });
   }
   await loaded.model.speakAlone(warmUp);
-  const isOnDevice = (options.placement?.provider ?? "cpu") !== "cpu";
-  if (isOnDevice)
-    await loaded.model.warmUp({ ...warmUp, nfe: WARM_UP_STEPS }, Math.max(rows.solverRows, FIRST_CHUNK_ROWS));
+  const { provider } = options.placement ?? ON_CPU;
+  if (provider !== "cpu") {
+    const lengths = preparesShapes(provider) ? "every octave" : "the shortest";
+    await loaded.model.warmUp(
+      { ...warmUp, nfe: WARM_UP_STEPS },
+      Math.max(rows.solverRows, FIRST_CHUNK_ROWS),
+      lengths,
+    );
+  }
   return new SharedSolver({
     model: loaded.model,
     limits: { rows: rows.solverRows, windowRows: rows.windowRows, firstChunkRows: FIRST_CHUNK_ROWS },

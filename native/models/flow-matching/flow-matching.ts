@@ -344,13 +344,15 @@ export class FlowMatching {
     }
   }
 
-  /** Runs steps of every octave's length, of one row and of `rows`: devices compile or choose kernels for each shape. */
-  async warmUp(job: SynthesisJob, rows: number): Promise<void> {
+  /** Runs steps of one row and of `rows`, so that no request pays for what a device prepares at a first run. */
+  async warmUp(job: SynthesisJob, rows: number, lengths: "every octave" | "the shortest"): Promise<void> {
     for (const count of new Set([1, rows])) {
       const pieces: UnsolvedPiece[] = [];
       while (pieces.length < count) pieces.push((await this.begin(job)) as UnsolvedPiece);
-      for (const patches of WARM_UP_PATCHES)
-        if (patches >= pieces[0]!.solving.patches) await this.step(pieces, patches);
+      const shortest = pieces[0]!.solving.patches;
+      const all = WARM_UP_PATCHES.filter((patches) => patches >= shortest);
+      for (const patches of lengths === "every octave" ? all : all.slice(0, 1))
+        await this.step(pieces, patches);
     }
   }
 

@@ -51,7 +51,9 @@ const OUT_OF_MEMORY = [
   // VK_ERROR_OUT_OF_DEVICE_MEMORY and _HOST_MEMORY; E_OUTOFMEMORY of DirectML.
   /VK_ERROR_OUT_OF_(?:DEVICE|HOST)_MEMORY/,
   /8007000E/i,
-  // A buffer beyond Dawn's limits, which is how WebGPU refuses one that is too large.
+  // A tensor beyond WebGPU's limits: it is bound in parts of the largest binding, and those are counted
+  // (core/providers/webgpu/shader_helper.cc); Dawn says the others of a buffer.
+  /too many storage buffers in shader/i,
   /exceeds the max buffer size/i,
   /larger than the maximum (?:binding|buffer) size/i,
 ];

@@ -19,6 +19,14 @@ export interface Place {
 
 export const ON_CPU: Place = { provider: "cpu", device: null };
 
+/**
+ * Whether a provider prepares kernels for each shape that it meets, so that the first run of a shape is slow. WebGPU's take
+ * shapes as arguments.
+ */
+export function preparesShapes(provider: Provider): boolean {
+  return provider !== "cpu" && provider !== "webgpu";
+}
+
 /** A place as logs and metrics show its device. */
 export function deviceName({ device }: Place): string {
   return device === null ? "default" : String(device);

@@ -93,7 +93,9 @@ const SAID: readonly (readonly [string, ReturnType<typeof kindOfRunError>])[] = 
   ["CUDA failure 1: invalid argument ; GPU=0", "other"],
   ["WebGPU device lost (2): A valid external Instance reference no longer exists.", "lost"],
   ["The GPU device instance has been suspended. HRESULT 887A0006", "lost"],
-  ["Non-zero status code returned while running Split node: Too many storage buffers in shader", "other"],
+  ["Too many storage buffers in shader. Current: 17, Max is 16", "out-of-memory"],
+  ["vkCreateBuffer failed with VK_ERROR_OUT_OF_DEVICE_MEMORY", "out-of-memory"],
+  ["Non-zero status code returned while running Concat node. Name:'x'", "other"],
 ];
 for (const [message, kind] of SAID) {
   test(`${message.slice(0, 30)}… is ${kind}`, () => {

@@ -24,8 +24,8 @@ const NO_MEMORY =
   "Failed to allocate memory for requested buffer of size 1073741824";
 
 /**
- * From now on sessions for CUDA are made on the CPU in this thread, and their runs fail as `setDeviceFault` says: what a
- * machine without a GPU can show of everything that is not the GPU itself.
+ * From now on sessions for CUDA are made on the CPU in this thread: what a machine without a GPU can show of everything that
+ * is not the GPU itself. Their runs, and those of every provider but the CPU, fail as `setDeviceFault` says.
  */
 export function pretendCuda(): void {
   const create = InferenceSession.create.bind(InferenceSession) as (
@@ -34,8 +34,10 @@ export function pretendCuda(): void {
   ) => Promise<InferenceSession>;
   const pretended = async (model: string, options: InferenceSession.SessionOptions) => {
     const [first] = options.executionProviders ?? [];
-    if (typeof first !== "object" || first.name !== "cuda") return create(model, options);
-    return failing(await create(model, { ...options, executionProviders: ["cpu"] }));
+    const provider = typeof first === "object" ? first.name : first;
+    if (provider === "cpu") return create(model, options);
+    const executionProviders = provider === "cuda" ? ["cpu"] : (options.executionProviders ?? []);
+    return failing(await create(model, { ...options, executionProviders }));
   };
   Object.assign(InferenceSession, { create: pretended });
 }
