@@ -46,7 +46,7 @@ class WorkerFilePool {
     this.#opening = this.#open();
   }
 
-  /** Runs a task on the device with most workers free. Rejects when its worker dies; failures of the task are values. */
+  /** Runs a task on the device with the least load. Rejects when its worker dies; failures of the task are values. */
   async run(task: FileTask): Promise<unknown> {
     for (;;) {
       const opened = this.#opening;
@@ -57,7 +57,7 @@ class WorkerFilePool {
         const { code, message } = asServiceError(error);
         return { ok: false, code, message } satisfies FileAnswer<unknown>;
       }
-      const pool = freest(pools);
+      const pool = this.#freest(pools);
       const answer = await runOn(pool, task);
       if (answer.ok) this.#noteServed(pool);
       if (answer.ok || answer.provider === undefined) return answer;
@@ -73,6 +73,14 @@ class WorkerFilePool {
   async close(): Promise<void> {
     const pools = await this.#opening.catch(() => []);
     await Promise.all([...this.#closing, ...pools.map(closed)]);
+  }
+
+  /** The device with the least load of those that have a worker free; else the task waits at the first. */
+  #freest(pools: readonly DevicePool[]): DevicePool {
+    const loads = pools.map(({ workerCount, atWork }, index) =>
+      atWork < workerCount ? this.#placing.loadOf(index, atWork) : Number.POSITIVE_INFINITY,
+    );
+    return pools[loads.indexOf(Math.min(...loads))]!;
   }
 
   #noteServed(pool: DevicePool): void {
@@ -136,11 +144,6 @@ class WorkerFilePool {
 
 function idsOf({ threads }: Piscina): Set<number> {
   return new Set(threads.map(({ threadId }) => threadId));
-}
-
-function freest(pools: readonly DevicePool[]): DevicePool {
-  const free = ({ workerCount, atWork }: DevicePool) => workerCount - atWork;
-  return pools.reduce((best, pool) => (free(pool) > free(best) ? pool : best));
 }
 
 async function runOn(pool: DevicePool, task: FileTask): Promise<FileAnswer<unknown>> {

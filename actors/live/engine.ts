@@ -33,6 +33,8 @@ export interface LiveEngineOptions {
     /** Of the worker's lane, which its successors have too. */
     lane: number,
   ) => Promise<LiveWorker>;
+  /** What so many sessions on a lane weigh: the next goes to the lane with the least. Their number when absent. */
+  readonly loadOf?: (lane: number, sessions: number) => number;
   /** Samples of left context a replay needs before the point it resumes at. */
   readonly contextSamples: number;
   readonly sampleRateHz: number;
@@ -112,9 +114,14 @@ export class LiveEngine implements LiveDecoder {
   }
 
   #leastLoaded(): Lane | null {
+    const { loadOf = (_, sessions) => sessions } = this.#options;
     let least: Lane | null = null;
-    for (const lane of this.#lanes) {
-      if (!lane.isLost && (least === null || lane.feeds.size < least.feeds.size)) least = lane;
+    let leastLoad = Number.POSITIVE_INFINITY;
+    for (const [index, lane] of this.#lanes.entries()) {
+      const load = lane.isLost ? Number.POSITIVE_INFINITY : loadOf(index, lane.feeds.size);
+      if (load >= leastLoad) continue;
+      least = lane;
+      leastLoad = load;
     }
     return least;
   }

@@ -32,6 +32,8 @@ export interface SynthesisEngineOptions {
     /** Of the worker's lane, which its successors have too. */
     lane: number,
   ) => Promise<SynthesisWorker>;
+  /** What so many pieces on a lane weigh: the next goes to the lane with the least. Their number when absent. */
+  readonly loadOf?: (lane: number, pieces: number) => number;
   readonly sampleRateHz: number;
   readonly observer?: SynthesisObserver;
   readonly clock: Clock;
@@ -231,7 +233,7 @@ export class SynthesisEngine implements Synthesizer {
     this.#options.observer?.pieces(this.jobCount);
   }
 
-  /** The worker with the fewest pieces, or null: then the queue waits. */
+  /** The worker with the least load, or null: then the queue waits. */
   #laneFor(pending: PendingJob): Lane | null {
     const isFree = (lane: Lane) => {
       if (lane.supervisor.child === null) return false;
@@ -239,11 +241,16 @@ export class SynthesisEngine implements Synthesizer {
       if (pending.attempts > 0) return lane.running.size === 0;
       return lane.running.size < PIECES_PER_LANE && !isSuspectRunning(lane);
     };
-    const free = this.#lanes.filter(isFree);
-    return free.reduce<Lane | null>(
-      (best, lane) => (best === null || lane.running.size < best.running.size ? lane : best),
-      null,
-    );
+    const { loadOf = (_, pieces) => pieces } = this.#options;
+    let least: Lane | null = null;
+    let leastLoad = Number.POSITIVE_INFINITY;
+    for (const [index, lane] of this.#lanes.entries()) {
+      const load = isFree(lane) ? loadOf(index, lane.running.size) : Number.POSITIVE_INFINITY;
+      if (load >= leastLoad) continue;
+      least = lane;
+      leastLoad = load;
+    }
+    return least;
   }
 
   #onAnswer(lane: Lane, answer: SynthesisWorkerAnswer): void {

@@ -2,6 +2,7 @@ import { type Place, type Provider, takesDevice } from "../../src/domain/placeme
 import type { ProviderError } from "../../src/domain/placement/provider-error.js";
 import { DeviceCells } from "../models/device-cells.js";
 import type { SharedPlacement } from "../models/placement.js";
+import { LaneLoads } from "./lane-loads.js";
 
 /** Told what becomes of an engine's list of providers. */
 interface PlacingObserver {
@@ -30,6 +31,7 @@ const FAILED_RUNS = 1;
 export class Placing {
   readonly #options: PlacingOptions;
   readonly #shared: DeviceCells;
+  readonly #loads: LaneLoads;
   #at = 0;
   #hasServed = false;
   #failedRuns = 0;
@@ -37,6 +39,7 @@ export class Placing {
   constructor(options: PlacingOptions) {
     this.#options = options;
     this.#shared = new DeviceCells(options.cells);
+    this.#loads = new LaneLoads(this.#shared);
   }
 
   get provider(): Provider {
@@ -52,6 +55,16 @@ export class Placing {
   placementOf(lane: number): SharedPlacement {
     const { places } = this;
     return { ...places[lane % places.length]!, cells: this.#options.cells };
+  }
+
+  /**
+   * What `count` sessions or pieces on a lane weigh when the next one is given to the lane with the least: so many on one
+   * device, and on several by how busy each is; see `LaneLoads`.
+   */
+  loadOf(lane: number, count: number): number {
+    const { places } = this;
+    if (places.length < 2) return count;
+    return this.#loads.of(lane, places[lane % places.length]!.device ?? 0, count);
   }
 
   /** A worker is up. */

@@ -203,9 +203,11 @@ function resident<E extends Engine>(
 function liveEngine(parts: EngineParts, { folder, manifest }: PackageFolder<RecognizerManifest>): LiveEngine {
   const { metrics, log } = parts;
   const settings = workerSettings(parts, "live", { folder, manifest });
+  const placing = parts.placements.of("live", { folder, manifest });
   return new LiveEngine({
     workerCount: workerCount(parts, "live", manifest),
     startWorker: (cells, onMessage, lane) => startLiveWorker(settings, cells, onMessage, lane),
+    loadOf: (lane, sessions) => placing.loadOf(lane, sessions),
     contextSamples: manifest.contextFrames * manifest.frameSamples,
     sampleRateHz: manifest.sampleRateHz,
     clock: systemClock,
@@ -239,9 +241,11 @@ function synthesisEngine(
 ): SynthesisEngine {
   const { metrics, log } = parts;
   const settings = workerSettings(parts, "synthesis", { folder, manifest });
+  const placing = parts.placements.of("synthesis", { folder, manifest });
   return new SynthesisEngine({
     workerCount: workerCount(parts, "synthesis", manifest),
     startWorker: (shared, onMessage, lane) => startSynthesisWorker(settings, shared, onMessage, lane),
+    loadOf: (lane, pieces) => placing.loadOf(lane, pieces),
     sampleRateHz: SPEECH_RATE_HZ,
     observer: metrics.observeSynthesis(manifest.id),
     clock: systemClock,
