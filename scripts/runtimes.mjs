@@ -1,13 +1,15 @@
 // Which front runs on which Node and Debian, tried: `node scripts/runtimes.mjs COMMAND`, after `npm run build`.
-//   fetch          Node 20, 22 and 24 from npm, into .cache/runtimes
+//   fetch [MAJOR…] Node 20, 22 and 24 from npm, into .cache/runtimes
 //   quick [MAJOR…] what may break between versions of Node, under each of them, on this system
 //   table [NAME…]  front contract, attack cases and a start of the service on every runtime (root: Debian 13 by mmdebstrap)
 //   bench          `bench front` on every runtime in one run; saves bench/results/runtimes.json
+//   arm64          the addon's tests, the native front and integer products under emulated arm64 (root)
 //   clean          removes Debian 13
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { tryArm64 } from "./runtimes/arm64.mjs";
 import { debian13, removeDebian13, whyNoDebian13 } from "./runtimes/debian-13.mjs";
 import { fetchNodes, hasNodes, NODES, nodePath } from "./runtimes/nodes.mjs";
 
@@ -27,12 +29,16 @@ const START_WITHIN_MS = 300_000;
  */
 const QUICK = [
   ...["front/front.test", "front/uws/", "front/threads/thread-sockets", "front/node/"],
-  ...["native/ring/", "native/beam/", "native/models/"],
-  ...["actors/kernel/", "settings/", "cli/arguments"],
+  ...["native/ring/", "native/beam/", "native/models/", "actors/kernel/", "test/settings/", "cli/help"],
 ];
 
 const [command = "", ...args] = process.argv.slice(2);
-const commands = { fetch: fetchNodes, quick, table, bench, clean: removeDebian13 };
+const commands = {
+  fetch: (majors) => fetchNodes(majors.length > 0 ? majors.map(Number) : undefined),
+  ...{ quick, table, bench },
+  arm64: () => tryArm64(),
+  clean: removeDebian13,
+};
 if (!Object.hasOwn(commands, command)) {
   console.error(
     readFileSync(fileURLToPath(import.meta.url), "utf8")

@@ -31,14 +31,23 @@ export function removeDebian13() {
 }
 
 function make() {
+  bootstrap(FOLDER, PACKAGES, ["--variant=minbase"]);
+}
+
+/** Unpacks packages of Debian 13, with what they depend on, into a folder; nothing of them is run. */
+export function extract(folder, packages, options = []) {
+  bootstrap(folder, packages, ["--variant=extract", ...options]);
+}
+
+function bootstrap(folder, packages, options) {
   installMissing("mmdebstrap");
-  const made = `${FOLDER}.new`;
+  const made = `${folder}.new`;
   rmSync(made, { recursive: true, force: true });
   mkdirSync(made, { recursive: true });
   const arguments_ = [
-    "--variant=minbase",
+    ...options,
     "--mode=root",
-    `--include=${PACKAGES.join(",")}`,
+    `--include=${packages.join(",")}`,
     // Nothing of an index or a package is kept.
     "--aptopt=Acquire::Languages none",
     "--dpkgopt=path-exclude=/usr/share/doc/*",
@@ -56,7 +65,7 @@ function make() {
     rmSync(made, { recursive: true, force: true });
     throw new Error(`mmdebstrap ended with ${status}: no Debian 13`);
   }
-  renameSync(made, FOLDER);
+  renameSync(made, folder);
 }
 
 /** Where this system has its Debian packages from. */
@@ -81,7 +90,8 @@ function aptTransport() {
   return lines.filter((line) => line !== undefined);
 }
 
-function installMissing(name) {
+/** Installs a package of this system, as root. */
+export function installMissing(name) {
   if (spawnSync("dpkg", ["--status", name], { stdio: "ignore" }).status === 0) return;
   for (const args of [
     ["update", "-q"],

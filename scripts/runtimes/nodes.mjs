@@ -22,12 +22,14 @@ export function hasNodes() {
   return process.platform === "linux" && process.arch === "x64";
 }
 
-/** Fetches what is missing. @throws when npm cannot */
-export function fetchNodes() {
-  if (NODES.every((major) => nodePath(major) !== null)) return;
+/** Fetches what is missing of them; without Node 20 where it is not asked for. @throws when npm cannot */
+export function fetchNodes(majors = NODES) {
+  if (!hasNodes()) return console.log("skipped: the Node binaries that are pinned are for x64 Linux");
+  if (majors.every((major) => nodePath(major) !== null)) return;
   mkdirSync(FOLDER, { recursive: true });
   for (const name of ["package.json", "package-lock.json"]) cpSync(join(here, name), join(FOLDER, name));
-  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts"], {
+  const without20 = majors.includes(20) ? [] : ["--omit=optional"];
+  const { status } = spawnSync("npm", ["ci", "--no-audit", "--no-fund", "--ignore-scripts", ...without20], {
     cwd: FOLDER,
     stdio: ["ignore", "ignore", "inherit"],
     timeout: WITHIN_MS,
@@ -36,7 +38,8 @@ export function fetchNodes() {
 }
 
 function isPinned(major) {
-  const wanted = JSON.parse(readFileSync(join(here, "package.json"), "utf8")).dependencies[`node-${major}`];
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(here, "package.json"), "utf8"));
+  const wanted = { ...dependencies, ...optionalDependencies }[`node-${major}`];
   const manifest = join(FOLDER, "node_modules", `node-${major}`, "package.json");
   return existsSync(manifest) && wanted.endsWith(`@${JSON.parse(readFileSync(manifest, "utf8")).version}`);
 }

@@ -291,7 +291,7 @@ export const ROOMS: readonly Room[] = [
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
     "src/observe src/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts test",
-    "postgres vite marked crypto files modules net processes tools",
+    "postgres vite marked onnxruntime-node crypto files modules net processes tools",
   ),
 ];
 

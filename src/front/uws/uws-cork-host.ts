@@ -8,7 +8,7 @@ const LOOPBACK = "127.0.0.1";
  *
  * The library wants every late write inside of a cork. But an upgrade inside of its response's own cork makes it read
  * what it has freed when the cork ends, and now and then it closes the new socket then
- * (https://github.com/uNetworking/uWebSockets/pull/1929, not in any version on npm). The cork of any other response
+ * (https://github.com/uNetworking/uWebSockets/pull/1929, not in 20.57 yet). The cork of any other response
  * does, so one is kept that is never answered: both ends of it are here.
  */
 export class UwsCorkHost {

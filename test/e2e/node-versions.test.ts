@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { runLive } from "../../bench/support/live-client.js";
+import { loadBinding } from "../../native/beam/binding.js";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { resample } from "../../src/domain/audio/resample.js";
+import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
+import { startServiceProcess } from "../support/service-process.js";
+
+/** What `scripts/runtimes.mjs fetch` brings. The Node of these tests is one that the service runs on already. */
+const NODES = new URL("../../../.cache/runtimes/nodes/node_modules/", import.meta.url);
+const MAJORS = [22, 24];
+const CONTRACT = fileURLToPath(new URL("../front/front.test.js", import.meta.url));
+const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
+const BEAM = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));
+const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"));
+
+for (const major of MAJORS) {
+  const node = fileURLToPath(new URL(`node-${major}/bin/node`, NODES));
+  const skip =
+    !existsSync(node) && `Node ${major} is not here: node scripts/runtimes.mjs fetch ${MAJORS.join(" ")}`;
+
+  test(`the service on Node ${major} speaks, transcribes and listens`, { skip }, async () => {
+    const service = await startServiceProcess({}, { node: [node] });
+    try {
+      const headers = { authorization: `Bearer ${service.key}` };
+      const spoken = await fetch(`${service.url}/v1/tts`, {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/json" },
+        body: JSON.stringify({ text: "Бүгін күн жылы.", nfe: 8, seed: 1 }),
+      });
+      assert.equal(spoken.status, 200);
+      const wav = Buffer.from(await spoken.arrayBuffer());
+      const file = {
+        method: "POST",
+        headers: { ...headers, "content-type": "application/octet-stream" },
+        body: wav,
+      };
+      const transcript = await (await fetch(`${service.url}/v1/transcribe`, file)).json();
+      assert.equal((transcript as { text: string }).text, "бүгін күн жылы");
+      const samples = new WavSampleReader(wav.length).push(wav);
+      const pcm = toInt16(resample(samples, { fromHz: 24_000, toHz: 16_000 }));
+      const live = { url: service.url, key: service.key, pcm, messageSamples: 1_600, isPaced: false };
+      const { received, closeCode } = await runLive(live);
+      const finals = received.flatMap(({ message }) => (message.type === "final" ? [message.text] : []));
+      assert.deepEqual([finals.join(" "), closeCode], ["бүгін күн жылы", 1000]);
+    } finally {
+      assert.equal(await service.stop(), 0, service.output());
+    }
+  });
+
+  test(`the fronts that there are on Node ${major} keep their contract, the addon loads, the command line starts`, {
+    skip,
+  }, () => {
+    // Told of a runner above it, a test file speaks another language than TAP.
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const contract = spawnSync(node, ["--test-reporter=tap", CONTRACT], { encoding: "utf8", env });
+    assert.equal(contract.status, 0, contract.stdout.slice(-4_000));
+    assert.match(contract.stdout, /^# pass [1-9]\d$/m);
+    if (loadBinding().missing === null)
+      assert.equal(
+        spawnSync(node, ["-p", "typeof require(process.argv[1]).search", BEAM], { encoding: "utf8" }).stdout,
+        "function\n",
+      );
+    assert.equal(spawnSync(node, [DAUYS, "--version"], { encoding: "utf8" }).stdout.trim(), version);
+  });
+}
