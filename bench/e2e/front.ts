@@ -120,7 +120,7 @@ async function startServers({ name, node, kinds }: Runtime, servers: Server[]): 
   const prefix = name === "" ? "" : `${name} `;
   let catalog = "";
   for (const kind of kinds) {
-    const service = await startServiceProcess({ FRONT: kind }, { node });
+    const service = await startServiceProcess({ FRONT: kind, MODEL_PRELOAD: "false" }, { node });
     servers.push({ name: `${prefix}dauys ${kind}`, port: service.port, stop: () => service.stop() });
     catalog = await (await fetch(`${service.url}/v1/voices`)).text();
   }

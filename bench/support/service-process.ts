@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,6 +55,8 @@ export async function startServiceProcess(
   { openFiles, cpus, main = MAIN, node = [process.execPath] }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
   const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
+  // Root's service may have to hand the database to another user, who has to get there.
+  await chmod(ownDir, 0o711);
   const dataDir = environment["DATA_DIR"] ?? ownDir;
   const port = Number(environment["PORT"] ?? (await freeLoopbackPort()));
   const startedAtMs = performance.now();
