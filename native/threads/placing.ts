@@ -107,13 +107,13 @@ export function placesOf(provider: Provider, devices: readonly number[]): readon
   return (takesDevice(provider) ? devices : [null]).map((device) => ({ provider, device }));
 }
 
-/** For workers whose graphs run on the CPU, and of which nobody asks where. */
+/** For workers whose graphs run on the CPU, and nothing asks where. */
 export function onCpu(): Placing {
-  const nobody = () => {};
+  const ignore = () => {};
   return new Placing({
     providers: ["cpu"],
     devices: [0],
     cells: DeviceCells.create(),
-    observer: { fellBack: nobody, placed: nobody, exhausted: nobody },
+    observer: { fellBack: ignore, placed: ignore, exhausted: ignore },
   });
 }

@@ -38,7 +38,7 @@ FRONT = set("әеөүіэ")
 
 
 def is_held_out(sentence):
-    """Is this sentence, by its letters, one of the twentieth that training never hears, whoever says it?"""
+    """Is this sentence, by its letters, one of the twentieth that training never hears, in any voice?"""
     return zlib.crc32(text.key(sentence).encode()) % HELD_OUT_OF == 0
 
 

@@ -79,7 +79,7 @@ def stretch(x, frames):
 
 
 def change(rng, mel, speech, other):
-    """One clip as somebody else might have said it elsewhere. mel (n, 80); speech (n) bool; other: a style or None.
+    """One clip as another person might have said it in another place. mel (n, 80); speech (n) bool; other: a style or None.
     Digital silence stays what it is."""
     silent = mel.max(1) <= SILENCE + 1e-3
     own = style(mel, speech)
