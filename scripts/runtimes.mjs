@@ -157,8 +157,8 @@ function cell(outcomes) {
 /** `Debian 12`, or what else this system calls itself. */
 function debianHere() {
   const release = readFileSync("/etc/os-release", "utf8");
-  const [id, version] = ["NAME", "VERSION_ID"].map(
-    (name) => new RegExp(`^${name}="?([^"\n]*)`, "m").exec(release)?.[1],
+  const [id, version] = [/^NAME="?([^"\n]*)/m, /^VERSION_ID="?([^"\n]*)/m].map(
+    (pattern) => pattern.exec(release)?.[1],
   );
   return `${id?.replace(" GNU/Linux", "")} ${version}`;
 }

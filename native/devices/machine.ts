@@ -97,7 +97,7 @@ async function nvidiaDevices(): Promise<MachineFacts["nvidia"]> {
 /** Paths by names of libraries, as `ldconfig -p` tells them; nothing where it does not. */
 async function loaderCache(): Promise<ReadonlyMap<string, string>> {
   const { stdout } = await run("/sbin/ldconfig", ["-p"]).catch(() => ({ stdout: "" }));
-  const found = [...stdout.matchAll(/^\s*(\S+) \([^)]*\) => (\S+)$/gm)];
+  const found = [...stdout.matchAll(/^\t(\S+) \([^)\n]*\) => (\S+)$/gm)];
   return new Map(found.map(([, name = "", path = ""]) => [name, path]));
 }
 

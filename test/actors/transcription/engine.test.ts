@@ -164,7 +164,7 @@ test("every worker is warm when the engine has started", async () => {
     if (answer.ok) threads.add(answer.value);
     return answer;
   };
-  const started = transcriptionEngine({ ...two, run });
+  const started = transcriptionEngine({ workerCount: 2, run, close: () => two.close() });
   await started.start();
   assert.equal(threads.size, 2);
   await started.stop();
@@ -175,7 +175,7 @@ test("a worker that cannot load its model fails the start and keeps no other wai
   const broken: FileAnswer<never> = { ok: false, code: "MODEL_BROKEN", message: "another hash" };
   let runs = 0;
   const run: FilePool["run"] = async (task) => (++runs === 2 ? broken : two.run(task));
-  const failing = transcriptionEngine({ ...two, run });
+  const failing = transcriptionEngine({ workerCount: 2, run, close: () => two.close() });
   await assert.rejects(failing.start(), refused("MODEL_BROKEN"));
   // It waits for the task of the other worker.
   await failing.stop();
