@@ -13,6 +13,7 @@ import { startServiceProcess } from "../support/service-process.js";
 /** What `scripts/runtimes.mjs fetch` brings. The Node of these tests is one that the service runs on already. */
 const NODES = new URL("../../../.cache/runtimes/nodes/node_modules/", import.meta.url);
 const MAJORS = [22, 24];
+const RUN_TESTS = fileURLToPath(new URL("../../../scripts/test.mjs", import.meta.url));
 const CONTRACT = fileURLToPath(new URL("../front/front.test.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
 const BEAM = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));
@@ -50,6 +51,13 @@ for (const major of MAJORS) {
     } finally {
       assert.equal(await service.stop(), 0, service.output());
     }
+  });
+
+  test(`the quick half of the tests passes on Node ${major}`, { skip }, () => {
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const quick = spawnSync(node, [RUN_TESTS, "--quick"], { encoding: "utf8", env, maxBuffer: 2 ** 26 });
+    assert.equal(quick.status, 0, quick.stdout.slice(-4_000));
+    assert.match(quick.stdout, /^# pass \d{4}$/m);
   });
 
   test(`the fronts that there are on Node ${major} keep their contract, the addon loads, the command line starts`, {
