@@ -6,7 +6,7 @@ import { readPackage } from "./models/find-packages.js";
 import type { RecognizerManifest } from "./models/manifest.js";
 import type { ModelPackage } from "./models/package.js";
 import type { SharedPlacement } from "./models/placement.js";
-import { WORKER_ENTRIES, type WorkerSettings } from "./start-workers.js";
+import { usualRows, WORKER_ENTRIES, type WorkerSettings } from "./start-workers.js";
 import { onCpu, type Placing } from "./threads/placing.js";
 import type { FileAnswer, FileTask } from "./threads/protocol.js";
 import { WARM_UP_CELL } from "./transcription/task-cell.js";
@@ -44,6 +44,13 @@ class WorkerFilePool {
     this.#settings = settings;
     this.#placing = settings.placing ?? onCpu();
     this.#opening = this.#open();
+  }
+
+  /** Frames of speech that fill the largest run of the second pass, on the provider of now; 0 where pieces run alone. */
+  get runFrames(): number {
+    const { rowsOn = usualRows } = this.#settings;
+    const { fileRows } = rowsOn(this.#placing.provider);
+    return Math.max(0, ...fileRows.map(({ rows, frames }) => rows * frames));
   }
 
   /** Runs a task on the device with the least load. Rejects when its worker dies; failures of the task are values. */
@@ -113,10 +120,11 @@ class WorkerFilePool {
   }
 
   #poolOn(placement: SharedPlacement, model: ModelPackage<RecognizerManifest>, workerCount: number): Piscina {
-    const { intraOpThreads, runTimes, entries = WORKER_ENTRIES } = this.#settings;
+    const { intraOpThreads, runTimes, entries = WORKER_ENTRIES, rowsOn = usualRows } = this.#settings;
+    const rows = rowsOn(placement.provider);
     const pool = new Piscina({
       filename: entries.transcription.href,
-      workerData: { model, intraOpThreads, placement, runTimes },
+      workerData: { model, intraOpThreads, placement, runTimes, rows },
       minThreads: workerCount,
       maxThreads: workerCount,
       concurrentTasksPerWorker: 1,

@@ -51,7 +51,13 @@ export interface WorkerSettings {
 
 /** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
 export async function startLiveWorker(
-  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), rowsOn = usual, ...settings }: WorkerSettings,
+  {
+    modelFolder,
+    entries = WORKER_ENTRIES,
+    placing = onCpu(),
+    rowsOn = usualRows,
+    ...settings
+  }: WorkerSettings,
   cells: SharedArrayBuffer,
   onMessage: (message: Exclude<FromLiveWorker, WorkerStatus>) => void,
   lane = 0,
@@ -72,7 +78,13 @@ export async function startLiveWorker(
 
 /** @throws {ServiceError} `MODEL_BROKEN`; else as `WorkerHandle.start` */
 export async function startSynthesisWorker(
-  { modelFolder, entries = WORKER_ENTRIES, placing = onCpu(), rowsOn = usual, ...settings }: WorkerSettings,
+  {
+    modelFolder,
+    entries = WORKER_ENTRIES,
+    placing = onCpu(),
+    rowsOn = usualRows,
+    ...settings
+  }: WorkerSettings,
   shared: { readonly cells: SharedArrayBuffer; readonly pcm: SharedArrayBuffer },
   onMessage: (message: Exclude<FromSynthesisWorker, WorkerStatus>) => void,
   lane = 0,
@@ -96,7 +108,8 @@ function limitsOn({ provider }: SharedPlacement) {
   return { readyWithinMs, stopWithinMs: STOP_WITHIN_MS };
 }
 
-function usual(): BatchRows {
+/** Of a device of which nothing was measured. */
+export function usualRows(): BatchRows {
   return USUAL_ROWS;
 }
 

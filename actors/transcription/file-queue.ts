@@ -6,12 +6,16 @@ import { type FileRun, LEAST_PARTS_HELD, type RunPiece } from "./file-run.js";
 /** A pool of file workers: runs each task on a free one. */
 export interface FilePool {
   readonly workerCount: number;
+  /** Frames of speech that fill the largest run of its workers; none where pieces run alone. */
+  readonly runFrames?: number;
   run(task: FileTask): Promise<unknown>;
   close(): Promise<void>;
 }
 
 /** Frames of speech in one decode task, 40 s: long enough to cost little, short enough to spread and to cancel. */
 const TASK_FRAMES = 1_000;
+/** As many as fill a run, but no more than 160 s: a task's searches go on beside its graphs, on a core. */
+const MOST_TASK_FRAMES = 4_000;
 /** Parts in memory, 2.3 MB each: some for each worker, and enough for several files at once. */
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * LEAST_PARTS_HELD;
 /** A task whose worker died is tried once more on another one. */
@@ -97,14 +101,15 @@ export class FileQueue {
 
   #workOf(run: FileRun): (() => Promise<void>) | null {
     const { readyFrames } = run;
+    const taskFrames = Math.min(MOST_TASK_FRAMES, Math.max(TASK_FRAMES, this.#pool.runFrames ?? 0));
     const canHear = run.canHear && run.heldParts < partsHeld(this.#pool.workerCount) / this.#begun.length;
-    if (canHear && readyFrames < TASK_FRAMES) return () => this.#hear(run);
+    if (canHear && readyFrames < taskFrames) return () => this.#hear(run);
     if (readyFrames === 0) return null;
-    const pieces = run.takePieces(TASK_FRAMES);
+    const pieces = run.takePieces(taskFrames);
     for (const other of this.#begun) {
       const frames = pieces.reduce((sum, { piece }) => sum + piece.endFrame - piece.startFrame, 0);
-      if (other !== run && other.readyFrames > 0 && frames < TASK_FRAMES) {
-        pieces.push(...other.takePieces(TASK_FRAMES - frames));
+      if (other !== run && other.readyFrames > 0 && frames < taskFrames) {
+        pieces.push(...other.takePieces(taskFrames - frames));
       }
     }
     return () => this.#decode(pieces);

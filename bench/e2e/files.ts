@@ -171,7 +171,7 @@ async function graphsAlone(
   }
   for (const { start, end } of pieces) {
     const frames = Math.ceil((end - start) / FRAME_SAMPLES);
-    await model.refine(new Float32Array(frames * model.encodedSize), frames);
+    await model.refine([new Float32Array(frames * model.encodedSize)]);
   }
   return "";
 }

@@ -23,7 +23,7 @@ interface Shape {
 
 /**
  * `npm run bench -- live-tuning`: what a step costs by its chunk, its rows and the threads inside an operator. The shapes
- * of `native/live/step-groups.ts` come from this table; thresholds of silence are compared by `live-accuracy`.
+ * of `native/live/batch-shapes.ts` come from this table; thresholds of silence are compared by `live-accuracy`.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
   const shapes: Shape[] = [];

@@ -3,13 +3,15 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
+import { fullSizes, stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
+import type { Sizes } from "../../native/devices/feeds.js";
 import { deviceNameOf } from "../../native/devices/machine.js";
-import type { GraphShapes, ShapeFigures } from "../../native/devices/trial.js";
+import type { ShapeFigures } from "../../native/devices/trial.js";
 import { tryProvider } from "../../native/devices/try-provider.js";
 import { type DeviceTuning, readDeviceTuning, writeDeviceTuning } from "../../native/devices/tuning.js";
-import { PROVIDERS, takesDevice } from "../../src/domain/placement/provider.js";
-import { chooseRows } from "../../src/domain/placement/row-choice.js";
+import { type Place, PROVIDERS, takesDevice } from "../../src/domain/placement/provider.js";
+import { chooseRows, type RowTime } from "../../src/domain/placement/row-choice.js";
+import type { RowsOfLength } from "../../src/domain/placement/shared-passes.js";
 import { DEFAULT_DATA_DIR } from "../../src/settings/defaults.js";
 import { table } from "../evaluate/report.js";
 
@@ -17,19 +19,70 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const RECOGNIZER = join(ROOT, "models/svc-kk-ru-v2");
 const SYNTHESIZER = join(ROOT, "models/svc-kk-v1");
 
-/** What is chosen: rows of one graph at a usual length, and how long a run may hold up others. */
-const CHOICES = [
+const SOLVER_ROWS = [1, 2, 4, 8, 16, 32, 64];
+const SOLVER_PATCHES = 192;
+const WINDOW_ROWS = [1, 2, 4, 8, 16];
+const WINDOW_FRAMES = 148;
+const LIVE_ROWS = [64, 96, 128, 192, 256];
+/** Of second passes: 2, 4, 10 and 20 s, and how many of each. */
+const PASS_FRAMES = [50, 100, 250, 500];
+const PASS_ROWS = [1, 2, 4, 8, 16, 32];
+/** Silence behind an utterance, which a live second pass encodes before it. */
+const FLUSH_FRAMES = 8;
+/** Of a file, in one run of the encoder: 2 to 20 s. */
+const HEAR_FRAMES = [50, 100, 250, 500];
+
+/** How long a run may take: what else waits for the device waits for it. */
+const BUDGET_MS = {
   // A newcomer waits for the step that runs.
-  ["solverRows", SYNTHESIZER, "step", [1, 2, 4, 8, 16, 32, 64], (rows: number) => stepSizes(rows, 192), 25],
-  ["windowRows", SYNTHESIZER, "vocoder", [1, 2, 4, 8, 16], (rows: number) => vocoderSizes(rows, 148), 25],
+  solver: 25,
+  window: 25,
   // As long as a batch of the longest backlog takes on a core.
-  ["liveRows", RECOGNIZER, "stream", [64, 96, 128, 192, 256], (rows: number) => streamSizes(rows, 1), 20],
-] as const;
+  live: 20,
+  // Second passes between two live steps, whose sessions wait meanwhile.
+  final: 8,
+  // Pieces of files and the encoder over them, beside live steps of another worker on the same device.
+  file: 25,
+} as const;
+
+/** Shapes of one graph that are timed together. */
+interface Measurement {
+  readonly folder: string;
+  readonly graph: string;
+  readonly shapes: readonly Sizes[];
+}
+
+const MEASUREMENTS = {
+  solver: {
+    folder: SYNTHESIZER,
+    graph: "step",
+    shapes: SOLVER_ROWS.map((rows) => stepSizes(rows, SOLVER_PATCHES)),
+  },
+  window: {
+    folder: SYNTHESIZER,
+    graph: "vocoder",
+    shapes: WINDOW_ROWS.map((rows) => vocoderSizes(rows, WINDOW_FRAMES)),
+  },
+  live: { folder: RECOGNIZER, graph: "stream", shapes: LIVE_ROWS.map((rows) => streamSizes(rows, 1)) },
+  flush: {
+    folder: RECOGNIZER,
+    graph: "stream",
+    shapes: PASS_ROWS.map((rows) => streamSizes(rows, FLUSH_FRAMES)),
+  },
+  pass: {
+    folder: RECOGNIZER,
+    graph: "full",
+    shapes: PASS_FRAMES.flatMap((frames) => PASS_ROWS.map((rows) => fullSizes(rows, frames))),
+  },
+  hear: { folder: RECOGNIZER, graph: "stream", shapes: HEAR_FRAMES.map((frames) => streamSizes(1, frames)) },
+} as const satisfies Record<string, Measurement>;
+
+type Figures = Readonly<Record<keyof typeof MEASUREMENTS, readonly ShapeFigures[]>>;
 
 /**
- * `npm run bench -- device-tuning --provider cuda [--device N] [--seconds S] [--data-dir DIR]`: times runs by rows on a device
- * and writes how many rows pay within the latency budget to `device-tuning.json` of the data folder, where the next start of
- * the service finds them.
+ * `npm run bench -- device-tuning --provider cuda [--device N] [--seconds S] [--data-dir DIR]`: times runs by rows and lengths on
+ * a device, those of a graph in turns, and writes how many pay within the latency budget to `device-tuning.json` of the data
+ * folder, where the next start of the service finds them.
  */
 export async function run({
   smoke,
@@ -53,26 +106,9 @@ export async function run({
     ? await mkdtemp(join(tmpdir(), "dauys-tuning-"))
     : resolve(values["data-dir"] ?? process.env["DATA_DIR"] ?? DEFAULT_DATA_DIR);
   const place = { provider, device: takesDevice(provider) ? Number(values.device) : null };
-  const figures: Record<string, readonly ShapeFigures[]> = {};
-  for (const [name, model, graph, all, sizesOf] of CHOICES) {
-    const rows = smoke ? all.slice(0, 1) : all;
-    const graphs: GraphShapes[] = [{ graph, shapes: rows.map(smoke ? () => smallest(graph) : sizesOf) }];
-    const trial = await tryProvider(
-      {
-        ...{ folder: model, place, graphs, placed: [], streams: [], threads: 1, compares: false },
-        shapeMs: smoke ? 1 : Number(values.seconds) * 1_000,
-      },
-      { withinMs: 600_000 },
-    );
-    const [failure] = trial.failures;
-    if (trial.shapes.length === 0) throw new Error(`${provider}: ${failure?.reason ?? trial.ended}`);
-    figures[name] = trial.shapes;
-  }
-  const chosen = Object.fromEntries(
-    CHOICES.map(([name, , , , , budgetMs]) => [name, chooseRows(timesOf(figures[name]!), budgetMs)]),
-  ) as Pick<DeviceTuning, (typeof CHOICES)[number][0]>;
+  const figures = await measure(place, smoke ? 1 : Number(values.seconds) * 1_000, smoke);
   const tuning: DeviceTuning = {
-    ...chosen,
+    ...choose(figures),
     device: (await deviceNameOf(place)) ?? provider,
     measured: new Date().toISOString(),
   };
@@ -80,30 +116,120 @@ export async function run({
   const path = await writeDeviceTuning(folder, provider, tuning);
   console.log(`${path}: the next start with ${provider} takes it`);
   if (!smoke) return;
-  if ((await readDeviceTuning(folder))[provider]?.solverRows !== tuning.solverRows)
+  if ((await readDeviceTuning(folder))[provider]?.hearFrames !== tuning.hearFrames)
     throw new Error("what was written is not read");
   await rm(folder, { recursive: true });
 }
 
-function smallest(graph: string) {
-  if (graph === "step") return stepSizes(1, 8);
-  if (graph === "vocoder") return vocoderSizes(1, 24);
-  return streamSizes(1, 1);
+async function measure(place: Place, shapeMs: number, smoke: boolean): Promise<Figures> {
+  const figures: Record<string, readonly ShapeFigures[]> = {};
+  for (const [name, { folder, graph, shapes }] of Object.entries(MEASUREMENTS)) {
+    const graphs = [{ graph, shapes: smoke ? shapes.slice(0, 1).map(shorter) : shapes }];
+    const trial = await tryProvider(
+      {
+        ...{ folder, place, graphs, placed: [], streams: [], threads: 1, compares: false },
+        ...{ shapeMs, inTurns: true },
+      },
+      { withinMs: 600_000 },
+    );
+    const [failure] = trial.failures;
+    if (trial.shapes.length === 0) throw new Error(`${place.provider}: ${failure?.reason ?? trial.ended}`);
+    figures[name] = trial.shapes;
+  }
+  return figures as Figures;
 }
 
-function timesOf(figures: readonly ShapeFigures[]) {
-  return figures.map(({ sizes, p50Ms }) => ({ rows: sizes["batch"]!, ms: p50Ms }));
+/** The same of what takes no time. */
+function shorter(sizes: Sizes): Sizes {
+  if ("patches" in sizes) return stepSizes(1, 8);
+  if (sizes["samples"] === undefined) return fullSizes(1, sizes["frames"]!);
+  return sizes["samples"] === sizes["frames"]! * 256 ? vocoderSizes(1, 24) : streamSizes(1, sizes["frames"]!);
 }
 
-function tableOf(figures: Readonly<Record<string, readonly ShapeFigures[]>>, tuning: DeviceTuning): string {
-  const rows = CHOICES.map(([name, , graph, , , budgetMs]) => [
-    name,
-    graph,
-    timesOf(figures[name]!)
-      .map(({ rows: count, ms }) => `${count}: ${ms.toFixed(2)}`)
-      .join(", "),
-    String(budgetMs),
-    String(tuning[name]),
-  ]);
-  return table(["what", "graph", "ms by rows", "budget, ms", "chosen"], rows);
+function choose({
+  solver,
+  window,
+  live,
+  flush,
+  pass,
+  hear,
+}: Figures): Omit<DeviceTuning, "device" | "measured"> {
+  const flushMs = new Map(flush.map(({ sizes, p50Ms }) => [sizes["batch"]!, p50Ms]));
+  return {
+    solverRows: chooseRows(timesBy("batch", solver), BUDGET_MS.solver),
+    windowRows: chooseRows(timesBy("batch", window), BUDGET_MS.window),
+    liveRows: chooseRows(timesBy("batch", live), BUDGET_MS.live),
+    finalRows: rowsByLength(pass, BUDGET_MS.final, (rows) => flushMs.get(rows) ?? 0),
+    fileRows: rowsByLength(pass, BUDGET_MS.file, () => 0),
+    hearFrames: chooseRows(timesBy("frames", hear), BUDGET_MS.file),
+  };
+}
+
+function timesBy(size: "batch" | "frames", figures: readonly ShapeFigures[]): RowTime[] {
+  return figures.map(({ sizes, p50Ms }) => ({ rows: sizes[size]!, ms: p50Ms }));
+}
+
+/** Of each length, how many rows pay; what is longer than the last that shares runs goes alone. */
+function rowsByLength(
+  figures: readonly ShapeFigures[],
+  budgetMs: number,
+  besidesMs: (rows: number) => number,
+): readonly RowsOfLength[] {
+  const lengths = [...new Set(figures.map(({ sizes }) => sizes["frames"]!))].sort((a, b) => a - b);
+  const chosen = lengths.map((frames) => {
+    const own = timesBy(
+      "batch",
+      figures.filter(({ sizes }) => sizes["frames"] === frames),
+    );
+    const times = own.map(({ rows, ms }) => ({ rows, ms: ms + besidesMs(rows) }));
+    return { frames, rows: chooseRows(times, budgetMs) };
+  });
+  return chosen.slice(0, chosen.findLastIndex(({ rows }) => rows > 1) + 1);
+}
+
+function tableOf(figures: Figures, tuning: DeviceTuning): string {
+  const shown = (all: readonly ShapeFigures[], size: "batch" | "frames") =>
+    timesBy(size, all)
+      .map(({ rows, ms }) => `${rows}: ${ms.toFixed(2)}`)
+      .join(", ");
+  const told = (all: readonly RowsOfLength[]) =>
+    all.length === 0 ? "1" : all.map(({ frames, rows }) => `${rows} to ${frames} frames`).join(", ");
+  const ofLength = (frames: number) => figures.pass.filter(({ sizes }) => sizes["frames"] === frames);
+  const passes = PASS_FRAMES.filter((frames) => ofLength(frames).length > 0);
+  return table(
+    ["what", "graph", "ms", "budget, ms", "chosen"],
+    [
+      [
+        "solverRows",
+        "step",
+        shown(figures.solver, "batch"),
+        String(BUDGET_MS.solver),
+        String(tuning.solverRows),
+      ],
+      [
+        "windowRows",
+        "vocoder",
+        shown(figures.window, "batch"),
+        String(BUDGET_MS.window),
+        String(tuning.windowRows),
+      ],
+      ["liveRows", "stream", shown(figures.live, "batch"), String(BUDGET_MS.live), String(tuning.liveRows)],
+      ...passes.map((frames) => [`passes of ${frames}`, "full", shown(ofLength(frames), "batch"), "", ""]),
+      [
+        "finalRows",
+        "and flush",
+        shown(figures.flush, "batch"),
+        String(BUDGET_MS.final),
+        told(tuning.finalRows),
+      ],
+      ["fileRows", "", "", String(BUDGET_MS.file), told(tuning.fileRows)],
+      [
+        "hearFrames",
+        "stream",
+        shown(figures.hear, "frames"),
+        String(BUDGET_MS.file),
+        String(tuning.hearFrames),
+      ],
+    ],
+  );
 }

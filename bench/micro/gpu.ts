@@ -34,7 +34,10 @@ const LIMIT = join(ROOT, "bench/peer/torch_limit.py");
 const FRAME_SECONDS = 0.04;
 const PATCH_SECONDS = 512 / 24_000;
 const SOLVER_STEPS = 16;
-const FILE_FRAMES = [50, 100, 250, 500];
+const PASS_FRAMES = [50, 100, 250, 500];
+const PASS_ROWS = [1, 4, 8, 16, 32];
+/** An utterance of four seconds. */
+const FINAL_FRAMES = 100;
 const STEP_ROWS = [1, 2, 4, 8, 16, 32, 64];
 const STEP_PATCHES = [40, 64, 192, 304];
 const LIVE_ROWS = [1, 4, 8, 16, 32, 64, 128, 256];
@@ -204,7 +207,7 @@ function hearingShapes(smoke: boolean): readonly GraphShapes[] {
       graph: "stream",
       shapes: [...LIVE_ROWS.map((rows) => streamSizes(rows, 1)), streamSizes(1, 250), streamSizes(16, 8)],
     },
-    { graph: "full", shapes: product(FILE_FRAMES, [1, 4, 16], (frames, rows) => fullSizes(rows, frames)) },
+    { graph: "full", shapes: product(PASS_FRAMES, PASS_ROWS, (frames, rows) => fullSizes(rows, frames)) },
   ];
 }
 
@@ -249,6 +252,18 @@ function capacities(shapes: readonly ShapeFigures[]): (readonly [string, string]
   const [stream, full] = [msOf("stream", { batch: 1, frames: 250 }), msOf("full", { batch: 1, frames: 250 })];
   if (stream !== null && full !== null)
     rows.push(["seconds of files a second", ((250 * FRAME_SECONDS * 1_000) / (stream + full)).toFixed(0)]);
+  for (const frames of [FINAL_FRAMES, 250]) {
+    for (const count of PASS_ROWS) {
+      const [one, ms] = [msOf("full", { batch: 1, frames }), msOf("full", { batch: count, frames })];
+      if (one === null || ms === null) continue;
+      const times = ((one * count) / ms).toFixed(2);
+      const seconds = (frames * FRAME_SECONDS).toFixed(0);
+      rows.push([
+        `second passes of ${seconds} s a second, ${count} a run`,
+        `${((count * 1_000) / ms).toFixed(0)} (${times} times one by one)`,
+      ]);
+    }
+  }
   return rows;
 }
 

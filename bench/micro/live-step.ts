@@ -83,9 +83,9 @@ async function compareSecondPass({ model, utterances }: Recognizer, pcm: Int16Ar
   for (let turn = 0; turn <= turns; turn++) {
     const startedAtMs = performance.now();
     await flush.run();
-    const refined = await model.refine(encoded, frames);
+    const [refined] = await model.refine([encoded]);
     const refinedAtMs = performance.now();
-    await utterances.search(refined.logProbs, refined.frames, options);
+    await utterances.search(refined!.logProbs, refined!.frames, options);
     const searchedAtMs = performance.now();
     await utterances.decode(audio, options);
     if (turn === 0) continue;

@@ -53,6 +53,8 @@ export interface TrialOptions {
   readonly threads: number;
   /** Runs the CPU's graph on the same inputs, too. */
   readonly compares: boolean;
+  /** Runs of a graph's shapes alternate: what else the machine does meanwhile favours none. */
+  readonly inTurns?: boolean;
 }
 
 const LEAST_RUNS = 3;
@@ -79,25 +81,31 @@ async function openGraph(
   return { session, variant };
 }
 
-/** Times each shape of a graph, one after the other. @throws what the runtime throws */
+/** Times each shape of a graph, one after the other or in turns. @throws what the runtime throws */
 export async function timeShapes(
   model: PackageFolder,
   { graph, shapes }: GraphShapes,
   place: Place,
-  { shapeMs, threads, compares }: TrialOptions,
+  { shapeMs, threads, compares, inTurns = false }: TrialOptions,
   onFigures: (figures: ShapeFigures) => void,
 ): Promise<void> {
   const { session, variant } = await openGraph(model, graph, place, { intraOpNumThreads: threads });
   const onCpu = compares ? await openGraph(model, graph, ON_CPU) : null;
   try {
-    for (const sizes of shapes) {
-      const feeds = feedsOf(session, sizes);
-      const startedAtMs = performance.now();
-      const outputs = await session.run(feeds);
-      const firstMs = performance.now() - startedAtMs;
-      const expected = onCpu === null ? null : await onCpu.session.run(feedsOf(onCpu.session, sizes));
-      const difference = expected === null ? null : differences(expected, outputs);
-      onFigures({ graph, variant, sizes, firstMs, ...(await timed(session, feeds, shapeMs)), difference });
+    for (const together of inTurns ? [shapes] : shapes.map((sizes) => [sizes])) {
+      const begun = [];
+      for (const sizes of together) {
+        const feeds = feedsOf(session, sizes);
+        const startedAtMs = performance.now();
+        const outputs = await session.run(feeds);
+        const firstMs = performance.now() - startedAtMs;
+        const expected = onCpu === null ? null : await onCpu.session.run(feedsOf(onCpu.session, sizes));
+        const difference = expected === null ? null : differences(expected, outputs);
+        begun.push({ feeds, figures: { graph, variant, sizes, firstMs, difference } });
+      }
+      const all = begun.map(({ feeds }) => feeds);
+      const times = await timed(session, all, shapeMs * together.length);
+      for (const [index, { figures }] of begun.entries()) onFigures({ ...figures, ...times[index]! });
     }
   } finally {
     await session.release();
@@ -146,20 +154,26 @@ function countNodes(events: readonly ProfileEvent[]): Omit<Placed, "graph"> {
   return { nodes, copies, productsOnCpu: [...productsOnCpu].sort() };
 }
 
-async function timed(session: InferenceSession, feeds: Record<string, Tensor>, shapeMs: number) {
-  const tookMs: number[] = [];
-  const cpu = process.cpuUsage();
-  const stopAtMs = performance.now() + shapeMs;
-  while (tookMs.length < LEAST_RUNS || (performance.now() < stopAtMs && tookMs.length < MOST_RUNS)) {
-    const startedAtMs = performance.now();
-    await session.run(feeds);
-    tookMs.push(performance.now() - startedAtMs);
+/** Runs of each of these inputs, in turns, for about so long in all. */
+async function timed(session: InferenceSession, feeds: readonly Record<string, Tensor>[], forMs: number) {
+  const times = feeds.map(() => ({ tookMs: [] as number[], cpuMicros: 0 }));
+  const stopAtMs = performance.now() + forMs;
+  for (let turn = 0; turn < LEAST_RUNS || (performance.now() < stopAtMs && turn < MOST_RUNS); turn++) {
+    for (const [index, own] of feeds.entries()) {
+      const cpu = process.cpuUsage();
+      const startedAtMs = performance.now();
+      await session.run(own);
+      times[index]!.tookMs.push(performance.now() - startedAtMs);
+      const { user, system } = process.cpuUsage(cpu);
+      times[index]!.cpuMicros += user + system;
+    }
   }
-  const { user, system } = process.cpuUsage(cpu);
-  const sorted = tookMs.toSorted((a, b) => a - b);
-  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
-  const runs = tookMs.length;
-  return { p50Ms: at(0.5), p90Ms: at(0.9), runs, cpuMs: (user + system) / 1_000 / runs };
+  return times.map(({ tookMs, cpuMicros }) => {
+    const sorted = tookMs.toSorted((a, b) => a - b);
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+    const runs = tookMs.length;
+    return { p50Ms: at(0.5), p90Ms: at(0.9), runs, cpuMs: cpuMicros / 1_000 / runs };
+  });
 }
 
 function differences(

@@ -1,7 +1,8 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
+import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import type { Provider } from "../../src/domain/placement/provider.js";
+import type { RowsOfLength } from "../../src/domain/placement/shared-passes.js";
 
 /** What `npm run bench -- device-tuning` has found for a provider's device. */
 export interface DeviceTuning extends BatchRows {
@@ -15,8 +16,11 @@ export type DeviceTunings = Readonly<Partial<Record<Provider, DeviceTuning>>>;
 
 const FILE = "device-tuning.json";
 const ROWS = ["solverRows", "windowRows", "liveRows"] as const;
+/** What a table that was written by an earlier release does not have. */
+const LATER = ["finalRows", "fileRows", "hearFrames"] as const;
 /** More than any of them is ever. */
 const MOST_ROWS = 256;
+const MOST_FRAMES = 2_000;
 
 /** What was measured here so far; nothing when there is no such file. @throws {SyntaxError} when it is none of ours */
 export async function readDeviceTuning(dataDir: string): Promise<DeviceTunings> {
@@ -28,9 +32,11 @@ export async function readDeviceTuning(dataDir: string): Promise<DeviceTunings> 
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return {};
     throw error;
   }
-  const value: unknown = JSON.parse(text);
-  for (const [provider, tuning] of Object.entries(value ?? {})) requireTuning(path, provider, tuning);
-  return value as DeviceTunings;
+  const entries = Object.entries((JSON.parse(text) ?? {}) as DeviceTunings);
+  const usual = Object.fromEntries(LATER.map((name) => [name, USUAL_ROWS[name]]));
+  const tunings = entries.map(([provider, tuning]) => [provider, { ...usual, ...tuning }] as const);
+  for (const [provider, tuning] of tunings) requireTuning(path, provider, tuning);
+  return Object.fromEntries(tunings) as DeviceTunings;
 }
 
 /** Keeps what was measured with other providers. @returns the file's path */
@@ -47,12 +53,34 @@ export async function writeDeviceTuning(
   return path;
 }
 
-function requireTuning(path: string, provider: string, tuning: unknown): void {
-  for (const name of ROWS) {
-    const rows = (tuning as Partial<DeviceTuning> | null)?.[name];
-    if (Number.isInteger(rows) && rows! >= 1 && rows! <= MOST_ROWS) continue;
+function requireTuning(path: string, provider: string, tuning: Partial<DeviceTuning>): void {
+  const requireCount = (name: string, found: unknown, most: number) => {
+    if (isCount(found, most)) return;
+    const rule = `must be a whole number from 1 to ${most}`;
+    throw new SyntaxError(`Cannot use ${path}: ${provider}.${name} ${rule}, found ${JSON.stringify(found)}`);
+  };
+  for (const name of ROWS) requireCount(name, tuning[name], MOST_ROWS);
+  requireCount("hearFrames", tuning.hearFrames, MOST_FRAMES);
+  for (const name of ["finalRows", "fileRows"] as const) {
+    if (isTable(tuning[name])) continue;
+    const rule = "must be a list of frames, rising, and rows";
     throw new SyntaxError(
-      `Cannot use ${path}: ${provider}.${name} must be a whole number from 1 to ${MOST_ROWS}, found ${rows}`,
+      `Cannot use ${path}: ${provider}.${name} ${rule}, found ${JSON.stringify(tuning[name])}`,
     );
   }
+}
+
+function isCount(value: unknown, most: number): boolean {
+  return Number.isInteger(value) && Number(value) >= 1 && Number(value) <= most;
+}
+
+function isTable(value: unknown): value is readonly RowsOfLength[] {
+  if (!Array.isArray(value)) return false;
+  let before = 0;
+  return value.every((entry: Partial<RowsOfLength> | null) => {
+    const { frames = 0, rows } = entry ?? {};
+    const rises = isCount(frames, MOST_FRAMES) && frames > before;
+    before = frames;
+    return rises && isCount(rows, MOST_ROWS);
+  });
 }

@@ -1,4 +1,5 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
+import type { RowsOfLength } from "../../src/domain/placement/shared-passes.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";
@@ -49,6 +50,8 @@ export class LiveFinals {
     parts: {
       readonly states: StatePool;
       readonly longestChunk: number;
+      /** See `BatchRows.finalRows`. */
+      readonly rows: readonly RowsOfLength[];
       readonly post: (message: LiveWorkerAnswer) => void;
     },
   ) {
@@ -58,6 +61,7 @@ export class LiveFinals {
     this.#runner = new SecondPassRunner(model, utterances, {
       states: parts.states,
       longestReplay: parts.longestChunk,
+      rows: parts.rows,
     });
   }
 
@@ -66,8 +70,8 @@ export class LiveFinals {
     return this.#waiting.length > 0;
   }
 
-  async warmUp(): Promise<void> {
-    await this.#runner.warmUp();
+  async warmUp(which: "usual shapes" | "every shape"): Promise<void> {
+    await this.#runner.warmUp(which);
     await this.#utterances.decode(new Float32Array(this.#model.manifest.sampleRateHz), NOTHING_SAID);
   }
 
@@ -82,17 +86,27 @@ export class LiveFinals {
   async runWaiting(): Promise<void> {
     const startedAtMs = performance.now();
     while (this.#waiting.length > 0 && performance.now() - startedAtMs < BUDGET_MS) {
-      const { track, pass, startFrame } = this.#waiting.shift()!;
-      if (pass.isOver) continue;
-      const { decoded } = await pass.begin();
-      // A failure is told to the ending that needs the text.
-      if (track.wantsPartials) {
-        decoded.then(
-          ({ text }) => this.#tellReading({ track, pass, startFrame }, text),
+      const run = this.#takeWaiting();
+      if (run.length === 0) return;
+      await this.#runner.run(run.map(({ pass }) => pass));
+      for (const waiting of run) {
+        if (!waiting.track.wantsPartials) continue;
+        // A failure is told to the ending that needs the text.
+        waiting.pass.decoded.then(
+          ({ text }) => this.#tellReading(waiting, text),
           () => {},
         );
       }
     }
+  }
+
+  /** The first that waits and those that share its run; nothing when none is needed any more. */
+  #takeWaiting(): readonly Waiting[] {
+    const needed = this.#waiting.filter(({ pass }) => !pass.isOver);
+    const taken = new Set(needed.length === 0 ? [] : this.#runner.sharing(needed.map(({ pass }) => pass)));
+    this.#waiting.length = 0;
+    this.#waiting.push(...needed.filter((_, at) => !taken.has(at)));
+    return needed.filter((_, at) => taken.has(at));
   }
 
   /** Notes an end; nothing is said before `publishEndings`. */
@@ -115,7 +129,7 @@ export class LiveFinals {
         ending.pass?.drop();
         continue;
       }
-      const { decoded } = await this.#begin(ending);
+      const { decoded } = await this.#begin(ending, index);
       ending.track.afterFinals(async () => {
         this.#publishLast(ending, (text) => text.takeLate(lateOf(ending)));
         const found = await decoded;
@@ -157,14 +171,18 @@ export class LiveFinals {
     return new SecondPass(input, this.#runner);
   }
 
-  /** Runs the graphs of an ending's second pass, unless that was done before; the search goes on beside this thread. */
-  #begin({
-    track,
-    event,
-    startFrame,
-    pass,
-  }: Ending): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
-    if (pass !== null) return pass.begin();
+  /**
+   * Runs the graphs of an ending's second pass, unless that was done before, with those of endings behind it that share its run;
+   * the search goes on beside this thread.
+   */
+  async #begin(
+    { track, event, startFrame, pass }: Ending,
+    index: number,
+  ): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
+    if (pass !== null) {
+      if (!pass.hasRun) await this.#runFrom(index);
+      return { decoded: pass.decoded };
+    }
     // A cut lies in the past, where the encoder's state is gone: the audio itself is decoded, the way files are.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
@@ -175,6 +193,13 @@ export class LiveFinals {
       speechMean: event.speechMean,
       hotWords: track.hotWords,
     });
+  }
+
+  async #runFrom(index: number): Promise<void> {
+    const passes = this.#endings
+      .slice(index)
+      .flatMap(({ track, pass }) => (pass === null || pass.hasRun || track.isClosed ? [] : [pass]));
+    await this.#runner.run(this.#runner.sharing(passes).map((at) => passes[at]!));
   }
 
   #publish(ending: Ending, { text, words }: DecodedUtterance): void {

@@ -1,8 +1,11 @@
 import { bestToken } from "../../src/domain/decoding/greedy.js";
 import type { HotWords } from "../../src/domain/decoding/hot-words.js";
-import type { LogProbs, RecognizerModel, StepBatch } from "../models/recognizer.js";
+import { mostRows, type RowsOfLength, sharedRun } from "../../src/domain/placement/shared-passes.js";
+import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
+import { warmUpRefining } from "../recognition/warm-up.js";
+import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
 import { BLOCK_FRAMES, type FrameRows } from "./frame-rows.js";
 import type { StatePool } from "./state-pool.js";
 
@@ -62,9 +65,22 @@ export class SecondPass {
     return this.#isOver;
   }
 
-  /** Runs the graphs and begins the search, which goes on beside this thread. */
-  async run(): Promise<void> {
-    const { logProbs, frames, lateOutputs } = await this.#runner.refine(this.#input, this.#state);
+  get input(): SecondPassInput {
+    return this.#input;
+  }
+
+  /** The encoder's, to flush from; nobody's when it is over. */
+  get state(): EncoderState {
+    return this.#state;
+  }
+
+  /** Its graphs have run; the search goes on beside this thread. */
+  get hasRun(): boolean {
+    return this.#result !== null;
+  }
+
+  /** What the graphs have given: the search begins. */
+  take({ logProbs, frames, lateOutputs }: RefinedPass): void {
     this.#lateOutputs = lateOutputs;
     this.#result = this.#runner.search(this.#input, logProbs, frames);
     // An ending that needs the text awaits it and is told; it may never be needed.
@@ -72,10 +88,9 @@ export class SecondPass {
     this.drop();
   }
 
-  /** As `run`, unless that was done before. */
-  async begin(): Promise<{ readonly decoded: Promise<DecodedUtterance> }> {
-    if (this.#result === null) await this.run();
-    return { decoded: this.#result! };
+  /** What it reads; to be asked when it has run. */
+  get decoded(): Promise<DecodedUtterance> {
+    return this.#result!;
   }
 
   /** Its text is not needed. May be called twice. */
@@ -86,57 +101,109 @@ export class SecondPass {
   }
 }
 
-/** The buffers that second passes share; one runs at a time. */
+/** What the graphs make of a second pass. */
+interface RefinedPass extends LogProbs {
+  /** See `SecondPass.lateOutputs`. */
+  readonly lateOutputs: Uint16Array;
+}
+
+export interface SecondPassRunnerParts {
+  readonly states: StatePool;
+  /** The most frames a state to flush from may lie behind. */
+  readonly longestReplay: number;
+  /** How many share a run, see `BatchRows.finalRows`. */
+  readonly rows: readonly RowsOfLength[];
+}
+
+/** The buffers that second passes share; one run at a time, of one pass or of several that are about as long. */
 export class SecondPassRunner {
   readonly states: StatePool;
   readonly #model: RecognizerModel;
   readonly #utterances: UtteranceDecoder;
+  readonly #rows: readonly RowsOfLength[];
   readonly #flushFrames: number;
-  readonly #makeBatch: (rows: number, frames: number) => StepBatch;
-  readonly #batches: StepBatch[] = [];
+  readonly #longestReplay: number;
+  readonly #flushes: BatchShapes;
   #encoded: Float32Array;
 
-  /** @param longestReplay the most frames a state to flush from may lie behind */
   constructor(
     model: RecognizerModel,
     utterances: UtteranceDecoder,
-    parts: { readonly states: StatePool; readonly longestReplay: number },
+    { states, longestReplay, rows }: SecondPassRunnerParts,
   ) {
     this.#model = model;
     this.#utterances = utterances;
-    this.states = parts.states;
+    this.states = states;
+    this.#rows = model.refinesTogether ? rows : [];
     const { flushSamples, frameSamples } = model.manifest;
     this.#flushFrames = Math.ceil(flushSamples / frameSamples);
-    this.#makeBatch = model.stepBatches({ rows: 1, frames: parts.longestReplay + this.#flushFrames });
+    this.#longestReplay = longestReplay;
+    const most = mostRows(this.#rows);
+    const frames = most * (longestReplay + this.#flushFrames);
+    this.#flushes = new BatchShapes(model.stepBatches({ rows: most, frames }), most);
     this.#encoded = new Float32Array(BLOCK_FRAMES * model.encodedSize);
   }
 
-  /** Runs the kernels once, so that the first utterance does not pay for their setup. */
-  async warmUp(): Promise<void> {
-    await this.#batch(this.#flushFrames).run();
+  /** Runs the kernels once, so that the first utterance does not pay for their setup: devices compile for each shape. */
+  async warmUp(which: "usual shapes" | "every shape"): Promise<void> {
+    if (which === "usual shapes") {
+      await this.#flushes.forRows(1, this.#flushFrames).run();
+      return;
+    }
+    for (let replayed = 0; replayed <= this.#longestReplay; replayed++) {
+      const frames = replayed + this.#flushFrames;
+      for (const rows of this.#flushes.rows) await this.#flushes.forRows(rows, frames).run();
+    }
+    await warmUpRefining(this.#model, this.#rows);
   }
 
-  /** Log-probs of the full-context half, and what the streaming head has given out in the flush. */
-  async refine(
-    input: SecondPassInput,
-    state: EncoderState,
-  ): Promise<LogProbs & { readonly lateOutputs: Uint16Array }> {
-    const { startFrame, endFrame, pcm, replayedFrames } = input;
-    const { encodedSize, vocabulary } = this.#model;
-    const flush = this.#batch(replayedFrames + this.#flushFrames);
+  /** Those of these that share the run of the first, and it. @returns their places */
+  sharing(passes: readonly SecondPass[]): readonly number[] {
+    const framesOf = ({ input }: SecondPass) => input.endFrame - input.startFrame + this.#flushFrames;
+    return sharedRun(passes.map(framesOf), this.#rows);
+  }
+
+  /** Runs the graphs, of all in one run each, and begins the searches, which go on beside this thread. */
+  async run(passes: readonly SecondPass[]): Promise<void> {
+    const longestReplay = Math.max(...passes.map(({ input }) => input.replayedFrames));
+    const flush = this.#flushes.forRows(passes.length, longestReplay + this.#flushFrames);
     flush.pcm.fill(0);
-    flush.pcm.set(pcm);
-    copyState(state, flush.state);
+    for (const [row, { input, state }] of passes.entries()) {
+      flush.pcmRows[row]!.set(input.pcm);
+      copyState(state, flush.stateRows[row]!);
+    }
     await flush.run();
-    const lateOutputs = Uint16Array.from({ length: this.#flushFrames }, (_, frame) =>
-      bestToken(flush.logProbs, (replayedFrames + frame) * vocabulary.length, vocabulary.length),
+    const refined = await this.#model.refine(this.#encodedOf(passes, flush));
+    for (const [row, pass] of passes.entries()) {
+      pass.take({ ...refined[row]!, lateOutputs: this.#lateOutputsOf(pass, flush, row) });
+    }
+  }
+
+  /** The encoder's output of each pass, that of its flush behind it; valid until the next run. */
+  #encodedOf(passes: readonly SecondPass[], flush: RowedBatch): Float32Array[] {
+    const { encodedSize } = this.#model;
+    const framesOf = ({ startFrame, endFrame }: SecondPassInput) => endFrame - startFrame;
+    const frames = passes.reduce((sum, { input }) => sum + framesOf(input) + this.#flushFrames, 0);
+    let left = this.#workspace(frames * encodedSize);
+    return passes.map(({ input }, row) => {
+      const heard = framesOf(input) * encodedSize;
+      const size = heard + this.#flushFrames * encodedSize;
+      const encoded = left.subarray(0, size);
+      left = left.subarray(size);
+      input.encoded.copy(input.startFrame, input.endFrame, encoded);
+      // What lies behind its flush is another's replay: a step depends on nothing behind it.
+      const from = (row * flush.frames + input.replayedFrames) * encodedSize;
+      encoded.set(flush.encoded.subarray(from, from + size - heard), heard);
+      return encoded;
+    });
+  }
+
+  #lateOutputsOf({ input }: SecondPass, flush: RowedBatch, row: number): Uint16Array {
+    const width = this.#model.vocabulary.length;
+    const first = row * flush.frames + input.replayedFrames;
+    return Uint16Array.from({ length: this.#flushFrames }, (_, frame) =>
+      bestToken(flush.logProbs, (first + frame) * width, width),
     );
-    const heardFrames = endFrame - startFrame;
-    const frames = heardFrames + this.#flushFrames;
-    const encoded = this.#workspace(frames * encodedSize);
-    input.encoded.copy(startFrame, endFrame, encoded);
-    encoded.set(flush.encoded.subarray(replayedFrames * encodedSize), heardFrames * encodedSize);
-    return { ...(await this.#model.refine(encoded, frames)), lateOutputs };
   }
 
   search(input: SecondPassInput, logProbs: Float32Array, frames: number): Promise<DecodedUtterance> {
@@ -148,15 +215,6 @@ export class SecondPassRunner {
       speechMean,
       hotWords,
     });
-  }
-
-  #batch(frames: number): StepBatch {
-    let batch = this.#batches[frames];
-    if (batch === undefined) {
-      batch = this.#makeBatch(1, frames);
-      this.#batches[frames] = batch;
-    }
-    return batch;
   }
 
   #workspace(size: number): Float32Array {

@@ -1,9 +1,10 @@
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
+import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepCapacity } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../threads/protocol.js";
+import { BatchShapes, type RowedBatch } from "./batch-shapes.js";
 import { LiveFinals } from "./finals.js";
 import { BLOCK_FRAMES } from "./frame-rows.js";
 import { letterTimingOf } from "./letter-timing.js";
@@ -14,11 +15,9 @@ import { GROWING_BEAM_WIDTH } from "./searched-utterance.js";
 import { RowPool, StatePool } from "./state-pool.js";
 import { StateSlabs, slabOf } from "./state-slabs.js";
 import {
-  BatchShapes,
   CHUNK_FRAMES,
   everyShape,
   FRESH_FRAMES,
-  type RowedBatch,
   StepGroup,
   stepCapacity,
   USUAL_SHAPES,
@@ -51,8 +50,8 @@ export interface LiveStepperParts {
   readonly post: (message: LiveWorkerAnswer) => void;
   /** Told how long each batched step took. */
   readonly onStep: (stepMs: number) => void;
-  /** Sessions in one step, at most; as many as pay on a core when absent. */
-  readonly rows?: number;
+  /** Sessions in one step and second passes in one run, at most; as many as pay on a core when absent. */
+  readonly rows?: Pick<BatchRows, "liveRows" | "finalRows">;
   /** Monotonic clock, by which partials get their share of the time; `performance.now` when absent. */
   readonly nowMs?: () => number;
 }
@@ -88,7 +87,7 @@ export class LiveStepper {
     utterances,
     post,
     onStep,
-    rows = USUAL_ROWS.liveRows,
+    rows: { liveRows, finalRows } = USUAL_ROWS,
     nowMs = () => performance.now(),
   }: LiveStepperParts) {
     const states = new StatePool(model);
@@ -112,11 +111,12 @@ export class LiveStepper {
       sampleRateHz: model.manifest.sampleRateHz,
       contextFrames: model.manifest.contextFrames,
     };
-    this.#finals = new LiveFinals(model, utterances, { states, longestChunk: CHUNK_FRAMES.at(-1)!, post });
-    this.#capacity = stepCapacity(rows);
+    const longestChunk = CHUNK_FRAMES.at(-1)!;
+    this.#finals = new LiveFinals(model, utterances, { states, longestChunk, rows: finalRows, post });
+    this.#capacity = stepCapacity(liveRows);
     this.#groups = CHUNK_FRAMES.map((frames) => new StepGroup(frames, this.#capacity));
-    this.#shapes = new BatchShapes(model.stepBatches(this.#capacity), rows);
-    this.#slabs = new StateSlabs(model, rows);
+    this.#shapes = new BatchShapes(model.stepBatches(this.#capacity), liveRows);
+    this.#slabs = new StateSlabs(model, liveRows);
   }
 
   onMessage(message: Exclude<ToLiveWorker, { type: "stop" }>): void {
@@ -138,7 +138,7 @@ export class LiveStepper {
   async warmUp(which: "usual shapes" | "every shape" = "usual shapes"): Promise<void> {
     const shapes = which === "every shape" ? everyShape(this.#capacity) : USUAL_SHAPES;
     for (const { rows, frames } of shapes) await this.#shapes.forRows(rows, frames).run();
-    await this.#finals.warmUp();
+    await this.#finals.warmUp(which);
     await this.#passes?.warmUp();
   }
 

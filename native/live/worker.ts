@@ -71,7 +71,7 @@ async function start(): Promise<Started> {
   });
   const pace = new PaceMeter(() => model.runMs, post);
   const stepper = new LiveStepper({
-    ...{ model, utterances, rows: data.rows.liveRows, post: say },
+    ...{ model, utterances, rows: data.rows, post: say },
     onStep: (stepMs) => pace.step(stepMs),
   });
   await stepper.warmUp(preparesShapes(data.placement.provider) ? "every shape" : "usual shapes");

@@ -23,3 +23,9 @@ export interface Graph
     fetches?: InferenceSession.FetchesType,
   ): Promise<InferenceSession.ReturnType>;
 }
+
+/** Rows of a run: the first dimension of its first input. */
+export function rowsOf(feeds: InferenceSession.FeedsType): number {
+  for (const name in feeds) return feeds[name]!.dims[0] ?? 1;
+  return 1;
+}

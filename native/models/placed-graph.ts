@@ -2,8 +2,9 @@ import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { deviceName, type Place, takesDevice } from "../../src/domain/placement/provider.js";
 import { kindOfRunError, ProviderError } from "../../src/domain/placement/provider-error.js";
 import { DeviceCells } from "./device-cells.js";
-import type { Graph, GraphContract } from "./graph-interface.js";
+import { type Graph, type GraphContract, rowsOf } from "./graph-interface.js";
 import type { Placement } from "./placement.js";
+import type { OnRun } from "./run-times.js";
 
 /** The runtime warns of every node that it leaves to the CPU; only errors are of interest. */
 const ERRORS_ALONE = 3;
@@ -13,7 +14,7 @@ interface PlacedGraphParts {
   readonly name: string;
   readonly contract: GraphContract;
   readonly placement: Placement;
-  readonly onRun: ((ms: number) => void) | null;
+  readonly onRun: OnRun | null;
 }
 
 /**
@@ -68,7 +69,7 @@ export class PlacedGraph implements Graph {
     } catch (error) {
       const kind = kindOfRunError((error as Error).message);
       this.#cells.countError(kind);
-      const rows = Object.values(feeds)[0]?.dims[0] ?? 1;
+      const rows = rowsOf(feeds);
       if (kind !== "out-of-memory" || contract.isRowwise !== true || rows < 2)
         throw cannot(`run ${name}`, placement, kind, error);
       return this.#runInHalves(feeds, fetches, rows);
@@ -90,7 +91,7 @@ export class PlacedGraph implements Graph {
         fetches === undefined ? await this.#session.run(feeds) : await this.#session.run(feeds, fetches);
       const ms = performance.now() - startedAtMs;
       this.#cells.addBusy(placement.device, Math.round(ms * 1_000));
-      onRun?.(ms);
+      onRun?.(ms, rowsOf(feeds));
       return answer;
     });
   }
@@ -101,8 +102,8 @@ export class PlacedGraph implements Graph {
     rows: number,
   ): Promise<InferenceSession.ReturnType> {
     const half = Math.ceil(rows / 2);
-    const first = await this.run(rowsOf(feeds, 0, half), fetchedRows(fetches, 0, half));
-    const second = await this.run(rowsOf(feeds, half, rows), fetchedRows(fetches, half, rows));
+    const first = await this.run(someRows(feeds, 0, half), fetchedRows(fetches, 0, half));
+    const second = await this.run(someRows(feeds, half, rows), fetchedRows(fetches, half, rows));
     // What was preallocated is written in place already.
     if (fetches !== undefined && !isNames(fetches)) return fetches as InferenceSession.ReturnType;
     return Object.fromEntries(
@@ -146,11 +147,11 @@ function fetchedRows(
   end: number,
 ): InferenceSession.FetchesType | undefined {
   if (fetches === undefined || isNames(fetches)) return fetches;
-  return rowsOf(fetches as InferenceSession.FeedsType, start, end);
+  return someRows(fetches as InferenceSession.FeedsType, start, end);
 }
 
 /** Views of some rows of each tensor. */
-function rowsOf(tensors: InferenceSession.FeedsType, start: number, end: number): Record<string, Tensor> {
+function someRows(tensors: InferenceSession.FeedsType, start: number, end: number): Record<string, Tensor> {
   const part = ({ type, data, dims }: Tensor): Tensor => {
     const [rows = 1, ...widths] = dims;
     const size = data.length / rows;

@@ -65,8 +65,10 @@ export interface RecognizerModel {
   stepBatch(rows: number, frames: number): StepBatch;
   /** Like `stepBatch`, for who wants voice activity alone: what `logProbs` holds is not said. */
   speechBatch(rows: number, frames: number): StepBatch;
-  /** The second pass over what the steps have left of consecutive frames, `[frames, encodedSize]`. */
-  refine(encoded: Float32Array, frames: number): Promise<LogProbs>;
+  /** Second passes that share a run give to the last bit what each gives alone; else they are run one by one. */
+  readonly refinesTogether: boolean;
+  /** The second pass over what the steps have left of consecutive frames, `[frames, encodedSize]` of each utterance. */
+  refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]>;
   /** The second pass over the audio itself: mono, -1 to 1, at the manifest's rate. */
   decodeUtterance(pcm: Float32Array): Promise<LogProbs>;
   /**

@@ -1,8 +1,9 @@
 import type { InferenceSession } from "onnxruntime-node";
-import type { Graph } from "./graph-interface.js";
+import { type Graph, rowsOf } from "./graph-interface.js";
+import type { OnRun } from "./run-times.js";
 
 /** A session whose runs are told; the session itself when nobody listens. */
-export function timed(session: InferenceSession, onRun: ((ms: number) => void) | null): Graph {
+export function timed(session: InferenceSession, onRun: OnRun | null): Graph {
   if (onRun === null) return session;
   const { inputNames, outputNames, inputMetadata, outputMetadata } = session;
   return {
@@ -12,7 +13,7 @@ export function timed(session: InferenceSession, onRun: ((ms: number) => void) |
       const running = fetches === undefined ? session.run(feeds) : session.run(feeds, fetches);
       // A run that fails is its caller's, who awaits the same promise.
       running.then(
-        () => onRun(performance.now() - startedAtMs),
+        () => onRun(performance.now() - startedAtMs, rowsOf(feeds)),
         () => {},
       );
       return running;

@@ -38,6 +38,8 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly stateBytes = 0;
   readonly reachFrames = 0;
   readonly outputBias = null;
+  /** Exports differ in whether they mask padding. */
+  readonly refinesTogether = false;
   readonly encodedSize: number;
   readonly outputFrameSamples: number;
   readonly lagFrames: number;
@@ -74,8 +76,10 @@ export class VoicedRecognizer implements RecognizerModel {
     return this.#batches({ rows, frames: rows * frames }, false)(rows, frames);
   }
 
-  refine(encoded: Float32Array, frames: number): Promise<LogProbs> {
-    return this.decodeUtterance(encoded.subarray(0, frames * this.encodedSize));
+  async refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]> {
+    const refined: LogProbs[] = [];
+    for (const pcm of utterances) refined.push(await this.decodeUtterance(pcm));
+    return refined;
   }
 
   async decodeUtterance(pcm: Float32Array): Promise<LogProbs> {

@@ -1,7 +1,9 @@
 import { HotWords } from "../../src/domain/decoding/hot-words.js";
 import { asServiceError } from "../../src/domain/errors.js";
+import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import { ProviderError } from "../../src/domain/placement/provider-error.js";
-import type { RecognizerModel } from "../models/recognizer.js";
+import { type RowsOfLength, sharedRuns } from "../../src/domain/placement/shared-passes.js";
+import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
 import type { DecodedUtterance } from "../recognition/utterance-decoder.js";
 import type { DecodedPiece, FileAnswer, FilePiece, WavSource } from "../threads/protocol.js";
@@ -15,38 +17,63 @@ import { WavAudio } from "./wav-audio.js";
 const LEAD_FRAMES = 10;
 
 /**
- * The second pass over some pieces of files: the search of each runs beside the graphs of the next. What goes wrong with one
- * is its own outcome.
+ * The second pass over some pieces of files: those that are about as long share a run, and the searches of a run go on beside
+ * the graphs of the next. What goes wrong with one is its own outcome.
+ * @param rows how many share a run, see `BatchRows.fileRows`
  */
 export async function decodePieces(
   pieces: readonly FilePiece[],
   recognizer: Recognizer,
+  rows: readonly RowsOfLength[] = USUAL_ROWS.fileRows,
 ): Promise<FileAnswer<DecodedPiece>[]> {
   const { model } = recognizer;
   const hotWordsOf = compiledOnce(model.vocabulary);
   const files = new OpenFiles(model.manifest.sampleRateHz);
-  const searching: Promise<FileAnswer<DecodedPiece>>[] = [];
+  const outcomes: Promise<FileAnswer<DecodedPiece>>[] = [];
   try {
     const leads = await encodeLeads(pieces, files, model);
-    for (const [index, piece] of pieces.entries()) {
+    for (const run of sharedRuns(pieces.map(framesOf), model.refinesTogether ? rows : [])) {
+      const encoded = new Map<number, Float32Array>();
+      for (const index of run) {
+        const piece = pieces[index]!;
+        try {
+          obeyCell(new Int32Array(piece.cell));
+          if (leads.failures.has(index)) throw leads.failures.get(index);
+          const own = await encodedOf(piece, await files.open(piece.source), model);
+          const lead = leads.encoded.subarray(index * leads.size, (index + 1) * leads.size);
+          if (!piece.isCutBefore) own.set(lead.subarray(0, own.length));
+          encoded.set(index, own);
+        } catch (error) {
+          outcomes[index] = Promise.resolve(outcomeOf(error));
+        }
+      }
+      if (encoded.size === 0) continue;
       try {
-        obeyCell(new Int32Array(piece.cell));
-        if (leads.failures.has(index)) throw leads.failures.get(index);
-        const encoded = await encodedOf(piece, await files.open(piece.source), model);
-        const lead = leads.encoded.subarray(index * leads.size, (index + 1) * leads.size);
-        if (!piece.isCutBefore) encoded.set(lead.subarray(0, encoded.length));
-        const { decoded } = await beginPiece(piece, encoded, recognizer, hotWordsOf(piece));
-        searching.push(decoded.then((value) => ({ ok: true, value }), failureOf));
+        const refined = await model.refine([...encoded.values()]);
+        for (const [nth, index] of [...encoded.keys()].entries()) {
+          const piece = pieces[index]!;
+          const decoded = searchPiece(piece, refined[nth]!, recognizer, hotWordsOf(piece));
+          outcomes[index] = decoded.then((value) => ({ ok: true, value }), failureOf);
+        }
       } catch (error) {
-        // All of them go to another worker.
-        if (error instanceof ProviderError) throw error;
-        searching.push(Promise.resolve(failureOf(error)));
+        for (const index of encoded.keys()) outcomes[index] = Promise.resolve(outcomeOf(error));
       }
     }
-    return await Promise.all(searching);
+    return await Promise.all(outcomes);
   } finally {
     await files.close();
   }
+}
+
+/** Frames of its encoder output, but for a flush. */
+function framesOf({ startFrame, endFrame }: FilePiece): number {
+  return endFrame - startFrame;
+}
+
+/** @throws {ProviderError} all pieces go to another worker */
+function outcomeOf(error: unknown): FileAnswer<never> {
+  if (error instanceof ProviderError) throw error;
+  return failureOf(error);
 }
 
 interface Leads {
@@ -106,22 +133,20 @@ class OpenFiles {
   }
 }
 
-/** Settles when the graphs have run. */
-async function beginPiece(
+async function searchPiece(
   piece: FilePiece,
-  encoded: Float32Array,
+  { logProbs, frames }: LogProbs,
   { model, utterances }: Recognizer,
   hotWords: HotWords | null,
-): Promise<{ readonly decoded: Promise<DecodedPiece> }> {
+): Promise<DecodedPiece> {
   const { frameSamples, sampleRateHz } = model.manifest;
-  const { logProbs, frames } = await model.refine(encoded, encoded.length / model.encodedSize);
-  const decoded = utterances.search(logProbs, frames, {
+  const decoded = await utterances.search(logProbs, frames, {
     offsetSeconds: (piece.startFrame * frameSamples) / sampleRateHz,
     endSeconds: piece.endSample / sampleRateHz,
     speechMean: piece.speechMean,
     hotWords,
   });
-  return { decoded: decoded.then(withoutScores) };
+  return withoutScores(decoded);
 }
 
 /** What a transcript says of its words; here, since the main thread would need 10 ms for the words of two hours. */

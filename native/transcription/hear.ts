@@ -1,20 +1,20 @@
+import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepBatch } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { FileTask, HeardPart } from "../threads/protocol.js";
 import { obeyCell } from "./task-cell.js";
 import { WavAudio } from "./wav-audio.js";
 
-/** Frames of one run of the encoder: 2 s. */
-const CHUNK_FRAMES = 50;
-
 /**
  * Runs the encoder over a part of a file: how likely each frame is speech, and what the second pass works on. A part without a
  * state begins with the model's context before it.
+ * @param mostFrames of one run of the encoder; the bits are the same whatever they are
  * @throws {ServiceError} `CANCELLED`
  */
 export async function hearPart(
   task: Extract<FileTask, { type: "hear" }>,
   model: RecognizerModel,
+  mostFrames: number = USUAL_ROWS.hearFrames,
 ): Promise<HeardPart> {
   const cell = new Int32Array(task.cell);
   const { frameSamples, contextFrames, sampleRateHz } = model.manifest;
@@ -30,7 +30,7 @@ export async function hearPart(
     let frame = state === null ? Math.max(0, startFrame - contextFrames) : startFrame;
     while (frame < endFrame) {
       obeyCell(cell);
-      const frames = Math.min(CHUNK_FRAMES, endFrame - frame);
+      const frames = Math.min(mostFrames, endFrame - frame);
       if (batch?.frames !== frames) batch = model.speechBatch(1, frames);
       if (state !== null) copyState(state, batch.state);
       batch.pcm.set(await audio.read({ start: frame * frameSamples, end: (frame + frames) * frameSamples }));

@@ -1,23 +1,41 @@
 import { threadId } from "node:worker_threads";
+import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
+import { warmUpRefining } from "../recognition/warm-up.js";
 import type { FileTask } from "../threads/protocol.js";
 import { decodePieces } from "./decode.js";
 import { hearPart } from "./hear.js";
 import { awaitOtherWorkers } from "./task-cell.js";
 
+export interface TaskOptions {
+  readonly rows: Pick<BatchRows, "fileRows" | "hearFrames">;
+  /** What is run to warm up: devices compile for each shape. */
+  readonly shapes: "usual shapes" | "every shape";
+}
+
+const USUAL: TaskOptions = { rows: USUAL_ROWS, shapes: "usual shapes" };
+
 /** @returns the value of the task; of those that each worker has once its thread id */
-export async function performTask(task: FileTask, loaded: Recognizer): Promise<unknown> {
+export async function performTask(
+  task: FileTask,
+  loaded: Recognizer,
+  { rows, shapes }: TaskOptions = USUAL,
+): Promise<unknown> {
   switch (task.type) {
     case "hear":
-      return hearPart(task, loaded.model);
+      return hearPart(task, loaded.model, rows.hearFrames);
     case "decode":
-      return decodePieces(task.pieces, loaded);
+      return decodePieces(task.pieces, loaded, rows.fileRows);
     case "warm-up":
       await loaded.utterances.decode(new Float32Array(loaded.model.manifest.sampleRateHz), {
         offsetSeconds: 0,
         speechMean: 1,
         hotWords: null,
       });
+      if (shapes === "every shape") {
+        await loaded.model.speechBatch(1, rows.hearFrames).run();
+        await warmUpRefining(loaded.model, rows.fileRows);
+      }
       awaitOtherWorkers(new Int32Array(task.cell), task.workerCount);
       return threadId;
     case "release":

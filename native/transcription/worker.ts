@@ -1,4 +1,6 @@
 import { threadId, workerData } from "node:worker_threads";
+import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
+import { preparesShapes } from "../../src/domain/placement/provider.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
 import type { SharedPlacement } from "../models/placement.js";
@@ -6,7 +8,7 @@ import { loadRecognizer, type Recognizer } from "../recognition/load-recognizer.
 import { failureOf } from "../threads/failures.js";
 import { NICENESS, takeNiceness } from "../threads/niceness.js";
 import type { FileAnswer, FileTask } from "../threads/protocol.js";
-import { performTask } from "./perform.js";
+import { performTask, type TaskOptions } from "./perform.js";
 import { awaitOtherWorkers } from "./task-cell.js";
 
 const options = workerData as {
@@ -14,6 +16,11 @@ const options = workerData as {
   readonly intraOpThreads: number;
   readonly placement: SharedPlacement;
   readonly runTimes?: SharedArrayBuffer | undefined;
+  readonly rows: BatchRows;
+};
+const taskOptions: TaskOptions = {
+  rows: options.rows,
+  shapes: preparesShapes(options.placement.provider) ? "every shape" : "usual shapes",
 };
 let recognizer: Promise<Recognizer> | undefined;
 takeNiceness(NICENESS.transcription);
@@ -23,7 +30,7 @@ export default async function runTask(task: FileTask): Promise<FileAnswer<unknow
   if (task.type === "release") return release(task);
   try {
     recognizer ??= loadRecognizer({ ...options, placement: { ...options.placement, thread: threadId } });
-    return { ok: true, value: await performTask(task, await recognizer) };
+    return { ok: true, value: await performTask(task, await recognizer, taskOptions) };
   } catch (error) {
     const { code, message, provider } = failureOf(error);
     return { ok: false, code, message, ...(provider !== null && { provider }) };

@@ -315,7 +315,7 @@ export class Metrics {
     });
   }
 
-  /** Asked for the runs of a model's graphs whenever somebody looks. @param boundsMs of the buckets, rising */
+  /** Asked for the runs of a model's graphs, and the rows in them, whenever somebody looks. @param boundsMs of the buckets, rising */
   observeRuns(boundsMs: readonly number[], read: () => readonly SharedCounts[]): void {
     if (this.#modelRuns === null) {
       this.#modelRuns = new SharedHistogram({
@@ -325,6 +325,17 @@ export class Metrics {
         bounds: boundsMs,
       });
       this.#registry.registerMetric(this.#modelRuns.metric);
+      const runs = this.#modelRuns;
+      new Counter({
+        name: "model_rows_total",
+        help: "Rows in the runs that model_run_ms counts, those that fill a batch up among them",
+        labelNames: ["graph"] as const,
+        ...this.#own,
+        collect() {
+          this.reset();
+          for (const { graph, rows } of runs.read()) this.inc({ graph }, rows);
+        },
+      });
     }
     this.#modelRuns.add(read);
   }

@@ -6,6 +6,8 @@ export interface SharedCounts {
   /** Of each bucket on its own, the last without a bound. */
   readonly counts: readonly number[];
   readonly sumMs: number;
+  /** What is counted beside: rows of these runs. */
+  readonly rows: number;
 }
 
 /**
@@ -29,6 +31,10 @@ export class SharedHistogram {
     this.#readers.push(read);
   }
 
+  read(): readonly SharedCounts[] {
+    return this.#readers.flatMap((read) => read());
+  }
+
   /** As prom-client's registry asks for it: by `name` and `get`. */
   get metric(): Metric {
     const { name, help } = this.#options;
@@ -39,20 +45,18 @@ export class SharedHistogram {
 
   #values() {
     const { name, label, bounds } = this.#options;
-    return this.#readers
-      .flatMap((read) => read())
-      .flatMap(({ graph, counts, sumMs }) => {
-        let total = 0;
-        const buckets = counts.map((count, index) => {
-          total += count;
-          const le = bounds[index] ?? "+Inf";
-          return { metricName: `${name}_bucket`, labels: { le, [label]: graph }, value: total };
-        });
-        return [
-          ...buckets,
-          { metricName: `${name}_sum`, labels: { [label]: graph }, value: sumMs },
-          { metricName: `${name}_count`, labels: { [label]: graph }, value: total },
-        ];
+    return this.read().flatMap(({ graph, counts, sumMs }) => {
+      let total = 0;
+      const buckets = counts.map((count, index) => {
+        total += count;
+        const le = bounds[index] ?? "+Inf";
+        return { metricName: `${name}_bucket`, labels: { le, [label]: graph }, value: total };
       });
+      return [
+        ...buckets,
+        { metricName: `${name}_sum`, labels: { [label]: graph }, value: sumMs },
+        { metricName: `${name}_count`, labels: { [label]: graph }, value: total },
+      ];
+    });
   }
 }

@@ -274,12 +274,9 @@ function workerSettings(
 }
 
 /** What an operator has set counts more than what was measured. */
-export function batchRows(
-  synthesisRows: number | null,
-  { solverRows, windowRows, liveRows }: BatchRows = USUAL_ROWS,
-): BatchRows {
-  if (synthesisRows === null) return { solverRows, windowRows, liveRows };
-  return { solverRows: synthesisRows, windowRows: synthesisRows, liveRows };
+export function batchRows(synthesisRows: number | null, measured: BatchRows = USUAL_ROWS): BatchRows {
+  if (synthesisRows === null) return measured;
+  return { ...measured, solverRows: synthesisRows, windowRows: synthesisRows };
 }
 
 function liveObserver(metrics: Metrics, model: string): LiveObserver {

@@ -1,21 +1,25 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { everyShape, StepGroup, stepCapacity } from "../../native/live/step-groups.js";
+import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import { batchRows } from "../../src/service/engines.js";
 
-const MEASURED = { solverRows: 16, windowRows: 8, liveRows: 256 };
+const MEASURED: BatchRows = {
+  solverRows: 16,
+  windowRows: 8,
+  liveRows: 256,
+  finalRows: [{ frames: 250, rows: 8 }],
+  fileRows: [{ frames: 500, rows: 16 }],
+  hearFrames: 250,
+};
 
 test("rows are what was measured of the device, and what is usual on a core where nothing was", () => {
-  assert.deepEqual(batchRows(null), { solverRows: 1, windowRows: 1, liveRows: 64 });
+  assert.deepEqual(batchRows(null), USUAL_ROWS);
   assert.deepEqual(batchRows(null, MEASURED), MEASURED);
 });
 
 test("SYNTHESIS_ROWS counts more than what was measured", () => {
-  assert.deepEqual(batchRows(4, MEASURED), {
-    solverRows: 4,
-    windowRows: 4,
-    liveRows: 256,
-  });
+  assert.deepEqual(batchRows(4, MEASURED), { ...MEASURED, solverRows: 4, windowRows: 4 });
 });
 
 test("live steps have as many rows as their device takes, and fewer of longer chunks", () => {

@@ -1,6 +1,8 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
 import { outputBias } from "../../../src/domain/decoding/output-bias.js";
 import { ServiceError } from "../../../src/domain/errors.js";
+import { ON_CPU, preparesShapes } from "../../../src/domain/placement/provider.js";
+import { paddedFrames, paddedRows } from "../../../src/domain/placement/shared-passes.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import type { RecognizerManifest } from "../manifest.js";
@@ -40,9 +42,12 @@ export class CtcTwoPass implements RecognizerModel {
   readonly encodedSize: number;
   readonly lagFrames = 0;
   readonly decodeSoFar = null;
+  readonly refinesTogether = true;
   readonly outputBias: Float32Array | null;
   readonly #stream: Graph;
   readonly #full: Graph;
+  /** Runs of the second pass have few shapes, since each is prepared. */
+  readonly #isPadded: boolean;
   #runMs = 0;
 
   private constructor(parts: {
@@ -51,11 +56,13 @@ export class CtcTwoPass implements RecognizerModel {
     priors: readonly number[] | undefined;
     stream: Graph;
     full: Graph;
+    isPadded: boolean;
   }) {
     this.manifest = parts.manifest;
     this.vocabulary = parts.vocabulary;
     this.#stream = parts.stream;
     this.#full = parts.full;
+    this.#isPadded = parts.isPadded;
     const { priorWeight } = parts.manifest.decoding;
     const { priors } = parts;
     this.outputBias =
@@ -82,7 +89,8 @@ export class CtcTwoPass implements RecognizerModel {
     const { vocabulary, priors } = model.contents;
     const stream = await loadGraph(model, STREAM, options);
     const full = await loadGraph(model, FULL, options);
-    return new CtcTwoPass({ manifest: model.manifest, vocabulary, priors, stream, full });
+    const isPadded = preparesShapes((options.placement ?? ON_CPU).provider);
+    return new CtcTwoPass({ manifest: model.manifest, vocabulary, priors, stream, full, isPadded });
   }
 
   /** Milliseconds spent in runs of the graphs so far. */
@@ -149,19 +157,42 @@ export class CtcTwoPass implements RecognizerModel {
   }
 
   /**
-   * The second pass over what the streaming encoder gave.
+   * The second pass over what the streaming encoder gave, one run for all.
    *
-   * @param encoded `[frames, encodedSize]`, consecutive frames
-   * @returns `[frames, vocabulary]`, natural log
+   * @param utterances `[frames, encodedSize]` each, consecutive frames; the graph takes what is masked for the world outside
+   * @returns `[frames, vocabulary]` of each, natural log; views of one tensor
    */
-  async refine(encoded: Float32Array, frames: number): Promise<LogProbs> {
+  async refine(utterances: readonly Float32Array[]): Promise<readonly LogProbs[]> {
     const startedAtMs = performance.now();
+    const counts = utterances.map(({ length }) => length / this.encodedSize);
+    const longest = Math.max(...counts);
+    const frames = this.#isPadded ? paddedFrames(longest) : longest;
+    const rows = this.#isPadded ? paddedRows(counts.length) : counts.length;
     const { log_probs } = await this.#full.run({
-      encoded: new Tensor("float32", encoded, [1, frames, this.encodedSize]),
-      mask: new Tensor("float32", new Float32Array(frames).fill(1), [1, frames]),
+      encoded: new Tensor("float32", this.#stacked(utterances, rows, frames), [
+        rows,
+        frames,
+        this.encodedSize,
+      ]),
+      mask: new Tensor("float32", maskOf(counts, rows, frames), [rows, frames]),
     });
+    const values = (log_probs as Tensor).data as Float32Array;
     this.#runMs += performance.now() - startedAtMs;
-    return { logProbs: (log_probs as Tensor).data as Float32Array, frames };
+    const width = this.vocabulary.length;
+    return counts.map((count, row) => {
+      const at = row * frames * width;
+      return { logProbs: values.subarray(at, at + count * width), frames: count };
+    });
+  }
+
+  /** `[rows, frames, encodedSize]`; what fills them alone is not copied. */
+  #stacked(utterances: readonly Float32Array[], rows: number, frames: number): Float32Array {
+    const size = frames * this.encodedSize;
+    const [first] = utterances;
+    if (rows === 1 && first?.length === size) return first;
+    const stacked = new Float32Array(rows * size);
+    for (const [row, encoded] of utterances.entries()) stacked.set(encoded, row * size);
+    return stacked;
   }
 
   /**
@@ -180,7 +211,8 @@ export class CtcTwoPass implements RecognizerModel {
     setState(feeds, new StateRows(this, 1).tensors(1), "state", HISTORY.input);
     const { encoded } = await this.#stream.run(feeds, ["encoded"]);
     this.#runMs += performance.now() - startedAtMs;
-    return this.refine((encoded as Tensor).data as Float32Array, frames);
+    const [refined] = await this.refine([(encoded as Tensor).data as Float32Array]);
+    return refined!;
   }
 
   /** Frees the graphs' memory; nothing may be run afterwards. */
@@ -188,6 +220,13 @@ export class CtcTwoPass implements RecognizerModel {
     await this.#stream.release();
     await this.#full.release();
   }
+}
+
+/** `[rows, frames]`, 1 where an utterance has a frame. */
+function maskOf(counts: readonly number[], rows: number, frames: number): Float32Array {
+  const mask = new Float32Array(rows * frames);
+  for (const [row, count] of counts.entries()) mask.fill(1, row * frames, row * frames + count);
+  return mask;
 }
 
 function setState(

@@ -3,16 +3,22 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { readDeviceTuning, writeDeviceTuning } from "../../../native/devices/tuning.js";
+import { type BatchRows, USUAL_ROWS } from "../../../src/domain/placement/batch-rows.js";
 import { chooseRows } from "../../../src/domain/placement/row-choice.js";
 import { temporaryFolder } from "../../support/folders.js";
 
-const TUNING = {
-  device: "a card",
-  measured: "2026-11-23T00:00:00.000Z",
+const ROWS: BatchRows = {
   solverRows: 16,
   windowRows: 8,
   liveRows: 256,
+  finalRows: [{ frames: 250, rows: 8 }],
+  fileRows: [
+    { frames: 250, rows: 16 },
+    { frames: 500, rows: 8 },
+  ],
+  hearFrames: 250,
 };
+const TUNING = { ...ROWS, device: "a card", measured: "2026-11-23T00:00:00.000Z" };
 
 test("the fewest rows are taken that give nearly the best rate within the budget", () => {
   const times = [
@@ -35,14 +41,36 @@ test("what was measured on one provider stays when another is measured", async (
   assert.deepEqual(await readDeviceTuning(folder), { cuda: TUNING, webgpu: { ...TUNING, solverRows: 4 } });
 });
 
-test("a table that was written by hand is refused by its field", async () => {
+test("a table that was measured before second passes were has their usual rows", async () => {
   const folder = await temporaryFolder();
-  await writeFile(
-    join(folder, "device-tuning.json"),
-    JSON.stringify({ cuda: { ...TUNING, liveRows: 1_000 } }),
-  );
-  await assert.rejects(
-    readDeviceTuning(folder),
-    /device-tuning\.json: cuda\.liveRows must be a whole number from 1 to 256, found 1000/,
-  );
+  const { finalRows, fileRows, hearFrames, ...before } = TUNING;
+  await writeFile(join(folder, "device-tuning.json"), JSON.stringify({ cuda: before }));
+  const usual = { finalRows: [], fileRows: [], hearFrames: USUAL_ROWS.hearFrames };
+  assert.deepEqual(await readDeviceTuning(folder), { cuda: { ...before, ...usual } });
 });
+
+for (const [field, changes] of [
+  ["liveRows must be a whole number from 1 to 256, found 1000", { liveRows: 1_000 }],
+  ["hearFrames must be a whole number from 1 to 2000, found 0", { hearFrames: 0 }],
+  ['finalRows must be a list of frames, rising, and rows, found "8"', { finalRows: "8" }],
+  [
+    'fileRows must be a list of frames, rising, and rows, found [{"frames":50,"rows":2},{"frames":50,"rows":1}]',
+    {
+      fileRows: [
+        { frames: 50, rows: 2 },
+        { frames: 50, rows: 1 },
+      ],
+    },
+  ],
+  [
+    'fileRows must be a list of frames, rising, and rows, found [{"frames":50}]',
+    { fileRows: [{ frames: 50 }] },
+  ],
+] as const) {
+  test(`a table that was written by hand is refused by its field: ${field}`, async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder, "device-tuning.json");
+    await writeFile(path, JSON.stringify({ cuda: { ...TUNING, ...changes } }));
+    await assert.rejects(readDeviceTuning(folder), { message: `Cannot use ${path}: cuda.${field}` });
+  });
+}

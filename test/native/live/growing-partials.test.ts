@@ -84,11 +84,11 @@ class Watched {
         },
       },
       refine: {
-        value: async (encoded: Float32Array, frames: number) => {
+        value: async (utterances: readonly Float32Array[]) => {
           await model.decodeUtterance(this.besides);
           this.ran.push("final");
-          this.refined.push(encoded.slice(0, frames * FRAME_SAMPLES));
-          return model.refine(encoded, frames);
+          this.refined.push(...utterances.map((encoded) => encoded.slice()));
+          return model.refine(utterances);
         },
       },
     }) as RecognizerModel;

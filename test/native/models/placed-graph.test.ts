@@ -75,7 +75,35 @@ test("a single row without memory, and a device that is gone, are failures of th
   }
 });
 
-test("runs are counted by their graph, and by the device they kept busy", async () => {
+/** What the encoder has left of utterances of so many frames. */
+async function encodedOf(counts: readonly number[]): Promise<Float32Array[]> {
+  const encoded: Float32Array[] = [];
+  for (const [nth, count] of counts.entries()) {
+    const batch = onCpu.stepBatch(1, count);
+    for (let i = 0; i < batch.pcm.length; i++) batch.pcm[i] = 0.2 * Math.sin((i * i) / (4_000 + 900 * nth));
+    await batch.run();
+    encoded.push(batch.encoded.slice());
+  }
+  return encoded;
+}
+
+test("second passes that share a run give what each gives alone, to the last bit, whatever is padded", async () => {
+  const counts = [9, 61, 1, 37, 150];
+  const utterances = await encodedOf(counts);
+  for (const model of [onCpu, onDevice]) {
+    const together = await model.refine(utterances);
+    assert.deepEqual(
+      together.map(({ frames }) => frames),
+      counts,
+    );
+    for (const [nth, utterance] of utterances.entries()) {
+      const [alone] = await onCpu.refine([utterance]);
+      assert.deepEqual(together[nth]!.logProbs, alone!.logProbs, `${counts[nth]} frames`);
+    }
+  }
+});
+
+test("runs are counted by their graph and rows, and by the device they kept busy", async () => {
   const count = () => runTimes.read().find(({ graph }) => graph === "stream")!;
   const [before, busyBefore] = [count(), cells.busyMicros(0)];
   await batchOf(onDevice).run();
@@ -83,6 +111,7 @@ test("runs are counted by their graph, and by the device they kept busy", async 
   const sum = (counts: readonly number[]) => counts.reduce((all, one) => all + one, 0);
   assert.equal(sum(after.counts) - sum(before.counts), 1);
   assert.ok(after.sumMs > before.sumMs);
+  assert.equal(after.rows - before.rows, ROWS);
   assert.ok(cells.busyMicros(0) > busyBefore);
 });
 

@@ -105,6 +105,37 @@ test("a piece that is cut out of speech is decoded as its audio is, as if nothin
   assert.deepEqual(answer, { ok: true, value: { text: expected.text, words } });
 });
 
+test("pieces of several files that share runs are decoded as each is alone", async () => {
+  const path = join(await temporaryFolder(), "other.wav");
+  await writeFile(path, wavOf(AUDIO, 24_000, 1));
+  const other = await openWav(path);
+  const pieces = [
+    await pieceOf(5, 100, {}),
+    await pieceOf(12, 60, { source: other }),
+    await pieceOf(5, 100, { cell: cell(1) }),
+    await pieceOf(8, 95, { source: other, isCutBefore: true }),
+    await pieceOf(30, 90, { isCutBehind: true }),
+  ];
+  const alone = await decodePieces(pieces, recognizer);
+  assert.ok(alone.filter((answer) => answer.ok && answer.value.text !== "").length >= 3);
+  const { model } = recognizer;
+  const ran: number[] = [];
+  const refine = model.refine.bind(model);
+  Object.assign(model, {
+    refine: (utterances: readonly Float32Array[]) => {
+      ran.push(utterances.length);
+      return refine(utterances);
+    },
+  });
+  try {
+    assert.deepEqual(await decodePieces(pieces, recognizer, [{ frames: 250, rows: 4 }]), alone);
+  } finally {
+    Object.assign(model, { refine });
+  }
+  // By length 95, 95 (given up), 87; 60, 48.
+  assert.deepEqual(ran, [2, 2]);
+});
+
 test("of pieces of several files those of one that is given up are refused, and the others decoded", async () => {
   const piece = await pieceOf(5, 100, {});
   const [alone] = await decodePieces([piece], recognizer);

@@ -1,0 +1,15 @@
+import { paddedShapes, type RowsOfLength } from "../../src/domain/placement/shared-passes.js";
+import type { RecognizerModel } from "../models/recognizer.js";
+
+/** No utterance and no piece of a file is longer, its flush included. */
+const LONGEST_SECONDS = 31;
+
+/** Runs the second pass in every shape that it has where a provider prepares each, so that no utterance pays for that. */
+export async function warmUpRefining(model: RecognizerModel, table: readonly RowsOfLength[]): Promise<void> {
+  const { sampleRateHz, frameSamples } = model.manifest;
+  const longest = Math.ceil((LONGEST_SECONDS * sampleRateHz) / frameSamples);
+  for (const { rows, frames } of paddedShapes(table, longest)) {
+    const encoded = new Float32Array(frames * model.encodedSize);
+    await model.refine(Array.from({ length: rows }, () => encoded));
+  }
+}

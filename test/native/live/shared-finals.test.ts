@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { liveOpen } from "../../../bench/support/live-open.js";
+import { recognizerIn } from "../../../bench/support/recognizer.js";
+import { LiveStepper } from "../../../native/live/stepper.js";
+import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
+import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
+import { PcmRing } from "../../../native/ring/pcm-ring.js";
+import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
+import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { type BatchRows, USUAL_ROWS } from "../../../src/domain/placement/batch-rows.js";
+import { joined, silence, speech } from "../../support/audio.js";
+import { RECOGNIZER_FOLDER } from "../../support/folders.js";
+
+const FRAME_SAMPLES = 640;
+const RUSSIAN = speech("asterisk-ru-core/conf-getconfno.flac");
+const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
+/** Two sessions that say the same at once, one some frames behind, one that says something else. */
+const AUDIO = [
+  joined(silence(0.3), RUSSIAN, silence(0.6)),
+  joined(silence(0.3), RUSSIAN, silence(0.6)),
+  joined(silence(0.42), RUSSIAN, silence(0.48)),
+  joined(silence(0.3), KAZAKH, silence(0.6)),
+];
+const SHARING = { ...USUAL_ROWS, finalRows: [{ frames: 400, rows: 3 }] };
+
+let recognizer: Recognizer;
+/** Utterances in each run of the second pass. */
+const ran: number[] = [];
+
+before(async () => {
+  recognizer = await recognizerIn(RECOGNIZER_FOLDER);
+  const { model } = recognizer;
+  const refine = model.refine.bind(model);
+  Object.assign(model, {
+    refine: (utterances: readonly Float32Array[]) => {
+      ran.push(utterances.length);
+      return refine(utterances);
+    },
+  });
+});
+after(() => recognizer.model.release());
+
+/** What is told of each session, when so many samples of all of them come at once. */
+async function told(rows: BatchRows, givenSamples: number): Promise<readonly LiveWorkerAnswer[][]> {
+  const { model } = recognizer;
+  const answers: LiveWorkerAnswer[][] = AUDIO.map(() => []);
+  const weights = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };
+  const stepper = new LiveStepper({
+    model,
+    // Its search ends in the turn in which it is asked for.
+    utterances: new UtteranceDecoder(model, new PrefixBeamSearch(model.vocabulary, null, weights)),
+    post: (answer) => answers[answer.session]!.push(answer),
+    onStep: () => {},
+    rows,
+  });
+  const rings = AUDIO.map((_, session) => {
+    const ring = PcmRing.create(2 ** 19);
+    stepper.onMessage(liveOpen(session, ring.buffer));
+    return ring;
+  });
+  const untilQuiet = async () => {
+    while (await stepper.step());
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+  const longest = Math.max(...AUDIO.map(({ length }) => length));
+  for (let sample = 0; sample < longest; sample += givenSamples) {
+    for (const [at, pcm] of AUDIO.entries()) rings[at]!.write(pcm.subarray(sample, sample + givenSamples));
+    await untilQuiet();
+  }
+  for (const [session, { length }] of AUDIO.entries())
+    stepper.onMessage({ type: "finish", session, atSample: length });
+  await untilQuiet();
+  return answers;
+}
+
+for (const [how, givenSamples] of [
+  // Those that lag take many frames at a time: pauses begin and end inside of a step.
+  ["all audio at once", 2 ** 18],
+  ["frame by frame", FRAME_SAMPLES],
+] as const) {
+  test(`second passes of sessions that share a run say what each says alone: ${how}`, async () => {
+    ran.length = 0;
+    const alone = await told(USUAL_ROWS, givenSamples);
+    assert.ok(ran.length >= AUDIO.length && ran.every((count) => count === 1));
+    for (const answers of alone) {
+      assert.ok(answers.some((answer) => answer.type === "final" && (answer.text ?? "").length > 10));
+      assert.equal(answers.at(-1)?.type, "finished");
+    }
+    ran.length = 0;
+    const shared = await told(SHARING, givenSamples);
+    assert.ok(ran.some((count) => count > 1) && ran.every((count) => count <= 3), ran.join(" "));
+    assert.deepEqual(shared, alone);
+  });
+}
