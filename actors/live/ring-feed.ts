@@ -128,6 +128,7 @@ export class RingFeed implements LiveFeed {
       wantsPartials: this.#parts.options.wantsPartials,
       hotWords: this.#parts.options.hotWords,
     });
+    this.#parts.options.span?.event("joined a worker", { epoch: this.#epoch });
     for (const atSample of this.#finalizeMarks)
       worker.post({ type: "finalize", session: this.session, atSample });
     if (this.#finishMark !== null) {

@@ -3,6 +3,7 @@ import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../src/ports/conversations.js";
 import type { LiveDecoder, LiveFeed } from "../../src/ports/live-decoder.js";
+import type { Span } from "../../src/ports/span.js";
 import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../src/ports/usage-meter.js";
 import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import { Actor } from "../kernel/actor.js";
@@ -41,6 +42,8 @@ export interface LiveSessionParts {
   /** Told once, when the session is over and holds nothing any more. */
   readonly onEnded: () => void;
   readonly observer?: LiveSessionObserver;
+  /** Of the session. */
+  readonly span?: Span;
 }
 
 /** What the client did before the meter knew of funds: a copy of its audio, or one of its words. */
@@ -84,6 +87,7 @@ export class LiveSession implements LiveConversation {
         ...(parts.options.endpointing !== undefined && { endpointing: parts.options.endpointing }),
         wantsPartials: parts.options.partials,
         hotWords: parts.options.hotWords,
+        ...(parts.span !== undefined && { span: parts.span }),
       },
       (event) => this.#actor.tell({ type: "event", event }),
     );

@@ -10,6 +10,7 @@ import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import { dueAtMs, estimateWorkMs } from "../../src/domain/synthesis/urgency.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Clock } from "../../src/ports/clock.js";
+import { NO_SPAN, type Span } from "../../src/ports/span.js";
 import type {
   SpeakOptions,
   SynthesisJob,
@@ -71,6 +72,10 @@ interface PendingJob {
   readonly onAbort: () => void;
   /** What its listener was told so far; a second attempt goes on behind it. */
   readonly parts: Int16Array[];
+  /** Of the piece. */
+  readonly span: Span;
+  /** Of its wait or its run, whichever is on. */
+  phase: Span;
   /** Samples of the running attempt. */
   samplesSeen: number;
   attempts: number;
@@ -137,7 +142,7 @@ export class SynthesisEngine implements Synthesizer {
   }
 
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
-    const { urgency = { kind: "whole" }, onBounds = () => {}, onPcm = () => {} } = options;
+    const { urgency = { kind: "whole" }, onBounds = () => {}, onPcm = () => {}, span = NO_SPAN } = options;
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new ServiceError("CANCELLED", "synthesis was cancelled"));
       if (this.#isStopping) return reject(new ServiceError("SHUTTING_DOWN", "the service is stopping"));
@@ -156,6 +161,8 @@ export class SynthesisEngine implements Synthesizer {
         reject,
         onAbort: () => this.#cancel(pending),
         parts: [],
+        span,
+        phase: NO_SPAN,
         samplesSeen: 0,
         attempts: 0,
       };
@@ -212,6 +219,7 @@ export class SynthesisEngine implements Synthesizer {
 
   /** Keeps the queue in the order of `dueAtMs`. */
   #enqueue(pending: PendingJob): void {
+    pending.phase = pending.span.child("queue wait");
     const behind = this.#queue.findIndex((other) => other.dueAtMs > pending.dueAtMs);
     this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, pending);
   }
@@ -225,6 +233,8 @@ export class SynthesisEngine implements Synthesizer {
       next.attempts++;
       next.samplesSeen = 0;
       lane.running.set(next.id, next);
+      next.phase.end();
+      next.phase = next.span.child("worker run", { lane: this.#lanes.indexOf(lane), attempt: next.attempts });
       const { id: jobId, job, dueAtMs, playsFromMs } = next;
       const nowMs = this.#options.clock.nowMs();
       const playsInMs = playsFromMs === null ? null : playsFromMs - nowMs;
@@ -283,6 +293,7 @@ export class SynthesisEngine implements Synthesizer {
   #onPcm(pending: PendingJob, samples: Int16Array): void {
     const toldSamples = pending.parts.reduce((sum, part) => sum + part.length, 0);
     const known = Math.max(0, toldSamples - pending.samplesSeen);
+    if (pending.samplesSeen === 0) pending.phase.event("first samples");
     pending.samplesSeen += samples.length;
     if (known >= samples.length) return;
     const part = samples.subarray(known);
@@ -326,6 +337,7 @@ export class SynthesisEngine implements Synthesizer {
     const lost = [...lane.running.values()];
     lane.running.clear();
     for (const pending of lost) {
+      pending.phase.end("worker_lost");
       if (isBlameless) pending.attempts--;
       if (pending.signal.aborted) {
         this.#settle(pending, () => pending.reject(new ServiceError("CANCELLED", "synthesis was cancelled")));
@@ -357,6 +369,7 @@ export class SynthesisEngine implements Synthesizer {
 
   #settle(pending: PendingJob, answer: () => void): void {
     pending.signal.removeEventListener("abort", pending.onAbort);
+    pending.phase.end();
     answer();
   }
 }

@@ -5,6 +5,7 @@ import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { FileLength, FileTranscript } from "../../src/domain/decoding/transcript.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
+import type { Span } from "../../src/ports/span.js";
 import { type FilePool, FileQueue } from "./file-queue.js";
 import { FileRun, type FileRunOptions } from "./file-run.js";
 
@@ -23,6 +24,8 @@ export interface TranscribeOptions {
   readonly onProgress?: ((share: number) => void) | undefined;
   /** Words to be preferred, in the model's alphabet. */
   readonly hotWords?: readonly HotWord[];
+  /** Of the file: its wait and its tasks are parts of it. */
+  readonly span?: Span;
 }
 
 const SHORTEST_SECONDS = 0.1;
@@ -62,7 +65,7 @@ export class TranscriptionEngine {
   async transcribe(
     path: string,
     signal: AbortSignal,
-    { onLength, onProgress = () => {}, hotWords = [] }: TranscribeOptions = {},
+    { onLength, onProgress = () => {}, hotWords = [], span }: TranscribeOptions = {},
   ): Promise<FileTranscript> {
     const { modelId, maxSeconds, sampleRateHz, frameSamples, forgets } = this.#options;
     const source = await openWav(path);
@@ -78,6 +81,7 @@ export class TranscriptionEngine {
     const run = new FileRun({
       ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
       onProgress: growing(onProgress),
+      ...(span !== undefined && { span }),
     });
     const onAbort = () => this.#queue.giveUp(run, cancelled());
     signal.addEventListener("abort", onAbort, { once: true });

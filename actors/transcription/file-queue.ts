@@ -117,10 +117,13 @@ export class FileQueue {
 
   async #hear(run: FileRun): Promise<void> {
     const { part, task } = run.hear();
+    const span = run.taskSpan("worker run", { task: "hear", part });
     try {
       run.heard(part, task, await this.run<HeardPart>(task));
     } catch (error) {
       run.failed(error as ServiceError);
+    } finally {
+      span.end();
     }
   }
 
@@ -129,6 +132,13 @@ export class FileQueue {
     let groups: readonly (readonly RunPiece[])[] = [pieces];
     for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
       const lost: RunPiece[] = [];
+      const spans = [...new Set(pieces.map(({ run }) => run))].map((run) =>
+        run.taskSpan("worker run", {
+          task: "decode",
+          pieces: pieces.filter((piece) => piece.run === run).length,
+          attempt,
+        }),
+      );
       for (const group of groups) {
         const answered = await this.#attempt(
           { type: "decode", pieces: group.map(({ piece }) => piece) },
@@ -138,6 +148,7 @@ export class FileQueue {
         else if (attempt < MAX_ATTEMPTS) lost.push(...group);
         else for (const { run } of group) run.failed(workerLost(answered.lost));
       }
+      for (const span of spans) span.end();
       groups = [...new Set(lost.map(({ run }) => run))].map((run) =>
         lost.filter((piece) => piece.run === run),
       );

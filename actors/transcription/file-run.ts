@@ -10,6 +10,7 @@ import { samplesAt } from "../../native/transcription/wav-audio.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { TranscribedSegment } from "../../src/domain/decoding/transcript.js";
 import type { ServiceError } from "../../src/domain/errors.js";
+import { NO_SPAN, type Span, type SpanAttributes } from "../../src/ports/span.js";
 import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js";
 
 /** Frames of a part, 10 s to 60 s: enough parts for all workers, and little context that is heard twice. */
@@ -28,6 +29,8 @@ export interface FileRunOptions {
   readonly forgets: boolean;
   /** Told the share that is done, 0 to 1, whenever it grows. */
   readonly onProgress: (share: number) => void;
+  /** Of the file. */
+  readonly span?: Span;
 }
 
 type HearTask = Extract<FileTask, { type: "hear" }>;
@@ -64,6 +67,8 @@ export class FileRun {
   readonly #decoded: (DecodedPiece | undefined)[] = [];
   readonly #rooms: SharedArrayBuffer[] = [];
   #settle!: { resolve(segments: readonly TranscribedSegment[]): void; reject(error: ServiceError): void };
+  /** Until its first task begins. */
+  readonly #wait: Span;
   #nextPart = 0;
   /** Parts before it have been searched for pieces; parts before the second need not be held. */
   #joinedParts = 0;
@@ -77,6 +82,7 @@ export class FileRun {
     const { source, sampleRateHz, frameSamples } = options;
     const sampleCount = samplesAt(source, sampleRateHz);
     this.#options = options;
+    this.#wait = (options.span ?? NO_SPAN).child("queue wait");
     this.#endFrame = Math.ceil(sampleCount / frameSamples) + FILE_END_FRAMES;
     const { least, most } = PART_FRAMES;
     this.#partFrames = Math.min(most, Math.max(least, Math.ceil(this.#endFrame / LEAST_PARTS)));
@@ -104,6 +110,12 @@ export class FileRun {
   get canHear(): boolean {
     if (this.#failure !== null || this.#nextPart * this.#partFrames >= this.#endFrame) return false;
     return this.#options.forgets || this.#joinedParts === this.#nextPart;
+  }
+
+  /** Begins to tell of a task of its own. */
+  taskSpan(name: string, attributes: SpanAttributes = {}): Span {
+    this.#wait.end();
+    return (this.#options.span ?? NO_SPAN).child(name, attributes);
   }
 
   /** Takes the next part. */
@@ -157,6 +169,7 @@ export class FileRun {
 
   /** Ends it as soon as no worker works for it; the first reason counts. */
   giveUp(error: ServiceError): void {
+    this.#wait.end();
     this.#failure ??= error;
     Atomics.store(new Int32Array(this.#cell), 0, FILE_TASK_CELL.giveUp);
     this.#ready.length = 0;

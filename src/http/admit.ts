@@ -1,6 +1,7 @@
 import { ServiceError } from "../domain/errors.js";
 import type { WorkKind } from "../domain/usage/concurrency.js";
 import type { Caller, StopReason } from "../ports/conversations.js";
+import { inSpan } from "../ports/span.js";
 import { authenticate, bearerKey } from "./bearer.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
@@ -16,11 +17,15 @@ export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
  */
 export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind | null): Promise<Caller> {
   if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
-  const identity = await authenticate(bearerKey(exchange.request), deps.keys);
-  if (kind !== null) exchange.onEnd(deps.slots.take(identity, kind));
+  const { span } = exchange;
+  const identity = await inSpan(span.child("admission"), async () => {
+    const known = await authenticate(bearerKey(exchange.request), deps.keys);
+    if (kind !== null) exchange.onEnd(deps.slots.take(known, kind));
+    return known;
+  });
   const onModelWait = (waitedMs: number) => exchange.waitedForModel(waitedMs);
   const endpoint = exchange.route ?? exchange.request.path;
-  return { requestId: exchange.requestId, identity, endpoint, onModelWait };
+  return { requestId: exchange.requestId, identity, endpoint, span, onModelWait };
 }
 
 /**

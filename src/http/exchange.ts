@@ -1,6 +1,7 @@
 import { asServiceError, errorName, type ServiceError } from "../domain/errors.js";
 import type { Log } from "../observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
+import { NO_SPAN, type Span } from "../ports/span.js";
 import { isOpenAiPath, OPENAI_CLIENT_HEADER } from "../protocol/endpoints.js";
 import { errorBody, openAiErrorBody } from "../protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS } from "../protocol/error-status.js";
@@ -25,6 +26,8 @@ export class Exchange {
   readonly #response: FrontResponse;
   /** Path of the route that answers; null while none is found. */
   route: string | null = null;
+  /** Of the request, once its route is known. */
+  span: Span = NO_SPAN;
   /** Name of the failure that the client was told. */
   errorName: string | null = null;
   /** The one that keeps a copy of the answer. */

@@ -4,6 +4,7 @@ import type { Clock } from "../ports/clock.js";
 import type { Conversations } from "../ports/conversations.js";
 import type { Idempotency } from "../ports/idempotency.js";
 import type { KeyStore } from "../ports/key-store.js";
+import type { Tracer } from "../ports/span.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
 import type { UrlSource } from "../ports/url-source.js";
 import type { HttpOperation } from "../protocol/endpoints.js";
@@ -39,6 +40,8 @@ export interface RouteDeps {
   readonly keys: KeyStore;
   readonly endings: KeyEndings;
   readonly log: Log;
+  /** Where requests are traced. */
+  readonly tracer?: Tracer;
   readonly clock: Clock;
   readonly running: RunningWork;
   readonly tokens: StreamTokens;

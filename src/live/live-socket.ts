@@ -47,6 +47,7 @@ export class LiveSocket {
     } catch (thrown) {
       release();
       const error = asServiceError(thrown);
+      caller.span?.end(errorName(error.code));
       this.#log.warn({ err: serverFault(error), code: error.code }, "live session did not start");
       return this.refuse(error);
     }
@@ -87,6 +88,8 @@ export class LiveSocket {
         unwatch();
         release();
         conversation.disconnected();
+        caller.span?.set({ "dauys.close_code": code });
+        caller.span?.end();
         this.#log.info({ closeCode: code }, "live socket closed");
       },
     };

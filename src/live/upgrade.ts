@@ -1,4 +1,4 @@
-import { asServiceError, ServiceError } from "../domain/errors.js";
+import { asServiceError, errorName, ServiceError } from "../domain/errors.js";
 import { newRequestId } from "../front/shared/request-id.js";
 import { authenticate, type StreamCredential } from "../http/bearer.js";
 import { CORS_HEADERS } from "../http/cors.js";
@@ -7,6 +7,7 @@ import { isToken } from "../http/stream-tokens.js";
 import type { Caller } from "../ports/conversations.js";
 import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../ports/front.js";
 import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
+import { inSpan, NO_TRACER } from "../ports/span.js";
 import type { LivePath } from "../protocol/endpoints.js";
 import { errorBody } from "../protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
@@ -37,18 +38,26 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
     const dialect = known ?? STREAM_DIALECT;
     const credential = dialect.credential(request);
     const accepted = { protocol: credential.type === "protocol" ? credential.name : null, requestId };
+    const span = (known === undefined ? NO_TRACER : (deps.tracer ?? NO_TRACER)).begin(
+      `GET ${dialect.path}`,
+      request.header("traceparent"),
+      { "http.request.method": "GET", "http.route": dialect.path, "dauys.request_id": requestId },
+    );
     const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error);
     try {
       if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
       if (known === undefined) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
-      const identity = await identify(credential, deps, keys);
-      // First of all: a client without a place costs nothing but this.
-      deps.slots.check(identity, "live");
+      const identity = await inSpan(span.child("admission"), async () => {
+        const known = await identify(credential, deps, keys);
+        // First of all: a client without a place costs nothing but this.
+        deps.slots.check(known, "live");
+        return known;
+      });
       const client = `${identity.organizationId} ${request.remoteAddress}`;
       floods.check(client);
       const translation = dialect.begin(request.query, requestId, deps.conversations.catalog.hearing);
-      const caller = { requestId, identity, endpoint: dialect.path };
+      const caller = { requestId, identity, endpoint: dialect.path, span };
       await deps.conversations.requireCredit(caller, "live");
       const open = (socket: FrontSocket) => {
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
@@ -63,6 +72,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       return { ...accept({ ...accepted, ignored }, open), floodFarewell: floodFarewell(translation) };
     } catch (thrown) {
       const error = asServiceError(thrown);
+      span.end(errorName(error.code));
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId, dialect);

@@ -8,6 +8,7 @@ import type { SynthesisRequest } from "../protocol/synthesis-request.js";
 import type { Departure } from "./front.js";
 import type { Paid } from "./idempotency.js";
 import type { KeyIdentity } from "./key-store.js";
+import type { Span } from "./span.js";
 
 /** Why a conversation was ended from outside. */
 export type StopReason = "client-left" | "service-stops";
@@ -20,6 +21,8 @@ export interface Caller {
   readonly endpoint: string;
   /** What was charged for this very work before, under an idempotency key. */
   readonly paid?: Paid;
+  /** Of the whole request; of no trace when absent. */
+  readonly span?: Span;
   /** Told how long the request has waited for its model, in milliseconds, each time it needed one. */
   readonly onModelWait?: (waitedMs: number) => void;
 }

@@ -1,6 +1,7 @@
 import type { HotWord } from "../domain/decoding/hot-words.js";
 import type { ScoredWord } from "../domain/decoding/words.js";
 import type { Endpointing } from "../domain/endpointing/endpointer.js";
+import type { Span } from "./span.js";
 
 /** What the decoder says about a live session. Times are samples of accepted audio since the session began. */
 export type LiveEvent =
@@ -45,6 +46,8 @@ export interface LiveOptions {
   readonly endpointing?: Endpointing;
   readonly wantsPartials: boolean;
   readonly hotWords: readonly HotWord[];
+  /** Of the session. */
+  readonly span?: Span;
 }
 
 export interface LiveDecoder {

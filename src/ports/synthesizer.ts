@@ -1,5 +1,6 @@
 import type { Chunking } from "../domain/synthesis/solver-chunks.js";
 import type { Urgency } from "../domain/synthesis/urgency.js";
+import type { Span } from "./span.js";
 
 /** One sentence-sized piece of text to be spoken. */
 export interface SynthesisJob {
@@ -46,6 +47,8 @@ export interface SpeakOptions {
   readonly onBounds?: (characterBounds: Int32Array) => void;
   /** Told each part of the piece in order, as soon as it is made, each once; together they are the piece. */
   readonly onPcm?: (pcm: Int16Array) => void;
+  /** Of the piece: what waits and what works for it are parts of it. */
+  readonly span?: Span;
 }
 
 export interface Synthesizer {

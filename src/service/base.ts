@@ -5,7 +5,10 @@ import { loadBinding } from "../../native/beam/binding.js";
 import { DiskSpace, SpoolBudget } from "../http/spool-budget.js";
 import type { Log } from "../observe/log.js";
 import { Metrics } from "../observe/metrics.js";
+import { openTraces } from "../observe/traces.js";
+import type { Tracer } from "../ports/span.js";
 import type { UsageMeter } from "../ports/usage-meter.js";
+import { SERVICE_VERSION } from "../protocol/service-version.js";
 import type { Config } from "../settings/settings.js";
 import { openStore, type Store } from "../store/store.js";
 import type { Owned } from "./owned.js";
@@ -17,6 +20,7 @@ export interface Base {
   readonly store: Store;
   readonly meter: UsageMeter & { readonly serviceId: string };
   readonly metrics: Metrics;
+  readonly tracer: Tracer;
   readonly disk: DiskSpace;
   /** Of the spool. */
   readonly room: SpoolBudget;
@@ -34,6 +38,13 @@ export async function openBase(config: Config, log: Log, owned: Owned): Promise<
   // While the folder is still ours: uploads that the end of the service cuts off would stay until the next start.
   owned.add("spool", async () => void (await emptyFolder(spoolFolder)));
   const meter = await store.startMeter(config.tariffs);
+  const { tracer, close } = await openTraces({
+    endpoint: config.otlpEndpoint,
+    version: SERVICE_VERSION,
+    instance: meter.serviceId,
+    log,
+  });
+  owned.add("traces", close);
   const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
   metrics.beamSearchNative.set(hasNativeSearch(log) ? 1 : 0);
   const { dataDir, diskFloorBytes } = config;
@@ -41,7 +52,7 @@ export async function openBase(config: Config, log: Log, owned: Owned): Promise<
   const room = new SpoolBudget(config.spoolBytes, disk);
   if (!(await disk.hasRoomFor(0))) log.warn({ dataDir, diskFloorBytes }, "too little free disk space");
   metrics.observeSpool(() => room.takenBytes);
-  return { config, log, store, meter, metrics, disk, room, spoolFolder, isFirstStart };
+  return { config, log, store, meter, metrics, tracer, disk, room, spoolFolder, isFirstStart };
 }
 
 /** Says once which search finals come from; the workers choose in the same way. */

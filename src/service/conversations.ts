@@ -19,11 +19,13 @@ import type { Metrics } from "../observe/metrics.js";
 import { systemClock } from "../ports/clock.js";
 import type { Caller, Conversations } from "../ports/conversations.js";
 import type { LiveDecoder } from "../ports/live-decoder.js";
+import { inSpan, NO_SPAN } from "../ports/span.js";
 import type { SpoolRoom } from "../ports/spool-room.js";
 import type { Synthesizer } from "../ports/synthesizer.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../ports/usage-meter.js";
 import type { Config } from "../settings/settings.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
+import { tellHolds, tellLive, tellSpeech } from "./told-spans.js";
 
 export interface ConversationParts {
   readonly engines: Engines;
@@ -62,11 +64,13 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
   return async (caller, request, delivery) => {
     const model = catalog.speaking.require(request.model);
     const synthesizer = pieceSpeaker(engineOf(engines.synthesizers, model.name), cache, caller);
+    const span = caller.span ?? NO_SPAN;
+    const observer = metrics.observeSpeech(model.name);
     const options = {
       synthesizer,
       delivery,
       clock: systemClock,
-      observer: metrics.observeSpeech(model.name),
+      observer: span.isTold ? tellSpeech(span, observer) : observer,
       log: log.child({ requestId: caller.requestId }),
     };
     const plan = await planSynthesis(request, model);
@@ -79,10 +83,12 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
 function pieceSpeaker(
   { synthesis }: SynthesizerEngine,
   cache: SentenceCache | null,
-  { identity, onModelWait }: Caller,
+  { identity, span = NO_SPAN, onModelWait }: Caller,
 ): Synthesizer {
   const make: Synthesizer["speak"] = (job, signal, options) =>
-    synthesis.use(signal, (engine) => engine.speak(job, signal, options), onModelWait);
+    inSpan(span.child("piece"), (piece) =>
+      synthesis.use(signal, (engine) => engine.speak(job, signal, { ...options, span: piece }), onModelWait),
+    );
   if (cache === null) return { speak: make };
   // How soon an answer comes would tell what others have had spoken: each organization hears its own.
   const scope = identity.organizationId;
@@ -98,14 +104,18 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
   return (caller, path, { model, hotWords, onProgress }) => {
     const { transcription } = engineOf(engines.recognizers, model);
     const file = { path, spoolFolder, room };
+    const span = caller.span ?? NO_SPAN;
     const start = (onLength: (length: FileLength) => Promise<void>) =>
       new TranscriptionSession(systemClock, (signal) =>
-        withDecodedFile(engines.decoder, file, signal, (wavPath) =>
-          transcription.use(
-            signal,
-            (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords }),
-            caller.onModelWait,
-          ),
+        inSpan(span.child("file"), (work) =>
+          withDecodedFile(engines.decoder, file, signal, (wavPath) => {
+            work.event("decoded to WAV");
+            return transcription.use(
+              signal,
+              (engine) => engine.transcribe(wavPath, signal, { onLength, onProgress, hotWords, span: work }),
+              caller.onModelWait,
+            );
+          }),
         ),
       );
     const conversation = new BilledTranscription(meterOf(parts, caller), usageReference(caller), start);
@@ -133,8 +143,9 @@ export interface ListenParts {
  * `ready` comes with the worker, as it does after a worker was lost.
  */
 export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
-  const observer = countLive(metrics);
+  const counting = countLive(metrics);
   return (caller, options, sink) => {
+    const { span = NO_SPAN } = caller;
     const { manifest, live } = engineOf(recognizers, options.model);
     const lease = live.take();
     try {
@@ -145,12 +156,13 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         sampleRateHz: manifest.sampleRateHz,
         options,
         decoder: lease.engine,
-        meter,
+        meter: span.isTold ? tellHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),
         sink,
         log: log.child({ requestId: caller.requestId }),
-        observer,
+        observer: span.isTold ? tellLive(span, counting) : counting,
+        ...(span.isTold && { span }),
         onEnded: () => lease.release(),
       });
       lease.granted.catch((error: ServiceError) => session.unavailable(error));
@@ -182,8 +194,9 @@ function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
 }
 
 /** What was paid for under an idempotency key is not paid for again. */
-function meterOf({ meter, config }: ConversationParts, { paid }: Caller): UsageMeter {
-  return paid === undefined ? meter : new PrepaidMeter(meter, config.tariffs, paid);
+function meterOf({ meter, config }: ConversationParts, { paid, span = NO_SPAN }: Caller): UsageMeter {
+  const told = span.isTold ? tellHolds(span, meter) : meter;
+  return paid === undefined ? told : new PrepaidMeter(told, config.tariffs, paid);
 }
 
 /** A manifest names every file of the weights by its hash. */

@@ -48,7 +48,8 @@ export interface PublicSide {
 }
 
 export async function openPublicSide(parts: PublicSideParts, owned: Owned): Promise<PublicSide> {
-  const { config, log, store, meter, metrics, disk, room, spoolFolder, engines, conversations } = parts;
+  const { config, log, store, meter, metrics, tracer, disk, room, spoolFolder, engines, conversations } =
+    parts;
   const answers = await openAnswers(parts, owned);
   const speechBudget = new SpeechBudget(config.speechMemoryBytes);
   metrics.observeHeldSpeech(() => speechBudget.takenBytes);
@@ -78,6 +79,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     urls: new UrlFetcher({ policy: new AddressPolicy(config.urlFetchAllow) }),
     limitsOf: ({ tier }) => config.concurrency[tier],
     metrics,
+    tracer,
     log,
   });
   owned.add("transport", () => transport.close());

@@ -16,6 +16,7 @@ import { Metrics } from "../observe/metrics.js";
 import { systemClock } from "../ports/clock.js";
 import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
 import type { KeyIdentity } from "../ports/key-store.js";
+import { NO_TRACER, type Span, type Tracer } from "../ports/span.js";
 
 export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock" | "endings"> {
   /** Where it is told which keys have ended. */
@@ -44,6 +45,9 @@ export interface Transport {
   /** Stops listening and cuts what is left. */
   close(): Promise<void>;
 }
+
+/** The interface: neither probes nor pages. */
+const TRACED_PATHS = "/v1/";
 
 /** How long `close` waits for answers that are on their way. */
 const CLOSE_GRACE_MS = 500;
@@ -85,12 +89,14 @@ async function serve(
   const startedAtMs = deps.clock.nowMs();
   const exchange = new Exchange(request, response, requestId, log);
   try {
-    await answer(exchange, router);
+    await answer(exchange, router, deps.tracer ?? NO_TRACER);
   } catch (thrown) {
     await exchange.fail(thrown);
   } finally {
     exchange.ended();
   }
+  exchange.span.set({ "http.response.status_code": exchange.status ?? 0 });
+  exchange.span.end(exchange.errorName ?? (request.signal.aborted ? "client_left" : null));
   const { method, path } = request;
   const durationMs = deps.clock.nowMs() - startedAtMs;
   count(exchange, durationMs, metrics);
@@ -107,13 +113,16 @@ function count(exchange: Exchange, durationMs: number, metrics: Metrics): void {
   if (errorName !== null) metrics.errors.inc({ code: errorName });
 }
 
-async function answer(exchange: Exchange, router: Router): Promise<void> {
+async function answer(exchange: Exchange, router: Router, tracer: Tracer): Promise<void> {
   const { request } = exchange;
   if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
   const { route, params, methods, isSameOrigin } = router.match(request.method, request.path);
   exchange.isSameOrigin = isSameOrigin;
   exchange.route = route?.path ?? null;
-  if (route !== null) return route.handle(exchange, params);
+  if (route !== null) {
+    if (route.path.startsWith(TRACED_PATHS)) exchange.span = beginSpan(exchange, route, tracer);
+    return route.handle(exchange, params);
+  }
   if (request.method === "OPTIONS") {
     exchange.start(204, isSameOrigin ? { allow: methods.join(", ") } : preflightHeaders(request, methods));
     return exchange.end();
@@ -123,6 +132,15 @@ async function answer(exchange: Exchange, router: Router): Promise<void> {
     `the method must be one of ${methods.join(", ")}, received ${request.method}`,
   );
   return exchange.fail(error, { allow: methods.join(", ") });
+}
+
+/** A client that sends a trace of its own finds its request in it. */
+function beginSpan({ request, requestId }: Exchange, { path }: Route, tracer: Tracer): Span {
+  return tracer.begin(`${request.method} ${path}`, request.header("traceparent"), {
+    "http.request.method": request.method,
+    "http.route": path,
+    "dauys.request_id": requestId,
+  });
 }
 
 /** What a client is told that opens a live path without upgrading. */

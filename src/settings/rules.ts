@@ -73,6 +73,16 @@ export const POSTGRES_URL: Rule<string> = {
   isSecret: true,
 };
 
+/** An address that paths are appended to. */
+export const HTTP_URL: Rule<string> = {
+  rule: "an address like http://host:4318",
+  schema: z
+    .string()
+    .refine(
+      (value) => URL.canParse(value) && /^https?:$/.test(new URL(value).protocol) && !/[?#]/.test(value),
+    ),
+};
+
 export const API_KEY: Rule<string> = {
   rule: '"sk-svc-" and 48 lowercase hex digits',
   schema: z.string().regex(/^sk-svc-[0-9a-f]{48}$/),

@@ -11,6 +11,7 @@ import {
   FLAG,
   FOLDER,
   HOST_NAME,
+  HTTP_URL,
   megabytes,
   NETWORKS,
   oneOf,
@@ -220,6 +221,13 @@ const TREE = {
   operatorHost: setting("OPERATOR_HOST", HOST_NAME, {
     otherwise: "127.0.0.1",
     means: "address on which they are served",
+  }),
+  /** Null traces nothing. */
+  otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", HTTP_URL, {
+    absent: null,
+    otherwise: "none",
+    means:
+      "OTLP receiver over HTTP for [traces](deployment.md#traces), one for each request; spans go to its `/v1/traces`",
   }),
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
   urlFetchAllow: optional("URL_FETCH_ALLOW", NETWORKS, {

@@ -48,9 +48,15 @@ const EVERY_PACKAGE_OF_A_BENCH = "ws pino tinybench sherpa-onnx-node";
 export const ROOMS: readonly Room[] = [
   room("actors/kernel", "actors, mailboxes, supervision: no speech in it", "", ""),
   room("src/domain/**", "pure logic: audio, text, decoding, endpointing, synthesis, usage, errors", "", ""),
-  room("src/observe", "log and metrics", "", "pino prom-client tools"),
   room("src/protocol", "messages and their parsers", "src/domain", "zod @msgpack/msgpack files"),
   room("src/ports", "interfaces between rooms", "src/domain src/protocol", ""),
+  room(
+    "src/observe",
+    "log, metrics, traces",
+    "src/ports",
+    `pino prom-client tools @opentelemetry/api @opentelemetry/core @opentelemetry/resources @opentelemetry/sdk-trace
+     @opentelemetry/exporter-trace-otlp-http`,
+  ),
   room("src/settings", "settings, and the address of a running service", "src/domain", "zod tools files net"),
   room(
     "src/children",
@@ -279,7 +285,7 @@ export const ROOMS: readonly Room[] = [
   room("bin", "`npx dauys` as a program", "src/cli", "files modules processes tools"),
 
   room(
-    "bench bench/e2e bench/evaluate bench/micro bench/support",
+    "bench bench/capacity bench/e2e bench/evaluate bench/micro bench/support",
     "measurements of everything",
     `${BASE} src/observe src/protocol src/ports src/settings src/client native/ring native/beam native/models native/threads
      native/devices native/recognition native/live native/synthesis native/transcription native src/models actors/live
@@ -290,7 +296,7 @@ export const ROOMS: readonly Room[] = [
   room(
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
-    "src/observe src/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts test",
+    "src/observe src/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test",
     "postgres vite marked onnxruntime-node crypto files modules net processes tools",
   ),
 ];

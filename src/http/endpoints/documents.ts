@@ -18,6 +18,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "console.md": "Console and commands",
   "models.md": "Models",
   "operations.md": "Operations",
+  "deployment.md": "Deployment",
   "runtimes.md": "Runtimes",
   "security.md": "Security",
   "benchmarks.md": "Benchmarks",

@@ -1,0 +1,66 @@
+import type { LiveSessionObserver } from "../../actors/live/session.js";
+import type { Metrics } from "../observe/metrics.js";
+import { inSpan, type Span } from "../ports/span.js";
+import type { UsageMeter } from "../ports/usage-meter.js";
+
+type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
+
+/** A meter whose holds are parts of a request's span. */
+export function tellHolds(span: Span, meter: UsageMeter): UsageMeter {
+  return {
+    requireCredit: (...args) => meter.requireCredit(...args),
+    hold: (...args) => inSpan(span.child("hold"), () => meter.hold(...args)),
+    openLive: (reference, samplesPerSecond, onFunds) => {
+      const hold = span.child("hold");
+      return meter.openLive(reference, samplesPerSecond, (funds) => {
+        // The first word ends it; further ones say that it has grown.
+        hold.end();
+        onFunds(funds);
+      });
+    },
+  };
+}
+
+export function tellSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
+  return {
+    ...observer,
+    firstAudio: (afterMs, billedCharacters) => {
+      span.event("first audio");
+      observer.firstAudio(afterMs, billedCharacters);
+    },
+  };
+}
+
+/** The wait for a worker and each utterance from its first partial to its final are parts of a live session's span. */
+export function tellLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
+  const wait = span.child("queue wait");
+  let hasHeard = false;
+  let utterance: Span | null = null;
+  const utteranceSpan = (number: number) => {
+    utterance ??= span.child("utterance", { utterance: number });
+    return utterance;
+  };
+  return {
+    opened: () => observer.opened(),
+    received: (sampleCount) => {
+      if (!hasHeard) span.event("first audio");
+      hasHeard = true;
+      observer.received(sampleCount);
+    },
+    sent: (message) => {
+      if (message.type === "ready") wait.end();
+      else if (message.type === "partial") utteranceSpan(message.utterance);
+      else if (message.type === "final") {
+        utteranceSpan(message.utterance).set({ start_s: message.start, end_s: message.end });
+        utteranceSpan(message.utterance).end();
+        utterance = null;
+      } else if (message.type === "error") span.event("error", { code: message.code });
+      observer.sent(message);
+    },
+    disconnected: () => {
+      wait.end();
+      utterance?.end();
+      observer.disconnected();
+    },
+  };
+}
