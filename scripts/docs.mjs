@@ -5,11 +5,12 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { capacityTable } from "../dist/bench/capacity/capacity.js";
 import { SETTINGS } from "../dist/src/settings/settings.js";
 import { wrapProse } from "./wrap-prose.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const PARTS = { settings: settingsTable };
+const PARTS = { settings: settingsTable, capacity: () => `${capacityTable()}\n` };
 
 const isCheck = process.argv.includes("--check");
 const changed = documents().filter((path) => refresh(path, wrapProse(withParts(read(path)))));

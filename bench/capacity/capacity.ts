@@ -1,0 +1,107 @@
+import { readFileSync } from "node:fs";
+import { saveResult } from "../save-result.js";
+import { type CapacityInputs, type CapacityRow, plan, wallsOf } from "../support/capacity-model.js";
+
+const RESULTS = new URL("../../../bench/results/", import.meta.url);
+const SIZES = [10_000, 100_000, 1_000_000];
+
+/**
+ * What no saved result holds: measured once with a prototype on 2 cores of an Intel Xeon at 2.5 GHz (nats-server 2.9.10,
+ * nats.js 3.4.0, PostgreSQL 18, the real `Holds`), or chosen.
+ */
+const MEASURED_ONCE = {
+  busMicrosPerFrame: 7.1,
+  ledgerPerSecond: 489,
+  ledgerPerSecondOfOne: 123,
+  ledgerPerSecondBatched: 3_460,
+  // 2,000 holds: 110 ms, and as one row 12 ms.
+  journalMicrosPerHold: 55,
+  journalMicrosPerHoldInOneRow: 6,
+} as const;
+const CHOSEN = {
+  bytesPerSecond: 32_000,
+  framesPerSecond: 25,
+  busRouteFactor: 1.7,
+  busServers: 3,
+  busServerCores: 8,
+  networkGbits: 25,
+  cellSessions: 20_000,
+  sessionSeconds: 180,
+  holdSeconds: 60,
+  journalCores: 1,
+  synthesisStreamsPerSession: 0.1,
+} as const;
+
+/** Inputs from saved results, and what stands above. */
+function savedInputs(): CapacityInputs {
+  const live = saved("live");
+  const sockets = saved("sockets");
+  const synthesis = saved("synthesis");
+  const [crowd] = synthesis.rounds.filter(({ nfe }: { nfe: number }) => nfe === 16).toReversed();
+  return {
+    ...MEASURED_ONCE,
+    ...CHOSEN,
+    sessionsPerWorker: live.highestSessionsWithin.sessions,
+    sessionsPerFront: sockets.figures.find(({ front }: { front: string }) => front === "uws").paced.sockets,
+    synthesisRealTimeFactor: crowd.sharedRealTimeFactor,
+  };
+}
+
+/** The table of docs/deployment.md. */
+export function capacityTable(inputs = savedInputs()): string {
+  return table(
+    SIZES.map((sessions) => plan(sessions, inputs)),
+    inputs,
+  );
+}
+
+/** Prints the table; without `--smoke` it saves what stands in it, with its inputs. */
+export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
+  const inputs = savedInputs();
+  const rows = SIZES.map((sessions) => plan(sessions, inputs));
+  console.log(capacityTable(inputs));
+  if (!smoke) console.log(await saveResult("capacity", { inputs, walls: wallsOf(inputs), rows }));
+}
+
+function table(rows: readonly CapacityRow[], inputs: CapacityInputs): string {
+  const since = (row: CapacityRow, index: number) => {
+    const before = rows[index - 1]?.sessions ?? 0;
+    return { ...row, walls: row.walls.filter(({ sessions }) => sessions > before) };
+  };
+  const cell = { ...plan(inputs.cellSessions, inputs), walls: [] };
+  const columns = [...rows.map(since), cell];
+  const line = (name: string, of: (row: CapacityRow) => string) =>
+    `| ${[name, ...columns.map(of)].join(" | ")} |`;
+  const heads = [...rows.map(({ sessions }) => `${whole(sessions)} sessions`), "a cell"];
+  return [
+    `| | ${heads.join(" | ")} |`,
+    `|---|${"---:|".repeat(columns.length)}`,
+    line("cells", ({ cells }) => whole(cells)),
+    line("fronts", ({ fronts }) => whole(fronts)),
+    line("cores of live workers", ({ engineCores }) => whole(engineCores)),
+    line("audio in, and the same out", ({ audioGbits }) => `${short(audioGbits)} Gbit/s`),
+    line("cores of bus servers, with routes", ({ busCores }) => short(busCores * inputs.busRouteFactor)),
+    line("streams of speech beside", ({ synthesisStreams }) => whole(synthesisStreams)),
+    line("cores of synthesis workers", ({ synthesisCores }) => whole(synthesisCores)),
+    line("statements of the ledger a second", ({ ledgerPerSecond }) => whole(ledgerPerSecond)),
+    line("first wall on the way from the size before", ({ walls }) => named(walls.slice(0, 1))),
+    line("then", ({ walls }) => named(walls.slice(1))),
+  ].join("\n");
+}
+
+function named(walls: CapacityRow["walls"]): string {
+  return walls.map(({ name, sessions }) => `${name}, at ${whole(sessions)}`).join("; ") || "–";
+}
+
+function whole(value: number): string {
+  return String(Math.round(value)).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+function short(value: number): string {
+  return value < 10 ? value.toFixed(1) : whole(value);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: each result has a shape of its own, and a field that is gone shows at once
+function saved(name: string): any {
+  return JSON.parse(readFileSync(new URL(`${name}.json`, RESULTS), "utf8"));
+}
