@@ -31,15 +31,16 @@ export function removeDebian13() {
 }
 
 function make() {
-  bootstrap(FOLDER, PACKAGES, ["--variant=minbase"]);
+  bootstrapDebian13(FOLDER, PACKAGES, ["--variant=minbase"]);
 }
 
 /** Unpacks packages of Debian 13, with what they depend on, into a folder; nothing of them is run. */
 export function extract(folder, packages, options = []) {
-  bootstrap(folder, packages, ["--variant=extract", ...options]);
+  bootstrapDebian13(folder, packages, ["--variant=extract", ...options]);
 }
 
-function bootstrap(folder, packages, options) {
+/** Makes one in a folder. @param options of mmdebstrap */
+export function bootstrapDebian13(folder, packages, options) {
   installMissing("mmdebstrap");
   const made = `${folder}.new`;
   rmSync(made, { recursive: true, force: true });

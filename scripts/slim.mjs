@@ -1,0 +1,38 @@
+// For an image, after the build and `npm prune --omit=dev`: deletes what this machine's service never loads.
+//   binaries of the native front and of onnxruntime for other systems, processors and versions of Node,
+//   the TypeScript compiler, sources, and what compiled the beam search
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../", import.meta.url));
+const { platform, arch, versions } = process;
+const packages = join(root, "node_modules");
+
+for (const name of ["uws-repack", "uws-fork", "uWebSockets.js"]) {
+  const mine = `uws_${platform}_${arch}_${versions.modules}.node`;
+  // `uws_linux_x64_137.node`, where the package says it flat or in folders.
+  for (const path of filesOf(join(packages, name)))
+    if (/uws_[^/]*\.node$/.test(path) && !path.endsWith(mine)) rmSync(path);
+}
+const runtimes = join(packages, "onnxruntime-node/bin/napi-v6");
+for (const system of foldersOf(runtimes))
+  for (const processor of foldersOf(join(runtimes, system)))
+    if (system !== platform || processor !== arch)
+      rmSync(join(runtimes, system, processor), { recursive: true });
+
+for (const path of [
+  ...["node_modules/typescript", "node_modules/@typescript", "node_modules/.bin/tsc", "node_modules/@types"],
+  ...["src", "actors", "dist/service.tsbuildinfo", "native/beam/build/Release/obj.target"],
+])
+  rmSync(join(root, path), { recursive: true, force: true });
+
+function filesOf(folder) {
+  if (!existsSync(folder)) return [];
+  const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+}
+
+function foldersOf(folder) {
+  return existsSync(folder) ? readdirSync(folder) : [];
+}

@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { DCLinter } from "dclint";
+import dockerfilelint from "dockerfilelint";
+import { readConfig, SETTINGS } from "../../src/settings/settings.js";
+import { ROOT, read, repositoryFiles } from "../docs/markdown.js";
+import { documentsOf } from "./kustomize.js";
+
+const NAMES = new Set(SETTINGS.map(({ name }) => name));
+/** Of the system, of Node, and of NVIDIA's runtime. */
+const OTHERS = new Set(["NODE_ENV", "MALLOC_TRIM_THRESHOLD_", "LD_LIBRARY_PATH", "ONNXRUNTIME_NODE_INSTALL"]);
+const DOCKERFILES = ["Dockerfile", "deploy/cuda.Dockerfile"];
+const COMPOSE = "deploy/compose.yaml";
+/** Workers and what is left to settle, after DRAIN_S. */
+const STOP_SECONDS = 20;
+
+/** With the defaults of `ARG` in place of their names, which the linter does not follow. */
+function resolved(dockerfile: string): string {
+  const text = read(dockerfile);
+  const defaults = new Map(
+    [...text.matchAll(/^ARG (\w+)="?([^"\n]*)"?$/gm)].map(([, name, value]) => [name!, value!]),
+  );
+  return text.replaceAll(/\$\{(\w+)\}/g, (whole, name: string) => defaults.get(name) ?? whole);
+}
+
+/** Names and values of `ENV`. */
+function environmentOf(dockerfile: string): Record<string, string> {
+  const [, block = ""] = /^ENV ((?:.*\\\n)*.*)$/m.exec(read(dockerfile)) ?? [];
+  return Object.fromEntries([...block.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
+}
+
+for (const dockerfile of DOCKERFILES) {
+  test(`dockerfilelint finds nothing in ${dockerfile}`, () => {
+    const found = dockerfilelint.run(ROOT, resolved(dockerfile));
+    // It takes `--start-period` for an option `--start`.
+    const own = found.filter(
+      ({ line, rule }) => rule !== "invalid_format" || !isHealthCheck(dockerfile, line),
+    );
+    assert.deepEqual(own, []);
+    assert.notDeepEqual(dockerfilelint.run(ROOT, "FROM debian\nRUNN true\n"), [], "the linter finds faults");
+  });
+
+  test(`every variable of ${dockerfile} is a setting with a value that the service takes`, () => {
+    const environment = environmentOf(dockerfile);
+    const settings = Object.keys(environment).filter(
+      (name) => !OTHERS.has(name) && !name.startsWith("NVIDIA_"),
+    );
+    assert.ok(settings.length >= 1);
+    assert.deepEqual(
+      settings.filter((name) => !NAMES.has(name)),
+      [],
+    );
+    readConfig(environment);
+  });
+}
+
+function isHealthCheck(dockerfile: string, line: number): boolean {
+  const lines = read(dockerfile).split("\n");
+  return lines[line - 1]?.startsWith("HEALTHCHECK") === true;
+}
+
+test("the image opens the ports that its settings name, runs as a user without rights, and copies files that are there", () => {
+  const text = read("Dockerfile");
+  const { PORT, OPERATOR_PORT, DATA_DIR } = environmentOf("Dockerfile");
+  assert.match(text, new RegExp(`^EXPOSE ${PORT} ${OPERATOR_PORT}$`, "m"));
+  assert.match(text, new RegExp(`^VOLUME ${DATA_DIR}$`, "m"));
+  assert.match(text, /^USER 10001:10001$/m);
+  assert.match(text, /^STOPSIGNAL SIGTERM$/m);
+  const [, program = ""] = /^HEALTHCHECK[^[]*\["node", "([^"]+)"\]$/m.exec(text) ?? [];
+  for (const path of [program, ".npmrc", "package-lock.json"]) assert.ok(existsSync(join(ROOT, path)), path);
+  const copied = [...text.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, from = ""]) =>
+    from.split(" "),
+  );
+  for (const path of copied) assert.ok(existsSync(join(ROOT, path)), path);
+});
+
+test("what is built from, and the shipped models, get into the image; state and tests do not", () => {
+  const lines = read(".dockerignore").split("\n");
+  const taken = lines.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
+  for (const path of taken) assert.ok(existsSync(join(ROOT, path)), path);
+  for (const path of ["src", "actors", "native", "models", "scripts", "docs", "bin", "tsconfig.service.json"])
+    assert.ok(taken.includes(path), path);
+  for (const path of ["test", "bench", "data", "node_modules", ".git"])
+    assert.ok(!taken.includes(path), path);
+  assert.ok(repositoryFiles().some((path) => path.startsWith("models/svc-kk-v1/")));
+});
+
+test("dclint finds nothing in the compose file", () => {
+  // An image is built here, or taken from where CI has put it.
+  const rules = { "no-build-and-image": 0 } as const;
+  const linter = new DCLinter({ rules, quiet: false, debug: false, exclude: [] });
+  const results = linter.lintFiles([join(ROOT, COMPOSE)], false) as { readonly messages: readonly Found[] }[];
+  const messages = results.flatMap((result) => result.messages);
+  assert.deepEqual(
+    messages.map(({ line, rule, message }) => `${line}: ${rule}: ${message}`),
+    [],
+  );
+});
+
+test("every setting of the compose file exists and has a value that the service takes", () => {
+  const compose = composeFile();
+  const ours = Object.entries(compose.services).filter(([, { image }]) => image.includes("DAUYS_IMAGE"));
+  assert.ok(ours.length >= 1);
+  for (const [name, { environment, stop_grace_period, volumes = [] }] of ours) {
+    const settings = Object.fromEntries(
+      Object.entries(environment).map(([setting, value]) => [setting, withDefaults(value ?? "")]),
+    );
+    assert.deepEqual(
+      Object.keys(settings).filter((setting) => !NAMES.has(setting)),
+      [],
+      name,
+    );
+    const { drainMs } = readConfig({ ...environmentOf("Dockerfile"), ...settings });
+    assert.ok(Number.parseInt(stop_grace_period, 10) >= drainMs / 1_000 + STOP_SECONDS, name);
+    for (const volume of volumes) assert.ok(volume.split(":")[0]! in compose.volumes, volume);
+  }
+});
+
+/** What dclint says of a line; its own types do not resolve. */
+interface Found {
+  readonly line: number;
+  readonly rule: string;
+  readonly message: string;
+}
+
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly image: string;
+        readonly environment: Readonly<Record<string, string | null>>;
+        readonly stop_grace_period: string;
+        readonly volumes?: readonly string[];
+      }
+    >
+  >;
+  readonly volumes: Readonly<Record<string, unknown>>;
+}
+
+function composeFile(): Compose {
+  const [document] = documentsOf(join(ROOT, COMPOSE));
+  return document as Compose;
+}
+
+/** What a variable is where its user has set nothing. */
+function withDefaults(value: string): string {
+  return value.replaceAll(/\$\{\w+:-([^}]*)\}/g, "$1");
+}

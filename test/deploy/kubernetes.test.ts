@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { HTTPRoute } from "@kubernetes-models/gateway-api/gateway.networking.k8s.io/v1/HTTPRoute";
+import { ScaledObject } from "@kubernetes-models/keda/keda.sh/v1alpha1/ScaledObject";
+import { Deployment } from "kubernetes-models/apps/v1/Deployment";
+import { StatefulSet } from "kubernetes-models/apps/v1/StatefulSet";
+import { HorizontalPodAutoscaler } from "kubernetes-models/autoscaling/v2/HorizontalPodAutoscaler";
+import { NetworkPolicy } from "kubernetes-models/networking.k8s.io/v1/NetworkPolicy";
+import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBudget";
+import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
+import { Service } from "kubernetes-models/v1/Service";
+import { ServiceAccount } from "kubernetes-models/v1/ServiceAccount";
+import { readConfig, SETTINGS } from "../../src/settings/settings.js";
+import { ROOT, read } from "../docs/markdown.js";
+import { kustomize, type Resource } from "./kustomize.js";
+
+const FOLDER = join(ROOT, "deploy/kubernetes");
+const OVERLAYS = readdirSync(join(FOLDER, "overlays"));
+const RENDERED = new Map(OVERLAYS.map((name) => [name, kustomize(join(FOLDER, "overlays", name))] as const));
+const MODELS: Readonly<Record<string, new (data: never) => { validate(): void }>> = {
+  ...{ Deployment, StatefulSet, HorizontalPodAutoscaler, NetworkPolicy, PodDisruptionBudget, ConfigMap },
+  ...{ Service, ServiceAccount, HTTPRoute, ScaledObject },
+};
+const SECRET_SETTINGS = new Set(SETTINGS.filter(({ isSecret }) => isSecret === true).map(({ name }) => name));
+const NAMES = new Set(SETTINGS.map(({ name }) => name));
+/** Of the operators' port: `src/http/operator-server.ts`. */
+const OPERATOR_PATHS = new Set(["/health", "/metrics"]);
+/** Workers and what is left to settle, after DRAIN_S: 10 s and 5 s at most, and some air. */
+const STOP_SECONDS = 20;
+
+/**
+ * Fields of an object that its checker never looked at, which Kubernetes would drop: kubernetes-models compiles schemas to code
+ * that reads every field it knows and passes others by.
+ */
+function unreadFields(resource: Resource, Model: (typeof MODELS)[string]): string[] {
+  const unread = new Set<string>();
+  const watched = (value: unknown, path: string): unknown => {
+    if (typeof value !== "object" || value === null) return value;
+    for (const key of Object.keys(value)) unread.add(`${path}/${key}`);
+    const inner = new Map<string, unknown>();
+    return new Proxy(value, {
+      get: (target, key) => {
+        if (typeof key !== "string" || !Object.hasOwn(target, key)) return Reflect.get(target, key);
+        unread.delete(`${path}/${key}`);
+        if (!inner.has(key)) inner.set(key, watched(Reflect.get(target, key), `${path}/${key}`));
+        return inner.get(key);
+      },
+    });
+  };
+  // Its constructor copies what it is given.
+  Model.prototype.validate.call(watched(new Model(resource as never), ""));
+  return [...unread];
+}
+
+function podsOf(
+  resources: readonly Resource[],
+): { readonly owner: Resource; readonly spec: Resource["spec"] }[] {
+  const owners = resources.filter(({ kind }) => kind === "Deployment" || kind === "StatefulSet");
+  return owners.map((owner) => ({ owner, spec: owner["spec"].template.spec }));
+}
+
+/** The environment of a container of ours, with its ConfigMap; what secrets hold is left out. */
+function environmentOf(container: Resource["spec"], resources: readonly Resource[]): Record<string, string> {
+  const maps = (container.envFrom ?? []).map(({ configMapRef }: Resource) => {
+    const map = resources.find(
+      ({ kind, metadata }) => kind === "ConfigMap" && metadata.name === configMapRef.name,
+    );
+    assert.ok(map !== undefined, `there is no ConfigMap ${configMapRef.name}`);
+    return map["data"];
+  });
+  const own = (container.env ?? []).filter(({ value }: Resource) => value !== undefined);
+  return Object.assign({}, ...maps, ...own.map(({ name, value }: Resource) => ({ [name]: value })));
+}
+
+const isOurs = ({ name }: { readonly name: string }) => name === "dauys";
+
+for (const [overlay, resources] of RENDERED) {
+  describe(`overlay ${overlay}`, () => {
+    test("every object is one that Kubernetes takes, without a field that it would drop", () => {
+      for (const resource of resources) {
+        const Model = MODELS[resource.kind];
+        assert.ok(Model !== undefined, resource.kind);
+        assert.deepEqual(unreadFields(resource, Model), [], `${resource.kind} ${resource.metadata.name}`);
+      }
+      const ids = resources.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+      assert.equal(new Set(ids).size, ids.length, ids.join(", "));
+    });
+
+    test("every setting exists, has a value that the service takes, and none that is secret stands in the open", () => {
+      for (const { spec } of podsOf(resources)) {
+        for (const container of spec.containers.filter(isOurs)) {
+          const environment = environmentOf(container, resources);
+          const names = [
+            ...Object.keys(environment),
+            ...(container.env ?? []).map(({ name }: Resource) => name),
+          ];
+          for (const name of names) assert.ok(NAMES.has(name), `there is no setting ${name}`);
+          for (const name of Object.keys(environment))
+            assert.ok(!SECRET_SETTINGS.has(name), `${name} is a secret`);
+          readConfig(environment);
+          for (const { name, valueFrom } of container.env ?? [])
+            if (valueFrom !== undefined) assert.equal(valueFrom.secretKeyRef.key, name);
+        }
+      }
+    });
+
+    test("probes ask for paths that exist, on ports that are the image's", () => {
+      const interfacePaths = new Set(["/health", "/ready"]);
+      for (const path of interfacePaths)
+        assert.ok(read("src/protocol/endpoints.ts").includes(`"${path}"`), path);
+      for (const { spec } of podsOf(resources)) {
+        for (const container of spec.containers.filter(isOurs)) {
+          const ports = Object.fromEntries(
+            container.ports.map(({ name, containerPort }: Resource) => [name, containerPort]),
+          );
+          assert.deepEqual(ports, { ...(ports["http"] !== undefined && { http: 8080 }), operators: 9090 });
+          for (const probe of ["startupProbe", "livenessProbe", "readinessProbe"]) {
+            const { path, port } = container[probe].httpGet;
+            assert.ok(
+              (port === "http" ? interfacePaths : OPERATOR_PATHS).has(path),
+              `${probe} ${port}${path}`,
+            );
+            assert.ok(port in ports, `${probe} asks port ${port}`);
+          }
+        }
+      }
+    });
+
+    test("a pod that leaves has the time that DRAIN_S and the stop of the service take", () => {
+      for (const { owner, spec } of podsOf(resources)) {
+        for (const container of spec.containers.filter(isOurs)) {
+          const { drainMs } = readConfig(environmentOf(container, resources));
+          const [, seconds = "0"] = container.lifecycle?.preStop?.exec?.command ?? [];
+          const needed = Number(seconds) + drainMs / 1_000 + STOP_SECONDS;
+          assert.ok(spec.terminationGracePeriodSeconds >= needed, `${owner.metadata.name}: ${needed} s`);
+        }
+      }
+    });
+
+    test("pods run as the image's user, cannot write to it, and hold no token of the cluster", () => {
+      for (const { spec } of podsOf(resources)) {
+        assert.equal(spec.automountServiceAccountToken, false);
+        assert.equal(spec.securityContext.runAsNonRoot, true);
+        for (const container of spec.containers) {
+          const { allowPrivilegeEscalation, readOnlyRootFilesystem, capabilities } =
+            container.securityContext;
+          assert.deepEqual([allowPrivilegeEscalation, readOnlyRootFilesystem], [false, true], container.name);
+          assert.deepEqual(capabilities.drop, ["ALL"]);
+        }
+        if (spec.containers.some(isOurs)) assert.equal(spec.securityContext.runAsUser, 10_001);
+      }
+    });
+
+    test("selectors, scalers and routes lead to what is there", () => {
+      const pods = podsOf(resources).map(({ owner }) => owner["spec"].template.metadata.labels);
+      const finds = (labels: Record<string, string>) =>
+        pods.some((pod) => Object.entries(labels).every(([name, value]) => pod[name] === value));
+      const has = (kind: string, name: string) =>
+        resources.some((one) => one.kind === kind && one.metadata.name === name);
+      for (const { kind, metadata, spec } of resources) {
+        const id = `${kind} ${metadata.name}`;
+        if (kind === "Service") assert.ok(finds(spec.selector), id);
+        if (kind === "PodDisruptionBudget") assert.ok(finds(spec.selector.matchLabels), id);
+        if (kind === "NetworkPolicy") assert.ok(finds(spec.podSelector.matchLabels), id);
+        if (kind === "HorizontalPodAutoscaler" || kind === "ScaledObject")
+          assert.ok(has("Deployment", spec.scaleTargetRef.name), id);
+        if (kind === "Deployment") assert.ok(finds(spec.selector.matchLabels), id);
+        if (kind === "Deployment")
+          assert.ok(has("ServiceAccount", spec.template.spec.serviceAccountName), id);
+        for (const { backendRefs } of kind === "HTTPRoute" ? spec.rules : [])
+          for (const { name, port } of backendRefs) {
+            const service = resources.find((one) => one.kind === "Service" && one.metadata.name === name);
+            assert.ok(
+              service?.["spec"].ports.some((one: Resource) => one["port"] === port),
+              `${id} to ${name}:${port}`,
+            );
+          }
+      }
+    });
+  });
+}
+
+test("a typo in a field is found, and one in a value", () => {
+  const deployment = () => RENDERED.get("single")!.find(({ kind }) => kind === "Deployment")!;
+  const misspelt = structuredClone(deployment());
+  misspelt["spec"].template.spec.containers[0].readynessProbe = {};
+  assert.deepEqual(unreadFields(misspelt, Deployment), ["/spec/template/spec/containers/0/readynessProbe"]);
+  const wrong = structuredClone(deployment());
+  wrong["spec"].template.spec.containers[0].ports[0].containerPort = "http";
+  assert.throws(() => unreadFields(wrong, Deployment), /must be integer/);
+});
+
+test("every file of the folder is part of an overlay", () => {
+  const files = readdirSync(FOLDER, { recursive: true }) as string[];
+  const named = new Set<string>();
+  for (const file of files.filter((path) => path.endsWith("kustomization.yaml"))) {
+    const folder = join(FOLDER, file, "..");
+    named.add(join(folder, "kustomization.yaml"));
+    for (const [, name = ""] of read(`deploy/kubernetes/${file}`).matchAll(/^ {2}- (\S+)$/gm))
+      if (existsSync(join(folder, name))) named.add(join(folder, name));
+  }
+  const lost = files
+    .filter((path) => path.endsWith(".yaml"))
+    .filter((path) => !named.has(join(FOLDER, path)));
+  assert.deepEqual(lost, []);
+});

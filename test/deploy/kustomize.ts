@@ -1,0 +1,166 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { parse, parseAllDocuments } from "yaml";
+
+/** An object of Kubernetes as a file or kustomize gives it. */
+export interface Resource {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: { name: string; namespace?: string; labels?: Record<string, string> };
+  // biome-ignore lint/suspicious/noExplicitAny: tests read members of many kinds of objects
+  [member: string]: any;
+}
+
+interface Generator {
+  readonly name: string;
+  readonly behavior?: "create" | "merge";
+  readonly literals: readonly string[];
+}
+
+interface Patch {
+  readonly target: { readonly kind: string; readonly name?: string };
+  /** Operations of JSON patches, as YAML. */
+  readonly patch: string;
+}
+
+interface Kustomization {
+  readonly resources?: readonly string[];
+  readonly namespace?: string;
+  readonly nameSuffix?: string;
+  readonly labels?: readonly {
+    readonly pairs: Record<string, string>;
+    readonly includeSelectors?: boolean;
+  }[];
+  readonly configMapGenerator?: readonly Generator[];
+  readonly patches?: readonly Patch[];
+  readonly images?: readonly { readonly name: string; readonly newName?: string; readonly newTag?: string }[];
+}
+
+const KNOWN = new Set([
+  ...[
+    "apiVersion",
+    "kind",
+    "resources",
+    "namespace",
+    "nameSuffix",
+    "labels",
+    "configMapGenerator",
+    "patches",
+  ],
+  "images",
+]);
+/** What kustomize renames inside of other objects without being told. */
+const REFERENCES: Readonly<Record<string, (resource: Resource) => { name: string }[]>> = {
+  HorizontalPodAutoscaler: ({ spec }) => [spec.scaleTargetRef],
+  Deployment: ({ spec }) =>
+    spec.template.spec.containers.flatMap((container: Resource) =>
+      (container["envFrom"] ?? []).flatMap(({ configMapRef }: Resource) => configMapRef ?? []),
+    ),
+};
+
+/**
+ * What `kubectl kustomize` makes of a folder, for the few features that ours use; others are refused. Names of generated
+ * ConfigMaps have no hash behind them.
+ */
+export function kustomize(folder: string): Resource[] {
+  const kustomization = parse(readFileSync(join(folder, "kustomization.yaml"), "utf8")) as Kustomization;
+  for (const member of Object.keys(kustomization))
+    if (!KNOWN.has(member)) throw new Error(`${folder}: ${member} is more than this test understands`);
+  const { namespace, nameSuffix = "", labels = [], images = [] } = kustomization;
+  const resources = (kustomization.resources ?? []).flatMap((name) => resourcesOf(join(folder, name)));
+  for (const generator of kustomization.configMapGenerator ?? []) generate(resources, generator);
+  for (const patch of kustomization.patches ?? []) apply(resources, patch, folder);
+  const names = new Map(
+    resources.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.name + nameSuffix]),
+  );
+  for (const resource of resources) {
+    for (const reference of REFERENCES[resource.kind]?.(resource) ?? [])
+      reference.name = renamed(names, reference.name) ?? reference.name;
+    const account = resource["spec"]?.template?.spec?.serviceAccountName;
+    if (account !== undefined) {
+      const spec = resource["spec"].template.spec;
+      spec.serviceAccountName = names.get(`ServiceAccount ${account}`) ?? account;
+    }
+    resource.metadata.name += nameSuffix;
+    if (namespace !== undefined) resource.metadata.namespace = namespace;
+    for (const { pairs, includeSelectors = false } of labels) label(resource, pairs, includeSelectors);
+    for (const container of resource["spec"]?.template?.spec?.containers ?? []) {
+      const image = images.find(({ name }) => name === container.image);
+      if (image !== undefined) container.image = `${image.newName ?? image.name}:${image.newTag}`;
+    }
+  }
+  return resources;
+}
+
+function renamed(names: ReadonlyMap<string, string>, name: string): string | undefined {
+  return names.get(`ConfigMap ${name}`) ?? names.get(`Deployment ${name}`);
+}
+
+function resourcesOf(path: string): Resource[] {
+  if (!existsSync(path)) throw new Error(`${path} is not there`);
+  if (statSync(path).isDirectory()) return kustomize(path);
+  return documentsOf(path) as Resource[];
+}
+
+/** Every document of a YAML file. @throws where it cannot be read */
+export function documentsOf(path: string): unknown[] {
+  return parseAllDocuments(readFileSync(path, "utf8"), { uniqueKeys: true }).map((document) => {
+    if (document.errors.length > 0) throw new Error(`${path}: ${document.errors[0]!.message}`);
+    return document.toJS();
+  });
+}
+
+function generate(resources: Resource[], { name, behavior = "create", literals }: Generator): void {
+  const data = Object.fromEntries(
+    literals.map((literal) => [
+      literal.slice(0, literal.indexOf("=")),
+      literal.slice(literal.indexOf("=") + 1),
+    ]),
+  );
+  const found = resources.find(
+    ({ kind, metadata }) =>
+      kind === "ConfigMap" && (metadata.name === name || metadata.name.startsWith(`${name}-`)),
+  );
+  if ((found !== undefined) !== (behavior === "merge"))
+    throw new Error(`ConfigMap ${name} cannot be ${behavior}d`);
+  if (found !== undefined) Object.assign(found["data"], data);
+  else resources.push({ apiVersion: "v1", kind: "ConfigMap", metadata: { name }, data });
+}
+
+function apply(resources: readonly Resource[], { target, patch }: Patch, folder: string): void {
+  const targets = resources.filter(
+    ({ kind, metadata }) =>
+      kind === target.kind && (target.name === undefined || target.name === metadata.name),
+  );
+  if (targets.length === 0) throw new Error(`${folder}: nothing is a ${target.kind} ${target.name ?? ""}`);
+  for (const resource of targets) {
+    for (const { op, path, value } of parse(patch) as { op: string; path: string; value: unknown }[]) {
+      const steps = path
+        .slice(1)
+        .split("/")
+        .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
+      const last = steps.pop()!;
+      const at = steps.reduce((inner: Resource, step) => inner[step], resource);
+      if (op === "remove" && last in at) Array.isArray(at) ? at.splice(Number(last), 1) : delete at[last];
+      else if (op === "add" && last === "-") (at as unknown as unknown[]).push(value);
+      else if (op === "add" || (op === "replace" && last in at)) at[last] = value;
+      else throw new Error(`${folder}: cannot ${op} ${path}`);
+    }
+  }
+}
+
+function label(resource: Resource, pairs: Record<string, string>, includeSelectors: boolean): void {
+  resource.metadata.labels = { ...resource.metadata.labels, ...pairs };
+  if (!includeSelectors) return;
+  const { kind, spec } = resource;
+  const add = (selector: { matchLabels?: Record<string, string> }) => {
+    selector.matchLabels = { ...selector.matchLabels, ...pairs };
+  };
+  if (kind === "Service") spec.selector = { ...spec.selector, ...pairs };
+  if (["Deployment", "StatefulSet", "PodDisruptionBudget"].includes(kind)) add(spec.selector);
+  if (kind === "NetworkPolicy") add(spec.podSelector);
+  const template = spec?.template;
+  if (template?.metadata === undefined) return;
+  template.metadata.labels = { ...template.metadata.labels, ...pairs };
+  for (const { labelSelector } of template.spec.topologySpreadConstraints ?? []) add(labelSelector);
+}

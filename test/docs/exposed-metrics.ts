@@ -1,0 +1,34 @@
+import { Metrics } from "../../src/observe/metrics.js";
+import { codeSpans, read, section, tableRows } from "./markdown.js";
+
+let shown: ReadonlyMap<string, readonly string[]> | null = null;
+let exposed: Promise<ReadonlySet<string>> | null = null;
+
+/** Labels by the name of the metric, as the table of docs/operations.md shows them. */
+export function shownLabels(): ReadonlyMap<string, readonly string[]> {
+  shown ??= new Map(
+    tableRows(section(read("docs/operations.md"), "## Metrics"))
+      .flatMap(([names = ""]) => codeSpans(names))
+      .map((text) => {
+        const [, name = "", labels] = /^(\w+)(?:\{(.*)\})?$/.exec(text) ?? [];
+        return [name, labels?.split(",") ?? []] as const;
+      }),
+  );
+  return shown;
+}
+
+/** Names of everything on the operators' port. */
+export function exposedMetrics(): Promise<ReadonlySet<string>> {
+  exposed ??= namesOf();
+  return exposed;
+}
+
+async function namesOf(): Promise<ReadonlySet<string>> {
+  const metrics = new Metrics({ withProcess: true });
+  metrics.observeSpool(() => 0);
+  metrics.observeHeldSpeech(() => 0);
+  metrics.observeDeviceErrors([], () => 0);
+  metrics.observeRuns([], () => []);
+  const text = await metrics.text();
+  return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
+}
