@@ -96,7 +96,7 @@ async function identify(
   }
   const token = credential.type === "token" ? credential.token : credential.key;
   if (credential.type !== "token" && (token === null || !isToken(token))) return authenticate(token, keys);
-  const identity = tokens.redeem(token ?? "");
+  const identity = await tokens.redeem(token ?? "");
   if (identity === null || endings.hasEnded(identity)) {
     throw new ServiceError(
       "KEY_INVALID",

@@ -15,6 +15,7 @@ import { TrustedProxies } from "../http/client-address.js";
 import { KeyEndings } from "../http/key-endings.js";
 import type { Route } from "../http/route.js";
 import { SpeechBudget } from "../http/speech-budget.js";
+import { StreamTokens } from "../http/stream-tokens.js";
 import { TemporaryKeys } from "../http/temporary-keys.js";
 import { AddressPolicy } from "../input/url/address-policy.js";
 import { UrlFetcher } from "../input/url/url-fetcher.js";
@@ -67,6 +68,11 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
     ...(config.frontThreads > 1 && { makeFront }),
     conversations,
     keys: temporaryKeys,
+    tokens: new StreamTokens({
+      secret: store.secretFor("stream tokens"),
+      clock: store.sharedClock,
+      uses: store.tokenUses,
+    }),
     endings,
     extraRoutes: consoleRoutes(parts, { temporaryKeys, endings, isReady }),
     isReady,

@@ -10,7 +10,6 @@ import { OrganizationSlots } from "../http/organization-slots.js";
 import type { Route, RouteDeps } from "../http/route.js";
 import { Router } from "../http/router.js";
 import { RunningWork } from "../http/running-work.js";
-import { StreamTokens } from "../http/stream-tokens.js";
 import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
 import { Metrics } from "../observe/metrics.js";
 import { systemClock } from "../ports/clock.js";
@@ -18,7 +17,7 @@ import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } f
 import type { KeyIdentity } from "../ports/key-store.js";
 import { NO_TRACER, type Span, type Tracer } from "../ports/span.js";
 
-export interface TransportDeps extends Omit<RouteDeps, "running" | "tokens" | "slots" | "clock" | "endings"> {
+export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings"> {
   /** Where it is told which keys have ended. */
   readonly endings?: KeyEndings;
   readonly front: FrontKind;
@@ -56,11 +55,10 @@ const CLOSE_GRACE_MS = 500;
 export function createTransport(deps: TransportDeps): Transport {
   const running = new RunningWork();
   const clock = deps.clock ?? systemClock;
-  const tokens = new StreamTokens(clock);
   const slots = new OrganizationSlots(deps.limitsOf ?? (() => CONCURRENCY_LIMITS.paid));
   const metrics = deps.metrics ?? new Metrics({ withProcess: false });
   const endings = deps.endings ?? new KeyEndings();
-  const routeDeps: RouteDeps = { ...deps, running, clock, tokens, slots, endings };
+  const routeDeps: RouteDeps = { ...deps, running, clock, slots, endings };
   const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), ...upgradeHints()]);
   const handlers: FrontHandlers = {
     request: (request, response) => serve(request, response, { router, deps: routeDeps, metrics }),

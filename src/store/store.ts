@@ -6,10 +6,11 @@ import type { Sql } from "postgres";
 import type { Tariffs } from "../domain/usage/tariff.js";
 import type { Log } from "../observe/log.js";
 import type { AccountReports } from "../ports/account-reports.js";
-import { type Clock, systemClock } from "../ports/clock.js";
+import { type Clock, type SharedClock, systemClock } from "../ports/clock.js";
 import type { ConsoleStore } from "../ports/console-store.js";
 import type { Idempotency } from "../ports/idempotency.js";
 import type { KeyStore } from "../ports/key-store.js";
+import type { TokenUses } from "../ports/token-uses.js";
 import type { Config } from "../settings/settings.js";
 import { Accounts } from "./ledger/accounts.js";
 import { HoldJournal } from "./ledger/hold-journal.js";
@@ -25,11 +26,13 @@ import { PostgresAccountReports } from "./people/account-reports.js";
 import { ApiKeys } from "./people/api-keys.js";
 import { makeConsoleStore } from "./people/console-store.js";
 import { KeyCache } from "./people/key-cache.js";
-import { isWellFormedKey, newRawKey } from "./people/key-secret.js";
+import { isWellFormedKey, newRawKey, secretOf } from "./people/key-secret.js";
 import { Organizations } from "./people/organizations.js";
 import { PostgresPasswordResets } from "./people/password-resets.js";
 import { PostgresReports } from "./people/reports.js";
+import { UsedTokens } from "./people/used-tokens.js";
 import { connect, untilReachable } from "./postgres/connect.js";
+import { DatabaseClock } from "./postgres/database-clock.js";
 import { CONNECTION_FILE, EmbeddedPostgres, type PostgresConnection } from "./postgres/embedded-postgres.js";
 import { FolderInUse, type LockPurpose, lockFolder } from "./postgres/folder-lock.js";
 import { requireMendedDriver } from "./postgres/mended-driver.js";
@@ -57,6 +60,11 @@ export interface Store {
   readonly passwordResets: PostgresPasswordResets;
   readonly console: ConsoleStore;
   readonly accountReports: AccountReports;
+  readonly tokenUses: TokenUses;
+  /** The database's clock. */
+  readonly sharedClock: SharedClock;
+  /** A secret that services with the same pepper share, another one for each purpose. */
+  secretFor(purpose: string): Uint8Array;
   /**
    * Starts metering for a running service, and settles what an earlier one left behind. May be called once; `close`
    * ends it.
@@ -127,6 +135,9 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
     const pepper =
       config.keyPepper ?? (await rememberedSecret(join(config.dataDir, "key-pepper"), newPepper));
     await checkPepper(sql, pepper);
+    const clock = options.clock ?? systemClock;
+    const sharedClock = new DatabaseClock(sql, clock);
+    await sharedClock.look();
     const onMeter = (started: PostgresUsageMeter) => {
       meter = started;
     };
@@ -142,7 +153,8 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
       close,
       onMeter,
       onIdempotency,
-      clock: options.clock ?? systemClock,
+      clock,
+      sharedClock,
     });
   } catch (error) {
     await close();
@@ -157,19 +169,25 @@ interface StoreParts {
   readonly pepper: string;
   readonly database: Database;
   readonly clock: Clock;
+  readonly sharedClock: DatabaseClock;
   readonly close: () => Promise<void>;
   readonly onMeter: (meter: PostgresUsageMeter) => void;
   readonly onIdempotency: (idempotency: PostgresIdempotency) => void;
 }
 
 function assemble(parts: StoreParts): Store {
-  const { config, log, sql, pepper, database, clock, close, onMeter, onIdempotency } = parts;
+  const { config, log, sql, pepper, database, clock, sharedClock, close, onMeter, onIdempotency } = parts;
   const organizations = new Organizations(sql);
   const apiKeys = new ApiKeys(sql, pepper);
   const accounts = new Accounts(sql);
   const holds = new Holds(sql);
   const idempotencyKeys = new IdempotencyKeys(sql);
   const reports = new PostgresReports(sql);
+  const usedTokens = new UsedTokens(sql, log);
+  const upkeep = async () => {
+    await sharedClock.look();
+    await usedTokens.removeExpired();
+  };
   let meter: PostgresUsageMeter | null = null;
   const isReachable = () =>
     within(ANSWERS_WITHIN_MS, untilReachable(sql, 0)).then(
@@ -194,12 +212,15 @@ function assemble(parts: StoreParts): Store {
     passwordResets: new PostgresPasswordResets(sql),
     console: makeConsoleStore(sql, apiKeys, reports),
     accountReports: new PostgresAccountReports(reports),
+    tokenUses: usedTokens,
+    sharedClock,
+    secretFor: (purpose) => secretOf(pepper, purpose),
     startMeter: async (tariffs, rules = {}) => {
       const instances = new ServiceInstances(sql);
       await mkdir(config.dataDir, { recursive: true });
       const { journal, left } = HoldJournal.open(join(config.dataDir, JOURNAL_FILE), log);
       meter = new PostgresUsageMeter(
-        { accounts, holds, idempotencyKeys, instances, tariffs, journal, clock, log, rules },
+        { accounts, holds, idempotencyKeys, instances, tariffs, journal, upkeep, clock, log, rules },
         newServiceId(),
       );
       onMeter(meter);

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { afterEach, mock, test } from "node:test";
 import { AttemptLimiter } from "../../src/console/server/attempt-limiter.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
-import { StreamTokens } from "../../src/http/stream-tokens.js";
 import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/http/temporary-keys.js";
 import { LiveAuthorization } from "../../src/live/authorization.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { SessionPlace } from "../../src/ports/console-store.js";
 import type { KeyIdentity } from "../../src/ports/key-store.js";
 import { ManualClock } from "../support/manual-clock.js";
+import { streamTokens } from "../support/stream-tokens.js";
 
 const IDENTITY: KeyIdentity = { keyId: "key_1", organizationId: "org_1", tier: "paid" };
 const ORGANIZATION = { organizationId: "org_1", tier: "paid" } as const;
@@ -87,7 +87,7 @@ test("sessions and memberships that ended in another service end their playgroun
 test("a wall clock that jumps lengthens and shortens nothing", async () => {
   mock.timers.enable({ apis: ["Date"], now: Date.now() });
   const { keys, live } = issuing(systemClock as ManualClock);
-  const tokens = new StreamTokens(systemClock);
+  const tokens = streamTokens();
   const limiter = new AttemptLimiter({ attempts: 1, windowMs: HOUR_MS }, systemClock);
   const key = keys.issue(SESSION, "usr_1", ORGANIZATION);
   limiter.take("somebody");
@@ -97,7 +97,7 @@ test("a wall clock that jumps lengthens and shortens nothing", async () => {
     mock.timers.setTime(Date.now() + jumpMs);
     assert.throws(() => limiter.take("somebody"), /wait 3[56]\d\d s/);
     assert.equal((await keys.find(key))?.keyId, "playground");
-    assert.equal(tokens.redeem(token), IDENTITY);
+    assert.deepEqual(await tokens.redeem(token), IDENTITY);
     assert.equal(await live.find("sk"), IDENTITY);
   }
 });

@@ -9,6 +9,7 @@ import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
+import { streamTokens } from "../support/stream-tokens.js";
 import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";
 
 /** Fronts that can run here. */
@@ -58,6 +59,7 @@ export async function startTransport(
     urls,
     idempotency: NO_KEYS,
     reports,
+    tokens: streamTokens(),
     answers,
     speechBudget: new SpeechBudget(Number.POSITIVE_INFINITY),
     isReady: () => true,

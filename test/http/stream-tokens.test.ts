@@ -1,18 +1,60 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StreamTokens } from "../../src/http/stream-tokens.js";
+import { SignedText } from "../../src/http/signed-text.js";
+import { isToken } from "../../src/http/stream-tokens.js";
+import { ManualClock } from "../support/manual-clock.js";
+import * as fc from "../support/properties.js";
+import { streamTokens, usesInMemory } from "../support/stream-tokens.js";
 
 const IDENTITY = { keyId: "key_1", organizationId: "org_1", tier: "paid" } as const;
+const HOUR_MS = 3_600_000;
 
-test("a token is good once, and only for 60 seconds", () => {
-  let nowMs = 1_000;
-  const tokens = new StreamTokens({ nowMs: () => nowMs });
+test("a token is good once, and only for 60 seconds", async () => {
+  const clock = new ManualClock();
+  const tokens = streamTokens(clock);
   const [first, second] = [tokens.issue(IDENTITY), tokens.issue(IDENTITY)];
-  assert.match(first, /^st-svc-[0-9a-f]{48}$/);
-  nowMs += 59_999;
-  assert.deepEqual(tokens.redeem(first), IDENTITY);
-  assert.equal(tokens.redeem(first), null);
-  nowMs += 1;
-  assert.equal(tokens.redeem(second), null);
-  assert.equal(tokens.redeem("st-svc-1"), null);
+  assert.match(first, /^st-svc-[\w-]+\.[\w-]{43}$/);
+  assert.ok(isToken(first));
+  clock.advance(59_999);
+  assert.deepEqual(await tokens.redeem(first), IDENTITY);
+  assert.equal(await tokens.redeem(first), null);
+  clock.advance(1);
+  assert.equal(await tokens.redeem(second), null);
+  assert.equal(await tokens.redeem("st-svc-1"), null);
+});
+
+test("a token is good on every service with the same secret, and used on all of them at once", async () => {
+  const [clock, uses] = [new ManualClock(), usesInMemory()];
+  const [here, there] = [streamTokens(clock, uses), streamTokens(clock, uses)];
+  const token = here.issue(IDENTITY);
+  assert.deepEqual(await there.redeem(token), IDENTITY);
+  assert.equal(await here.redeem(token), null);
+});
+
+test("a shared clock that was set back does not make a token last", async () => {
+  const clock = new ManualClock();
+  const tokens = streamTokens(clock);
+  const token = tokens.issue(IDENTITY);
+  clock.advance(-HOUR_MS);
+  assert.equal(await tokens.redeem(token), null);
+});
+
+test("no text is read that was not signed: with a changed letter, with another secret or for another purpose", () => {
+  const texts = new SignedText("st-svc-", Buffer.alloc(32, 1));
+  const others = new SignedText("st-svc-", Buffer.alloc(32, 2));
+  const text = texts.sign(["a", 1]);
+  assert.deepEqual(texts.read(text), ["a", 1]);
+  assert.equal(others.read(text), null);
+  fc.assert(
+    fc.property(fc.nat(text.length - 1), fc.constantFrom(..."Aa0-_.\u0000ә"), (at, letter) => {
+      const changed = text.slice(0, at) + letter + text.slice(at + 1);
+      assert.equal(texts.read(changed) === null, changed !== text, changed);
+    }),
+  );
+  fc.assert(
+    fc.property(fc.string(), (rest) => {
+      assert.equal(texts.read(`st-svc-${rest}`), null);
+    }),
+  );
+  assert.equal(texts.read(`${text.slice(0, 8)}${"A".repeat(2_000)}${text.slice(8)}`), null);
 });

@@ -6,13 +6,13 @@ import { KeyEndings } from "../../src/http/key-endings.js";
 import { OrganizationSlots } from "../../src/http/organization-slots.js";
 import type { RouteDeps } from "../../src/http/route.js";
 import { RunningWork } from "../../src/http/running-work.js";
-import { StreamTokens } from "../../src/http/stream-tokens.js";
 import { createStreamUpgrade } from "../../src/live/upgrade.js";
 import { createLog } from "../../src/observe/log.js";
 import { systemClock } from "../../src/ports/clock.js";
 import type { LiveSink } from "../../src/ports/conversations.js";
 import type { FrontRequest, FrontSocket } from "../../src/ports/front.js";
 import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";
+import { streamTokens } from "../support/stream-tokens.js";
 
 /** More than a client is handed on at once. */
 const RUN_MESSAGES = 20;
@@ -36,7 +36,7 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   });
   const upgrade = createStreamUpgrade({
     ...{ conversations, log, keys: new FakeKeys(), endings: new KeyEndings(), running: new RunningWork() },
-    ...{ clock: systemClock, tokens: new StreamTokens(systemClock) },
+    ...{ clock: systemClock, tokens: streamTokens() },
     slots: new OrganizationSlots(() => CONCURRENCY_LIMITS.paid),
   } as unknown as RouteDeps);
   const headers = new Map([["authorization", `Bearer ${GOOD_KEY}`]]);

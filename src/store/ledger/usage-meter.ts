@@ -51,6 +51,8 @@ export interface MeterParts {
   readonly tariffs: Tariffs;
   /** Of this service alone; closed with the meter. */
   readonly journal: HoldJournal;
+  /** What else is done with each sign of life. */
+  readonly upkeep?: () => Promise<void>;
   readonly clock: Clock;
   readonly log: Log;
   readonly rules?: Partial<MeterRules>;
@@ -225,6 +227,7 @@ export class PostgresUsageMeter implements UsageMeter {
       if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
       await idempotencyKeys.removeExpired();
       await this.#dropBodies();
+      await this.#parts.upkeep?.();
     } catch (error) {
       // While the database was away nobody's signs of life arrived: all get the time to give one.
       this.#signs.forget();

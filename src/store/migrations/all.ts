@@ -7,6 +7,7 @@ import { passwordResets } from "./0005-password-resets.js";
 import { keyMakers } from "./0006-key-makers.js";
 import { audioOfKeptAnswers } from "./0007-audio-of-kept-answers.js";
 import { originsOfSessions } from "./0008-origins-of-sessions.js";
+import { usedTokens } from "./0009-used-tokens.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -18,4 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   keyMakers,
   audioOfKeptAnswers,
   originsOfSessions,
+  usedTokens,
 ];

@@ -1,4 +1,4 @@
-import { createHmac, randomBytes } from "node:crypto";
+import { createHmac, hkdfSync, randomBytes } from "node:crypto";
 
 const KEY_PREFIX = "sk-svc-";
 const KEY_BYTES = 24;
@@ -25,6 +25,11 @@ export function isWellFormedKey(rawKey: string): boolean {
 
 export function hashKey(rawKey: string, pepper: string): Buffer {
   return createHmac("sha256", pepper).update(rawKey).digest();
+}
+
+/** A secret for one purpose, 32 bytes, that nothing of the pepper or of another purpose's secret can be learned from. */
+export function secretOf(pepper: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", pepper, "", `dauys ${purpose}`, 32));
 }
 
 export function tracesOf(rawKey: string, pepper: string): KeyTraces {

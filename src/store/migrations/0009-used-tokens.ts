@@ -1,0 +1,14 @@
+import type { Migration } from "../postgres/migrate.js";
+
+/** Tokens open one live socket each, whichever service they are shown to. */
+export const usedTokens: Migration = {
+  version: 9,
+  name: "used-tokens",
+  sql: `
+    create table used_tokens (
+      id         bytea primary key check (length(id) = 16),
+      expires_at timestamptz not null
+    );
+    create index used_tokens_by_expiry on used_tokens (expires_at);
+  `,
+};

@@ -1,0 +1,20 @@
+import { StreamTokens } from "../../src/http/stream-tokens.js";
+import { type SharedClock, systemClock } from "../../src/ports/clock.js";
+import type { TokenUses } from "../../src/ports/token-uses.js";
+
+/** Remembers uses as the database does, without one. */
+export function usesInMemory(): TokenUses {
+  const used = new Set<string>();
+  return {
+    use: async ({ id }) => {
+      const isFirst = !used.has(String(id));
+      used.add(String(id));
+      return isFirst;
+    },
+  };
+}
+
+/** Stream tokens of one service that shares nothing. */
+export function streamTokens(clock: SharedClock = systemClock, uses = usesInMemory()): StreamTokens {
+  return new StreamTokens({ secret: Buffer.alloc(32, 7), clock, uses });
+}
