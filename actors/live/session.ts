@@ -37,6 +37,8 @@ export interface LiveSessionParts {
   readonly meter: UsageMeter;
   readonly organizationId: string;
   readonly origin?: UsageOrigin;
+  /** As the usage reference's. */
+  readonly mostAtOnce?: number;
   readonly sink: LiveSink;
   readonly log: Log;
   /** Told once, when the session is over and holds nothing any more. */
@@ -97,6 +99,7 @@ export class LiveSession implements LiveConversation {
         id: parts.sessionId,
         organizationId: parts.organizationId,
         ...(parts.origin !== undefined && { origin: parts.origin }),
+        ...(parts.mostAtOnce !== undefined && { mostAtOnce: parts.mostAtOnce }),
       },
       parts.sampleRateHz,
       (funds) => this.#onFunds(funds),

@@ -1,5 +1,6 @@
 // The service's front, live sessions, rings, the usage journal and a live worker without a recogniser, in a process of its own:
 // `node stub-service.js uws|node KEY [FRONT_THREADS]`. No store: everybody may do everything. Prints its port; ends with SIGTERM.
+import { randomBytes } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +12,9 @@ import { ServiceError } from "../../src/domain/errors.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
 import { AnswerFiles } from "../../src/http/answer-files.js";
+import { KeyEndings } from "../../src/http/key-endings.js";
 import { SpeechBudget } from "../../src/http/speech-budget.js";
+import { StreamTokens } from "../../src/http/stream-tokens.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createLog } from "../../src/observe/log.js";
@@ -136,6 +139,12 @@ const transport = createTransport({
   conversations,
   metrics,
   keys: { find: async (raw) => (raw === key ? { keyId: "key", organizationId: "org", tier: "paid" } : null) },
+  tokens: new StreamTokens({
+    secret: randomBytes(32),
+    clock: systemClock,
+    uses: { use: noKeys },
+    endings: new KeyEndings(),
+  }),
   log,
   idempotency: { claim: noKeys, isKnown: noKeys },
   reports: { credits: noKeys, usage: noKeys },

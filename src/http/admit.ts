@@ -25,7 +25,8 @@ export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind 
   });
   const onModelWait = (waitedMs: number) => exchange.waitedForModel(waitedMs);
   const endpoint = exchange.route ?? exchange.request.path;
-  return { requestId: exchange.requestId, identity, endpoint, span, onModelWait };
+  const mostAtOnce = kind === null ? {} : { mostAtOnce: deps.slots.limitOf(identity, kind) };
+  return { requestId: exchange.requestId, identity, endpoint, ...mostAtOnce, span, onModelWait };
 }
 
 /**

@@ -1,6 +1,7 @@
 import { ServiceError } from "../domain/errors.js";
 import type { FrontRequest } from "../ports/front.js";
 import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
+import { isTemporaryKey } from "./temporary-keys.js";
 
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
 /** The first subprotocol of a client that sends its key as the second. */
@@ -55,7 +56,8 @@ function credentialOf(
  * @throws {ServiceError} `KEY_INVALID` with one text for every kind of wrong key, `AUTH_UNAVAILABLE`
  */
 export async function authenticate(key: string | null, keys: KeyStore): Promise<KeyIdentity> {
-  const identity = key !== null && KEY_PATTERN.test(key) ? await keys.find(key) : null;
+  const isWellFormed = key !== null && (KEY_PATTERN.test(key) || isTemporaryKey(key));
+  const identity = isWellFormed ? await keys.find(key) : null;
   if (identity === null) throw new ServiceError("KEY_INVALID", "missing or invalid API key");
   return identity;
 }

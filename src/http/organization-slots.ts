@@ -1,14 +1,10 @@
-import { ServiceError } from "../domain/errors.js";
-import type { ConcurrencyLimits, WorkKind } from "../domain/usage/concurrency.js";
+import { type ConcurrencyLimits, tooManyRequests, type WorkKind } from "../domain/usage/concurrency.js";
 import type { KeyIdentity } from "../ports/key-store.js";
 
-const CALLED: Readonly<Record<WorkKind, string>> = {
-  synthesis: "synthesis requests",
-  files: "file transcriptions",
-  live: "live sessions",
-};
-
-/** How much of each kind of work runs for each organization right now. What is too much is refused, never queued. */
+/**
+ * How much of each kind of work runs for each organization in this service right now. What is too much is refused, never
+ * queued, and before it costs anything; holds are counted over all services when they are opened.
+ */
 export class OrganizationSlots {
   readonly #limitsOf: (identity: KeyIdentity) => ConcurrencyLimits;
   /** Organizations with nothing running have no entry. */
@@ -18,14 +14,15 @@ export class OrganizationSlots {
     this.#limitsOf = limitsOf;
   }
 
+  /** How much of it the organization may have at once. */
+  limitOf(identity: KeyIdentity, kind: WorkKind): number {
+    return this.#limitsOf(identity)[kind];
+  }
+
   /** @throws {ServiceError} `TOO_MANY_REQUESTS` when `take` would */
   check(identity: KeyIdentity, kind: WorkKind): void {
-    const limit = this.#limitsOf(identity)[kind];
-    if (this.#count(nameOf(identity, kind)) < limit) return;
-    throw new ServiceError(
-      "TOO_MANY_REQUESTS",
-      `an organization may have at most ${limit} ${CALLED[kind]} at once: wait until one has ended`,
-    );
+    const limit = this.limitOf(identity, kind);
+    if (this.#count(nameOf(identity, kind)) >= limit) throw tooManyRequests(kind, limit);
   }
 
   /**

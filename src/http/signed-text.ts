@@ -3,6 +3,18 @@ import { createHmac, timingSafeEqual } from "node:crypto";
 /** Far more than any content of ours takes: what is longer is not looked at. */
 const LONGEST = 1_024;
 
+/** Two services may have looked at the shared clock some seconds apart. */
+const CLOCKS_APART_MS = 10_000;
+
+/**
+ * Whether a text that was given `lifetimeMs` is good until `untilMs` still is. One that has more left than it was given is
+ * not: the shared clock was set back, and the text is not to last for as long as that.
+ */
+export function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
+  const leftMs = untilMs - nowMs;
+  return leftMs > 0 && leftMs <= lifetimeMs + CLOCKS_APART_MS;
+}
+
 /** Texts that clients carry and that only services with the same secret can make: what they say needs no look-up. */
 export class SignedText {
   readonly #prefix: string;

@@ -2,13 +2,12 @@ import { randomBytes } from "node:crypto";
 import type { SharedClock } from "../ports/clock.js";
 import type { KeyIdentity } from "../ports/key-store.js";
 import type { TokenUses } from "../ports/token-uses.js";
-import { SignedText } from "./signed-text.js";
+import type { KeyEndings } from "./key-endings.js";
+import { isCurrent, SignedText } from "./signed-text.js";
 
 /** How long a token may wait to be used, in seconds. */
 export const TOKEN_LIFETIME_S = 60;
 const LIFETIME_MS = TOKEN_LIFETIME_S * 1_000;
-/** Two services may have looked at the shared clock some seconds apart. */
-const CLOCKS_APART_MS = 10_000;
 const PREFIX = "st-svc-";
 const ID_BYTES = 16;
 
@@ -17,6 +16,7 @@ export interface StreamTokensParts {
   readonly secret: Uint8Array;
   readonly clock: SharedClock;
   readonly uses: TokenUses;
+  readonly endings: KeyEndings;
 }
 
 /**
@@ -34,7 +34,7 @@ export class StreamTokens {
 
   issue(identity: KeyIdentity): string {
     const id = randomBytes(ID_BYTES).toString("base64url");
-    return this.#texts.sign([id, Math.ceil(this.#parts.clock.nowMs() + LIFETIME_MS), identity]);
+    return this.#texts.sign([id, Math.floor(this.#parts.clock.nowMs() + LIFETIME_MS), identity]);
   }
 
   /**
@@ -45,13 +45,19 @@ export class StreamTokens {
   async redeem(token: string): Promise<KeyIdentity | null> {
     const content = this.#texts.read(token) as readonly [string, number, KeyIdentity] | null;
     if (content === null) return null;
+    const { clock, uses, endings } = this.#parts;
     const [id, untilMs, identity] = content;
-    const leftMs = untilMs - this.#parts.clock.nowMs();
-    // More than it was given is left when the shared clock was set back: it is not to last for as long as that.
-    if (leftMs <= 0 || leftMs > LIFETIME_MS + CLOCKS_APART_MS) return null;
-    const isFirst = await this.#parts.uses.use({ id: Buffer.from(id, "base64url"), untilMs, identity });
-    return isFirst ? identity : null;
+    if (!isCurrent(untilMs, LIFETIME_MS, clock.nowMs())) return null;
+    const known = knownSince(identity, endings.count);
+    const isFirst = await uses.use({ id: Buffer.from(id, "base64url"), untilMs, identity });
+    return isFirst && !endings.hasEnded(known) ? known : null;
   }
+}
+
+/** The use of a token asks whether its key goes on: that is known from then on, and on this service. */
+function knownSince(identity: KeyIdentity, count: number): KeyIdentity {
+  const { grant } = identity;
+  return grant === undefined ? identity : { ...identity, grant: { ...grant, knownSince: count } };
 }
 
 /** Whether this looks like a token rather than a key. */

@@ -37,7 +37,7 @@ export class LiveAuthorization implements KeyStore {
     }
     const identity = await this.#keys.find(rawKey);
     if (identity === null) this.#known.delete(name);
-    else if (identity.grantId === undefined)
+    else if (identity.grant === undefined)
       this.#known.set(name, { identity, untilMs: this.#clock.nowMs() + REUSED_FOR_MS });
     return identity;
   }

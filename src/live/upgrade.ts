@@ -57,7 +57,8 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       const client = `${identity.organizationId} ${request.remoteAddress}`;
       floods.check(client);
       const translation = dialect.begin(request.query, requestId, deps.conversations.catalog.hearing);
-      const caller = { requestId, identity, endpoint: dialect.path, span };
+      const mostAtOnce = deps.slots.limitOf(identity, "live");
+      const caller = { requestId, identity, endpoint: dialect.path, mostAtOnce, span };
       await deps.conversations.requireCredit(caller, "live");
       const open = (socket: FrontSocket) => {
         log.info({ path: dialect.path, organizationId: identity.organizationId }, "live socket opened");
@@ -85,7 +86,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
 /** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
 async function identify(
   credential: StreamCredential,
-  { tokens, endings }: RouteDeps,
+  { tokens }: RouteDeps,
   keys: KeyStore,
 ): Promise<KeyIdentity> {
   if (credential.type === "key-in-query") {
@@ -97,7 +98,7 @@ async function identify(
   const token = credential.type === "token" ? credential.token : credential.key;
   if (credential.type !== "token" && (token === null || !isToken(token))) return authenticate(token, keys);
   const identity = await tokens.redeem(token ?? "");
-  if (identity === null || endings.hasEnded(identity)) {
+  if (identity === null) {
     throw new ServiceError(
       "KEY_INVALID",
       "the stream token is unknown, was used, or is older than 60 s, or its key has ended",

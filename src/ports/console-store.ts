@@ -22,6 +22,15 @@ export interface SessionPlace {
   readonly organizationId: string;
 }
 
+/** Whether sessions go on, for keys that end with them. */
+export interface SessionPlaces {
+  /**
+   * Whether the session is open and its user still belongs to the organization.
+   * @throws {ServiceError} `AUTH_UNAVAILABLE`
+   */
+  isGood(place: SessionPlace): Promise<boolean>;
+}
+
 /** From where a session was opened; null is what is not known. */
 export interface SessionOrigin {
   readonly address: string | null;
@@ -227,6 +236,24 @@ export interface Reports {
   usage(organizationId: string, days: number): Promise<UsageRow[]>;
 }
 
+export interface AttemptRules {
+  readonly attempts: number;
+  readonly windowMs: number;
+}
+
+/** Attempts by name, counted for all services on one database. */
+export interface Attempts {
+  /**
+   * Counts an attempt, unless there have been as many as there may be since the window began.
+   * @returns null, or the whole seconds until the window ends
+   */
+  take(name: string, rules: AttemptRules): Promise<number | null>;
+  /** Counts one attempt less. */
+  giveBack(name: string): Promise<void>;
+  /** Forgets all attempts. */
+  clear(name: string): Promise<void>;
+}
+
 /** Everything that the console remembers. */
 export interface ConsoleStore {
   readonly users: Users;
@@ -234,4 +261,5 @@ export interface ConsoleStore {
   readonly members: Members;
   readonly keys: ConsoleKeys;
   readonly reports: Reports;
+  readonly attempts: Attempts;
 }

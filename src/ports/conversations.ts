@@ -19,6 +19,8 @@ export interface Caller {
   readonly identity: KeyIdentity;
   /** Path of the interface that the request came by. */
   readonly endpoint: string;
+  /** Pieces of this kind of work that the organization may have at once, on all services together. */
+  readonly mostAtOnce?: number;
   /** What was charged for this very work before, under an idempotency key. */
   readonly paid?: Paid;
   /** Of the whole request; of no trace when absent. */

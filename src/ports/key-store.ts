@@ -6,8 +6,17 @@ export interface KeyIdentity {
   readonly organizationId: string;
   /** As it was when the key was looked up. */
   readonly tier: OrganizationTier;
-  /** Which of the keys that share a `keyId`: temporary ones all count as one in usage. They are never remembered. */
-  readonly grantId?: string;
+  /** What a key of the playground stands on; such keys share a `keyId`, and are never remembered. */
+  readonly grant?: SessionGrant;
+}
+
+/** A person's session in the console, which passes its rights on for minutes. */
+interface SessionGrant {
+  /** Hash of the session's cookie, in base64url. */
+  readonly session: string;
+  readonly userId: string;
+  /** The number of endings (`KeyEndings`) that this service knew when it asked whether the session was good. */
+  readonly knownSince: number;
 }
 
 /** Look-up of API keys. Implementations never see or keep the raw key beyond the call. */

@@ -7,6 +7,8 @@ export interface UsageReference {
   readonly id: string;
   readonly organizationId: string;
   readonly origin?: UsageOrigin;
+  /** Pieces of work of its kind that the organization may have at once, on all services together; without, any number. */
+  readonly mostAtOnce?: number;
 }
 
 /** Where a piece of work came in: what usage is told apart by. */
@@ -54,13 +56,13 @@ export interface LiveMeter {
 
 export interface UsageMeter {
   /**
-   * Refuses an organization that could not begin any work of this kind.
-   * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   * Refuses an organization that could not begin any work of this kind, or has `mostAtOnce` pieces of it on all services.
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
-  requireCredit(organizationId: string, kind: UsageKind): Promise<void>;
+  requireCredit(organizationId: string, kind: UsageKind, mostAtOnce?: number): Promise<void>;
   /**
    * Sets the price of a piece of work aside.
-   * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   * @throws {ServiceError} `OUT_OF_CREDITS`, `TOO_MANY_REQUESTS`, `AUTH_UNAVAILABLE`
    */
   hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold>;
   /** Begins to hold credits for a live session; `onFunds` is told the first limit within seconds, and every change of it. */

@@ -46,7 +46,11 @@ export function makeConversations(parts: ConversationParts): Conversations {
   const { engines, meter, catalog } = parts;
   return {
     catalog,
-    requireCredit: (caller, kind) => meter.requireCredit(caller.identity.organizationId, kind),
+    requireCredit: (caller, kind) => {
+      // A file's answer may be kept, and then takes no place: its hold says whether there is one.
+      const mostAtOnce = kind === "live" ? caller.mostAtOnce : undefined;
+      return meter.requireCredit(caller.identity.organizationId, kind, mostAtOnce);
+    },
     synthesis: speak(parts),
     transcription: transcribe(parts),
     live: listen({ ...parts, recognizers: engines.recognizers }),
@@ -159,6 +163,7 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         meter: span.isTold ? tellHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),
+        ...(caller.mostAtOnce !== undefined && { mostAtOnce: caller.mostAtOnce }),
         sink,
         log: log.child({ requestId: caller.requestId }),
         observer: span.isTold ? tellLive(span, counting) : counting,
@@ -216,8 +221,14 @@ function sentenceCacheFor(
 
 /** One request, one charge. */
 function usageReference(caller: Caller): UsageReference {
-  const { requestId, identity } = caller;
-  return { id: requestId, organizationId: identity.organizationId, origin: usageOrigin(caller) };
+  const { requestId, identity, mostAtOnce } = caller;
+  const origin = usageOrigin(caller);
+  return {
+    id: requestId,
+    organizationId: identity.organizationId,
+    origin,
+    ...(mostAtOnce !== undefined && { mostAtOnce }),
+  };
 }
 
 function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {

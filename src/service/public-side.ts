@@ -72,6 +72,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
       secret: store.secretFor("stream tokens"),
       clock: store.sharedClock,
       uses: store.tokenUses,
+      endings,
     }),
     endings,
     extraRoutes: consoleRoutes(parts, { temporaryKeys, endings, isReady }),
@@ -108,8 +109,15 @@ async function openAnswers({ config, store, disk, log }: Base, owned: Owned): Pr
 /** The store's keys and the playground's, and where it is told which have ended. */
 function openKeys({ store, repeat, log }: PublicSideParts, owned: Owned) {
   const endings = new KeyEndings();
-  const temporaryKeys = new TemporaryKeys(store.keys, systemClock, endings);
-  const unwatch = watchEndings({ store, endings, temporaryKeys, repeat, log });
+  const temporaryKeys = new TemporaryKeys({
+    keys: store.keys,
+    secret: store.secretFor("playground keys"),
+    sharedClock: store.sharedClock,
+    clock: systemClock,
+    places: store.places,
+    endings,
+  });
+  const unwatch = watchEndings({ store, endings, repeat, log });
   owned.add("watch of ended keys", async () => unwatch());
   return { temporaryKeys, endings };
 }

@@ -1,5 +1,4 @@
 import type { KeyEndings } from "../http/key-endings.js";
-import type { TemporaryKeys } from "../http/temporary-keys.js";
 import type { Log } from "../observe/log.js";
 import type { Store } from "../store/store.js";
 
@@ -15,21 +14,22 @@ export const repeatByTimer: Repeat = (act, everyMs) => {
 };
 
 /**
- * Asks every half minute whether keys at work on live sockets, and sessions behind playground keys, were ended elsewhere:
- * by a command, or by another service on the same database. What ends here is told at once. Returns how to
+ * Asks every half minute whether keys at work on live sockets, and sessions behind those of the playground, were ended
+ * elsewhere: by a command, or by another service on the same database. What ends here is told at once. Returns how to
  * stop asking.
  */
 export function watchEndings(parts: {
   readonly store: Store;
   readonly endings: KeyEndings;
-  readonly temporaryKeys: TemporaryKeys;
   readonly repeat: Repeat;
   readonly log: Log;
 }): () => void {
-  const { store, endings, temporaryKeys, repeat, log } = parts;
+  const { store, endings, repeat, log } = parts;
   const look = async () => {
-    for (const id of await store.apiKeys.revokedAmong(endings.watched)) endings.end(id);
-    await temporaryKeys.endLost(store.console.users);
+    for (const id of await store.apiKeys.revokedAmong(endings.watchedKeys)) endings.endKey(id);
+    const places = endings.watchedPlaces;
+    const good = new Set(await store.console.users.goodPlaces(places));
+    for (const place of places) if (!good.has(place)) endings.endPlace(place);
   };
   let isLooking = false;
   return repeat(() => {

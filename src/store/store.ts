@@ -7,7 +7,7 @@ import type { Tariffs } from "../domain/usage/tariff.js";
 import type { Log } from "../observe/log.js";
 import type { AccountReports } from "../ports/account-reports.js";
 import { type Clock, type SharedClock, systemClock } from "../ports/clock.js";
-import type { ConsoleStore } from "../ports/console-store.js";
+import type { ConsoleStore, SessionPlaces } from "../ports/console-store.js";
 import type { Idempotency } from "../ports/idempotency.js";
 import type { KeyStore } from "../ports/key-store.js";
 import type { TokenUses } from "../ports/token-uses.js";
@@ -24,12 +24,14 @@ import { Vouchers } from "./ledger/vouchers.js";
 import { MIGRATIONS } from "./migrations/all.js";
 import { PostgresAccountReports } from "./people/account-reports.js";
 import { ApiKeys } from "./people/api-keys.js";
+import { PostgresAttempts } from "./people/attempts.js";
 import { makeConsoleStore } from "./people/console-store.js";
 import { KeyCache } from "./people/key-cache.js";
 import { isWellFormedKey, newRawKey, secretOf } from "./people/key-secret.js";
 import { Organizations } from "./people/organizations.js";
 import { PostgresPasswordResets } from "./people/password-resets.js";
 import { PostgresReports } from "./people/reports.js";
+import { PostgresSessionPlaces } from "./people/session-places.js";
 import { UsedTokens } from "./people/used-tokens.js";
 import { connect, untilReachable } from "./postgres/connect.js";
 import { DatabaseClock } from "./postgres/database-clock.js";
@@ -60,6 +62,7 @@ export interface Store {
   readonly passwordResets: PostgresPasswordResets;
   readonly console: ConsoleStore;
   readonly accountReports: AccountReports;
+  readonly places: SessionPlaces;
   readonly tokenUses: TokenUses;
   /** The database's clock. */
   readonly sharedClock: SharedClock;
@@ -183,10 +186,13 @@ function assemble(parts: StoreParts): Store {
   const holds = new Holds(sql);
   const idempotencyKeys = new IdempotencyKeys(sql);
   const reports = new PostgresReports(sql);
+  const attempts = new PostgresAttempts({ sql, secret: secretOf(pepper, "attempts"), clock: sharedClock });
+  const consoleStore = makeConsoleStore(sql, { apiKeys, reports, attempts });
   const usedTokens = new UsedTokens(sql, log);
   const upkeep = async () => {
     await sharedClock.look();
     await usedTokens.removeExpired();
+    await attempts.removeExpired();
   };
   let meter: PostgresUsageMeter | null = null;
   const isReachable = () =>
@@ -210,7 +216,8 @@ function assemble(parts: StoreParts): Store {
     holds,
     vouchers: new Vouchers(sql, pepper),
     passwordResets: new PostgresPasswordResets(sql),
-    console: makeConsoleStore(sql, apiKeys, reports),
+    console: consoleStore,
+    places: new PostgresSessionPlaces(consoleStore.users, log),
     accountReports: new PostgresAccountReports(reports),
     tokenUses: usedTokens,
     sharedClock,

@@ -103,7 +103,14 @@ export async function startConsole(trustedProxies: readonly string[] = []): Prom
   const clock = new ManualClock();
   const store = await openStore(privateStore(await preparedFolder()), SILENT, { clock });
   const endings = new KeyEndings();
-  const temporaryKeys = new TemporaryKeys(store.keys, clock, endings);
+  const temporaryKeys = new TemporaryKeys({
+    keys: store.keys,
+    secret: store.secretFor("playground keys"),
+    sharedClock: store.sharedClock,
+    clock,
+    places: store.places,
+    endings,
+  });
   const deps: ConsoleDeps = {
     store: store.console,
     topUps: store.vouchers,

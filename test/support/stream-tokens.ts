@@ -1,3 +1,4 @@
+import { KeyEndings } from "../../src/http/key-endings.js";
 import { StreamTokens } from "../../src/http/stream-tokens.js";
 import { type SharedClock, systemClock } from "../../src/ports/clock.js";
 import type { TokenUses } from "../../src/ports/token-uses.js";
@@ -15,6 +16,10 @@ export function usesInMemory(): TokenUses {
 }
 
 /** Stream tokens of one service that shares nothing. */
-export function streamTokens(clock: SharedClock = systemClock, uses = usesInMemory()): StreamTokens {
-  return new StreamTokens({ secret: Buffer.alloc(32, 7), clock, uses });
+export function streamTokens(
+  clock: SharedClock = systemClock,
+  uses = usesInMemory(),
+  endings = new KeyEndings(),
+): StreamTokens {
+  return new StreamTokens({ secret: Buffer.alloc(32, 7), clock, uses, endings });
 }

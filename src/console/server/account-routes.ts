@@ -22,10 +22,10 @@ import { endedCookie, secretHash, sessionOf } from "./session-cookie.js";
 import { endSession, openSession, sessionBody } from "./sessions.js";
 
 /** Sign-up, sign-in, sign-out, passwords, and what an invitation says to the person who follows it. */
-export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
-  const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, clock);
-  const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, clock);
-  const signUps = new AttemptLimiter(SIGN_UPS_OF_ADDRESS, clock);
+export function accountRoutes({ store: { attempts }, clock }: ConsoleDeps): readonly ConsoleRoute[] {
+  const byEmail = new AttemptLimiter(SIGN_INS_OF_EMAIL, attempts, clock);
+  const byAddress = new AttemptLimiter(TRIES_OF_ADDRESS, attempts, clock);
+  const signUps = new AttemptLimiter(SIGN_UPS_OF_ADDRESS, attempts, clock);
   return [
     { method: "GET", path: `${API}/session`, access: "open", handle: currentSession },
     {
@@ -35,9 +35,9 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       handle: async (call) => {
         // Addresses take their turn before anything of the body is read, here and below.
         const address = addressOf(call);
-        byAddress.take(address);
+        await byAddress.take(address);
         const wanted = parse(SIGN_UP, await call.body());
-        signUps.take(address);
+        await signUps.take(address);
         return openSession(call, await signUp(call, wanted), 201);
       },
     },
@@ -47,14 +47,14 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       access: "open",
       handle: async (call) => {
         const { deps } = call;
-        byAddress.take(addressOf(call));
+        await byAddress.take(addressOf(call));
         const { email, password } = parse(SIGN_IN, await call.body());
-        byEmail.take(email);
+        await byEmail.take(email);
         const known = await deps.store.users.findByEmail(email);
         if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost)) || known === null) {
           throw new ConsoleError("wrong_credentials", "the e-mail address or the password is wrong");
         }
-        byEmail.clear(email);
+        await byEmail.clear(email);
         return openSession(call, { id: known.id, email: known.email }, 200);
       },
     },
@@ -67,11 +67,11 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       access: "open",
       handle: async (call) => {
         const address = addressOf(call);
-        byAddress.take(address);
+        await byAddress.take(address);
         const { token } = parse(INVITATION, await call.body());
         const found = await call.deps.store.members.findInvitation(secretHash(token));
         if (found === null) throw invalidInvitation();
-        byAddress.giveBack(address);
+        await byAddress.giveBack(address);
         return { body: { organization: found.organizationName, role: found.role } };
       },
     },
@@ -81,11 +81,11 @@ export function accountRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       access: "user",
       handle: async (call) => {
         const address = addressOf(call);
-        byAddress.take(address);
+        await byAddress.take(address);
         const { token } = parse(INVITATION, await call.body());
         const organizationId = await call.deps.store.members.accept(secretHash(token), call.user.id);
         if (organizationId === null) throw invalidInvitation();
-        byAddress.giveBack(address);
+        await byAddress.giveBack(address);
         return { body: await sessionBody(call.deps, call.user) };
       },
     },
@@ -142,8 +142,8 @@ function deleteAccount(byEmail: AttemptLimiter): (call: UserCall) => Promise<Con
       const names = removal.organizations.map((name) => `"${name}"`).join(", ");
       throw new ConsoleError("sole_owner", `other members of ${names} would be left without an owner`);
     }
-    deps.temporaryKeys.endUser(user.id);
-    for (const id of removal.revokedKeyIds) deps.endings.end(id);
+    deps.endings.endUser(user.id);
+    for (const id of removal.revokedKeyIds) deps.endings.endKey(id);
     const headers = { "set-cookie": endedCookie(exchange.request) };
     return { body: { user: null, organizations: [] }, headers };
   };

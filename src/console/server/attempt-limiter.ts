@@ -1,56 +1,85 @@
 import { LRUCache } from "lru-cache";
 import type { Clock } from "../../ports/clock.js";
+import type { AttemptRules, Attempts } from "../../ports/console-store.js";
 import { ConsoleError } from "./console-error.js";
 
-export interface AttemptRules {
-  readonly attempts: number;
-  readonly windowMs: number;
+/** Rules, and what it is that they limit: attempts of two kinds by one name count apart. */
+export interface LimitedAttempts extends AttemptRules {
+  readonly kind: string;
 }
 
 const MINUTE_MS = 60_000;
 /** Passwords of one person, at sign-in and wherever else one is asked for. */
-export const SIGN_INS_OF_EMAIL: AttemptRules = { attempts: 10, windowMs: 15 * MINUTE_MS };
+export const SIGN_INS_OF_EMAIL: LimitedAttempts = {
+  kind: "sign-ins of an e-mail address",
+  attempts: 10,
+  windowMs: 15 * MINUTE_MS,
+};
 /** Of passwords, links and sign-ups. A whole office may stand behind one address. */
-export const TRIES_OF_ADDRESS: AttemptRules = { attempts: 100, windowMs: 15 * MINUTE_MS };
+export const TRIES_OF_ADDRESS: LimitedAttempts = {
+  kind: "tries of a network address",
+  attempts: 100,
+  windowMs: 15 * MINUTE_MS,
+};
 /** Each brings free credits. */
-export const SIGN_UPS_OF_ADDRESS: AttemptRules = { attempts: 30, windowMs: 60 * MINUTE_MS };
-/** Names that are remembered; the one that was quiet longest makes room. */
-const MOST_NAMES = 50_000;
+export const SIGN_UPS_OF_ADDRESS: LimitedAttempts = {
+  kind: "sign-ups of a network address",
+  attempts: 30,
+  windowMs: 60 * MINUTE_MS,
+};
+/** Names that are remembered as closed; the one that was asked for least lately makes room. */
+const MOST_CLOSED = 50_000;
+/** A flood of a closed name asks the database this often. Another service that clears the name is heard of so late. */
+const CLOSED_FOR_MS = 1_000;
 
-/** Counts attempts by name within a window. An attempt counts before it is known to fail, so that many at once do not slip by. */
+interface Closed {
+  readonly seconds: number;
+  readonly untilMs: number;
+}
+
+/**
+ * Counts attempts by name within a window, for all services together. An attempt counts before it is known to fail, so that
+ * many at once do not slip by.
+ */
 export class AttemptLimiter {
-  readonly #rules: AttemptRules;
+  readonly #rules: LimitedAttempts;
+  readonly #attempts: Attempts;
   readonly #clock: Clock;
-  readonly #counts = new LRUCache<string, { readonly count: number; readonly untilMs: number }>({
-    max: MOST_NAMES,
-  });
+  readonly #closed = new LRUCache<string, Closed>({ max: MOST_CLOSED });
 
-  constructor(rules: AttemptRules, clock: Clock) {
+  constructor(rules: LimitedAttempts, attempts: Attempts, clock: Clock) {
     this.#rules = rules;
+    this.#attempts = attempts;
     this.#clock = clock;
   }
 
   /** @throws {ConsoleError} `too_many_attempts` */
-  take(name: string): void {
-    const nowMs = this.#clock.nowMs();
-    const known = this.#counts.get(name);
-    const current = known !== undefined && known.untilMs > nowMs ? known : null;
-    if (current !== null && current.count >= this.#rules.attempts) {
-      const seconds = Math.ceil((current.untilMs - nowMs) / 1_000);
-      throw new ConsoleError("too_many_attempts", `too many attempts: wait ${seconds} s`, seconds);
-    }
-    const untilMs = current?.untilMs ?? nowMs + this.#rules.windowMs;
-    this.#counts.set(name, { count: (current?.count ?? 0) + 1, untilMs });
+  async take(name: string): Promise<void> {
+    const closed = this.#closed.get(name);
+    if (closed !== undefined && closed.untilMs > this.#clock.nowMs()) throw tooMany(closed.seconds);
+    const seconds = await this.#attempts.take(this.#of(name), this.#rules);
+    if (seconds === null) return;
+    this.#closed.set(name, { seconds, untilMs: this.#clock.nowMs() + CLOSED_FOR_MS });
+    throw tooMany(seconds);
   }
 
   /** One attempt was no guess: it does not count. Others stay as they are. */
-  giveBack(name: string): void {
-    const known = this.#counts.get(name);
-    if (known !== undefined && known.count > 0) this.#counts.set(name, { ...known, count: known.count - 1 });
+  async giveBack(name: string): Promise<void> {
+    this.#closed.delete(name);
+    await this.#attempts.giveBack(this.#of(name));
   }
 
   /** The attempt was a good one: none before it counts any more. */
-  clear(name: string): void {
-    this.#counts.delete(name);
+  async clear(name: string): Promise<void> {
+    this.#closed.delete(name);
+    await this.#attempts.clear(this.#of(name));
   }
+
+  #of(name: string): string {
+    return `${this.#rules.kind} ${name}`;
+  }
+}
+
+function tooMany(seconds: number): ConsoleError {
+  return new ConsoleError("too_many_attempts", `too many attempts: wait ${seconds} s`, seconds);
 }

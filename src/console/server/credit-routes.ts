@@ -8,11 +8,11 @@ import { LEDGER_EXPORT, LEDGER_PAGE, parse, REDEMPTION, USAGE_DAYS } from "./sch
 
 const PAGE_ENTRIES = 50;
 const CSV_PAGE_ENTRIES = 1_000;
-const REDEMPTIONS = { attempts: 10, windowMs: 15 * 60_000 };
+const REDEMPTIONS = { kind: "vouchers of an organization", attempts: 10, windowMs: 15 * 60_000 };
 
 /** Balance, ledger, usage, and vouchers. */
-export function creditRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
-  const redemptions = new AttemptLimiter(REDEMPTIONS, clock);
+export function creditRoutes({ store, clock }: ConsoleDeps): readonly ConsoleRoute[] {
+  const redemptions = new AttemptLimiter(REDEMPTIONS, store.attempts, clock);
   return [
     {
       method: "GET",
@@ -33,14 +33,14 @@ export function creditRoutes({ clock }: ConsoleDeps): readonly ConsoleRoute[] {
       path: `${ORGANIZATION}/vouchers`,
       access: "member",
       handle: async ({ deps, organizationId, user, body }) => {
-        redemptions.take(organizationId);
+        await redemptions.take(organizationId);
         const { code } = parse(REDEMPTION, await body());
         const order = { organizationId, userId: user.id, proof: code };
         const credits = await deps.topUps.redeem(order);
         if (credits === null) {
           throw new ConsoleError("voucher_invalid", "the voucher is unknown, was used, or is too old");
         }
-        redemptions.clear(organizationId);
+        await redemptions.clear(organizationId);
         return { status: 201, body: { credits } };
       },
     },

@@ -27,7 +27,7 @@ export function keyRoutes(): readonly ConsoleRoute[] {
       handle: async ({ deps, organizationId, param }) => {
         const key = await deps.store.keys.revoke(organizationId, param("key"));
         if (key === null) throw new ConsoleError("not_found", "there is no such key");
-        deps.endings.end(key.id);
+        deps.endings.endKey(key.id);
         return { body: toJson(key) };
       },
     },
@@ -38,8 +38,7 @@ export function keyRoutes(): readonly ConsoleRoute[] {
       handle: async ({ deps, organizationId, session, user }) => {
         const { tier } = await deps.store.reports.credits(organizationId);
         const key = deps.temporaryKeys.issue(session, user.id, { organizationId, tier });
-        // The session or the membership may have ended while this was asked for, before the key was there to end with it.
-        await deps.temporaryKeys.endLost(deps.store.users);
+        // The session or the membership may have ended while this was asked for.
         if ((await deps.temporaryKeys.find(key)) === null) throw noOrganization();
         return { status: 201, body: { key, expires_in: TEMPORARY_KEY_LIFETIME_S } };
       },

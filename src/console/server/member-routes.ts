@@ -63,8 +63,8 @@ async function removeMember({ exchange, deps, organizationId, user, param }: Mem
   const { revokedKeyIds } = settled(
     await deps.store.members.remove({ organizationId, userId, byUserId: user.id, revokesKeys }),
   );
-  deps.temporaryKeys.endMembership(organizationId, userId);
-  for (const id of revokedKeyIds) deps.endings.end(id);
+  deps.endings.endMembership(organizationId, userId);
+  for (const id of revokedKeyIds) deps.endings.endKey(id);
   return { body: { revoked_keys: revokedKeyIds.length } };
 }
 

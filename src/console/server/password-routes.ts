@@ -22,7 +22,7 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
         const { user, deps } = call;
         await requirePassword(call, current, byEmail);
         await deps.store.users.setPassword(user.id, await hashPassword(password, deps.passwordCost));
-        deps.temporaryKeys.endUser(user.id);
+        deps.endings.endUser(user.id);
         return openSession(call, user, 200);
       },
     },
@@ -32,11 +32,11 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
       access: "open",
       handle: async (call) => {
         const address = addressOf(call);
-        byAddress.take(address);
+        await byAddress.take(address);
         const { token } = parse(RESET, await call.body());
         const user = await call.deps.store.resets.find(token);
         if (user === null) throw invalidReset();
-        byAddress.giveBack(address);
+        await byAddress.giveBack(address);
         return { body: { email: user.email } };
       },
     },
@@ -46,14 +46,14 @@ export function passwordRoutes({ byEmail, byAddress }: SignInLimits): readonly C
       access: "open",
       handle: async (call: OpenCall) => {
         const { deps } = call;
-        byAddress.take(addressOf(call));
+        await byAddress.take(addressOf(call));
         const { token, password } = parse(RESET_USE, await call.body());
         // Nobody makes the service hash passwords without a link.
         if ((await deps.store.resets.find(token)) === null) throw invalidReset();
         const user = await deps.store.resets.use(token, await hashPassword(password, deps.passwordCost));
         if (user === null) throw invalidReset();
-        byEmail.clear(user.email);
-        deps.temporaryKeys.endUser(user.id);
+        await byEmail.clear(user.email);
+        deps.endings.endUser(user.id);
         return openSession(call, user, 200);
       },
     },
@@ -71,12 +71,12 @@ export async function requirePassword(
   byEmail: AttemptLimiter,
 ): Promise<void> {
   // The same count as sign-in: a session that was left open is no way to guess faster.
-  byEmail.take(user.email);
+  await byEmail.take(user.email);
   const known = await deps.store.users.findByEmail(user.email);
   if (!(await isPassword(password, known?.passwordHash ?? null, deps.passwordCost))) {
     throw new ConsoleError("wrong_password", "the current password is wrong");
   }
-  byEmail.clear(user.email);
+  await byEmail.clear(user.email);
 }
 
 function invalidReset(): ConsoleError {

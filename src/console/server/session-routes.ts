@@ -22,7 +22,7 @@ export function sessionRoutes(): readonly ConsoleRoute[] {
       access: "user",
       handle: async ({ deps, user, session }) => {
         const ended = await deps.store.users.endOtherSessions(user.id, session);
-        for (const hash of ended) deps.temporaryKeys.endSession(hash);
+        for (const hash of ended) deps.endings.endSession(hash);
         return { body: { ended: ended.length } };
       },
     },
@@ -33,7 +33,7 @@ export function sessionRoutes(): readonly ConsoleRoute[] {
       handle: async ({ deps, user, param }) => {
         const ended = await deps.store.users.endSession(user.id, param("session"));
         if (ended === null) throw new ConsoleError("not_found", "there is no such session");
-        deps.temporaryKeys.endSession(ended);
+        deps.endings.endSession(ended);
         return { body: {} };
       },
     },

@@ -26,7 +26,7 @@ export async function openSession(
 
 export async function endSession(deps: ConsoleDeps, session: Buffer): Promise<void> {
   await deps.store.users.closeSession(session);
-  deps.temporaryKeys.endSession(session);
+  deps.endings.endSession(session);
 }
 
 /** Who is signed in, and where they belong. */

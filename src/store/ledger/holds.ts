@@ -12,6 +12,23 @@ export interface NewHold {
   readonly quantity: Quantity;
   readonly tariff: Tariff;
   readonly origin?: UsageOrigin;
+  readonly limit?: HoldLimit;
+}
+
+/** How many holds of its kind an organization may have in work, over all services. */
+export interface HoldLimit {
+  readonly atOnce: number;
+  /** Ids of holds whose work is over although the database does not know it yet. */
+  readonly over: Iterable<string>;
+}
+
+/** As many holds are in work as there may be. */
+export class TooManyAtOnce extends Error {
+  override readonly name = "TooManyAtOnce";
+
+  constructor(kind: UsageKind, limit: number) {
+    super(`${limit} holds for ${kind} are in work, as many as there may be`);
+  }
 }
 
 /** A hold that a service left behind. */
@@ -49,48 +66,47 @@ export class Holds {
     this.#sql = sql;
   }
 
-  /** Sets the price of `quantity` aside if the organization has it. True as well when this hold is there already. */
-  open(hold: NewHold): Promise<boolean> {
-    return afterLostRaces(() => this.#open(hold));
-  }
-
-  async #open(hold: NewHold): Promise<boolean> {
+  /**
+   * Sets the price of `quantity` aside if the organization has it. True as well when this hold is there already.
+   * @throws {TooManyAtOnce} when its limit is reached
+   */
+  async open(hold: NewHold): Promise<boolean> {
     const credits = creditsFor(hold.quantity, hold.tariff);
-    try {
-      const rows = await this.#sql`
-        with account as (
-          update accounts set held = held + ${credits}
-          where organization_id = ${hold.organizationId} and balance - held >= ${credits}
-          returning id
-        )
-        insert into holds ${this.#columns()}
-        select ${this.#values(this.#sql, hold)}, 'open', ${hold.quantity.units}::bigint, ${credits}::bigint, null::timestamptz from account
-        returning id`;
-      // Asked for twice at once, the second may find that the first took the last credits.
-      return rows.length > 0 || (await this.#isOpen(hold.id));
-    } catch (error) {
-      if (isTaken(error) && (await this.#isOpen(hold.id))) return true;
-      throw error;
-    }
+    const { units } = hold.quantity;
+    return (await afterLostRaces(() => this.#open(hold, { units, wanted: credits, least: credits }))).isOpen;
   }
 
-  /** Opens a hold over the price of `quantity` or whatever is left of it, if that is `leastCredits` at least. */
-  openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
-    return afterLostRaces(() => this.#openUpTo(hold, leastCredits));
-  }
-
-  async #openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
+  /**
+   * Opens a hold over the price of `quantity` or whatever is left of it, if that is `leastCredits` at least.
+   * @throws {TooManyAtOnce} when its limit is reached
+   */
+  async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
     const wanted = creditsFor(hold.quantity, hold.tariff);
-    return await this.#sql.begin(async (transaction) => {
-      const available = await lockAvailable(transaction, hold.organizationId);
-      if (available < leastCredits) return { held: 0, available };
-      const held = Math.min(wanted, available);
-      await transaction`insert into holds ${this.#columns()} values
-        (${this.#values(transaction, hold)}, 'open', 0, ${held}, null)`;
-      await transaction`
-        update accounts set held = held + ${held} where organization_id = ${hold.organizationId}`;
-      return { held, available: available - held };
-    });
+    const opened = await afterLostRaces(() => this.#open(hold, { units: 0, wanted, least: leastCredits }));
+    return { held: opened.held, available: opened.available };
+  }
+
+  async #open(
+    { id, organizationId, serviceId, kind, quantity, tariff, origin, limit }: NewHold,
+    { units, wanted, least }: { readonly units: number; readonly wanted: number; readonly least: number },
+  ): Promise<Cover & { readonly isOpen: boolean }> {
+    const [row] = await this.#sql<{ outcome: string; covered: string; available: string }[]>`
+      select outcome, covered, available from open_hold(
+        ${id}, ${organizationId}, ${serviceId}, ${kind}, ${units}::bigint, ${quantity.unitsPerSecond}::bigint,
+        ${tariff.credits}::bigint, ${tariff.perUnits}::bigint, ${origin?.keyId ?? null}, ${origin?.endpoint ?? null},
+        ${wanted}::bigint, ${least}::bigint, ${limit?.atOnce ?? null}::integer, ${[...(limit?.over ?? [])]}::text[])`;
+    if (row?.outcome === "too-many") throw new TooManyAtOnce(kind, limit?.atOnce ?? 0);
+    const isOpen = row?.outcome === "opened" || row?.outcome === "known";
+    return { isOpen, held: Number(row?.covered), available: Number(row?.available) };
+  }
+
+  /** Holds of an organization that are in work on any service, without those in `over`. */
+  async countInWork(organizationId: string, kind: UsageKind, over: Iterable<string>): Promise<number> {
+    const [row] = await this.#sql<{ count: number }[]>`
+      select count(*)::int as count from holds
+      where organization_id = ${organizationId} and kind = ${kind} and state in ('open', 'posted')
+        and id <> all (${[...over]}::text[])`;
+    return row?.count ?? 0;
   }
 
   /** Lets an open hold cover `credits`, or as much of that as there is. Null when it is not open any more. */
@@ -246,10 +262,6 @@ export class Holds {
     }));
   }
 
-  async #isOpen(id: string): Promise<boolean> {
-    return (await this.#sql`select id from holds where id = ${id} and state = 'open'`).length > 0;
-  }
-
   #columns() {
     return this
       .#sql`(id, organization_id, service_id, kind, units_per_second, tariff_credits, tariff_per_units,
@@ -269,8 +281,4 @@ async function lockAvailable(transaction: ISql, organizationId: string): Promise
   const [row] = await transaction<{ available: string }[]>`
     select balance - held as available from accounts where organization_id = ${organizationId} for no key update`;
   return Number(row?.available ?? 0);
-}
-
-function isTaken(error: unknown): boolean {
-  return error instanceof Error && "code" in error && error.code === "23505";
 }

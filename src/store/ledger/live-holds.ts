@@ -1,4 +1,4 @@
-import type { ServiceError } from "../../domain/errors.js";
+import { ServiceError } from "../../domain/errors.js";
 import { creditsFor, type Tariff } from "../../domain/usage/tariff.js";
 import type { Log } from "../../observe/log.js";
 import type { Clock } from "../../ports/clock.js";
@@ -7,6 +7,7 @@ import { within } from "../postgres/within.js";
 import type { HoldJournal } from "./hold-journal.js";
 import type { Cover, Holds, NewHold } from "./holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
+import type { Places } from "./places.js";
 import type { Settlements } from "./settlements.js";
 
 /** Audio that must be paid for before a session begins. */
@@ -28,6 +29,7 @@ export function leastLiveCredits(tariff: Tariff): number {
 export interface LiveHoldsParts {
   readonly holds: Holds;
   readonly settlements: Settlements;
+  readonly places: Places;
   readonly journal: HoldJournal;
   readonly clock: Clock;
   readonly log: Log;
@@ -145,6 +147,7 @@ export class LiveHold implements LiveMeter {
     const charged = this.#asking.then(() =>
       this.#parts.settlements.settle(this.id, () => this.#settle(totalSamples, price)),
     );
+    this.#parts.places.leave(this.#hold, charged);
     void charged.finally(this.#onEnded);
     // A client does not wait for a database that is away: the charge follows, and will be this one.
     within(this.#parts.answerMs, charged).then(
@@ -171,14 +174,16 @@ export class LiveHold implements LiveMeter {
   }
 
   async #begin(): Promise<void> {
-    const { holds, answerMs, log } = this.#parts;
+    const { holds, places, answerMs, log } = this.#parts;
     const quantity = { ...this.#hold.quantity, units: this.#samples(AHEAD_SECONDS) };
     const least = leastLiveCredits(this.#hold.tariff);
     try {
-      const cover = await within(answerMs, holds.openUpTo({ ...this.#hold, quantity }, least));
+      const open = () => holds.openUpTo({ ...this.#hold, quantity }, least);
+      const cover = await within(answerMs, places.take(this.#hold, open));
       if (cover.held > 0) this.#covered(cover, this.#price(quantity.units));
       else this.#tell(0, outOfCredits(least, cover.available));
     } catch (error) {
+      if (error instanceof ServiceError) return this.#tell(0, error);
       log.warn({ err: error, holdId: this.id }, "live hold not opened");
       this.#tell(0, meteringUnavailable());
     } finally {

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { ServiceError } from "../../domain/errors.js";
 import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../../domain/usage/tariff.js";
 import type { Log } from "../../observe/log.js";
 import type { Clock } from "../../ports/clock.js";
@@ -6,10 +7,11 @@ import type { Hold, LiveFunds, LiveMeter, UsageMeter, UsageReference } from "../
 import { within } from "../postgres/within.js";
 import type { Accounts } from "./accounts.js";
 import type { HoldJournal } from "./hold-journal.js";
-import type { Holds, NewHold } from "./holds.js";
+import { type Holds, type NewHold, TooManyAtOnce } from "./holds.js";
 import type { IdempotencyKeys } from "./idempotency-keys.js";
 import { LiveHolds, leastLiveCredits } from "./live-holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
+import { Places } from "./places.js";
 import type { ServiceInstances } from "./service-instances.js";
 import { Settlements } from "./settlements.js";
 import { SignsOfLife } from "./signs-of-life.js";
@@ -69,6 +71,7 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #parts: MeterParts;
   readonly #rules: MeterRules;
   readonly #settlements: Settlements;
+  readonly #places = new Places();
   readonly #liveHolds: LiveHolds;
   #heartbeat: NodeJS.Timeout | null = null;
   readonly #signs: SignsOfLife;
@@ -85,6 +88,7 @@ export class PostgresUsageMeter implements UsageMeter {
     this.#liveHolds = new LiveHolds({
       holds: parts.holds,
       settlements: this.#settlements,
+      places: this.#places,
       journal: parts.journal,
       clock: parts.clock,
       log: parts.log,
@@ -146,11 +150,23 @@ export class PostgresUsageMeter implements UsageMeter {
     });
   }
 
-  async requireCredit(organizationId: string, kind: UsageKind): Promise<void> {
+  async requireCredit(organizationId: string, kind: UsageKind, mostAtOnce?: number): Promise<void> {
     const least = kind === "live" ? leastLiveCredits(this.#parts.tariffs.live) : 1;
-    const balance = await this.#ask(this.#parts.accounts.find(organizationId));
+    const [balance] = await Promise.all([
+      this.#ask(this.#parts.accounts.find(organizationId)),
+      mostAtOnce === undefined ? null : this.#ask(this.#requirePlace(organizationId, kind, mostAtOnce)),
+    ]);
     const available = balance?.available ?? 0;
     if (available < least) throw outOfCredits(least, available);
+  }
+
+  async #requirePlace(organizationId: string, kind: UsageKind, atOnce: number): Promise<void> {
+    const { holds } = this.#parts;
+    const limit = this.#places.limit(organizationId, atOnce);
+    await this.#places.take({ kind, limit }, async () => {
+      const inWork = await holds.countInWork(organizationId, kind, limit.over);
+      if (inWork >= atOnce) throw new TooManyAtOnce(kind, atOnce);
+    });
   }
 
   async hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold> {
@@ -159,10 +175,14 @@ export class PostgresUsageMeter implements UsageMeter {
     const credits = creditsFor(quantity, hold.tariff);
     let isHeld: boolean;
     try {
-      isHeld = await this.#ask(holds.open(hold));
+      isHeld = await this.#ask(this.#places.take(hold, () => holds.open(hold)));
     } catch (error) {
       // It may have been opened all the same.
-      void this.#settlements.settle(hold.id, () => holds.void(hold));
+      if (!isRefusal(error))
+        this.#places.leave(
+          hold,
+          this.#settlements.settle(hold.id, () => holds.void(hold)),
+        );
       throw error;
     }
     if (isHeld) return this.#held(hold, credits);
@@ -181,7 +201,10 @@ export class PostgresUsageMeter implements UsageMeter {
 
   #newHold(reference: UsageReference, kind: UsageKind, quantity: Quantity): NewHold {
     const tariff = this.#parts.tariffs[kind];
-    return { ...reference, serviceId: this.serviceId, kind, quantity, tariff };
+    const { mostAtOnce, ...rest } = reference;
+    const hold = { ...rest, serviceId: this.serviceId, kind, quantity, tariff };
+    if (mostAtOnce === undefined) return hold;
+    return { ...hold, limit: this.#places.limit(reference.organizationId, mostAtOnce) };
   }
 
   /** Steps of one hold follow one another, so that a late charge cannot overtake the release after it. */
@@ -195,8 +218,13 @@ export class PostgresUsageMeter implements UsageMeter {
       // A caller that waits for a settlement has work of its own to do: a database that is away must not stop it.
       await within(this.#rules.answerMs, done).catch(() => {});
     };
+    const leave = (work: () => Promise<unknown>): Promise<void> => {
+      const done = then(work);
+      this.#places.leave(hold, last);
+      return done;
+    };
     const finish = (work: () => Promise<unknown>) =>
-      then(async () => {
+      leave(async () => {
         await work();
         journal.forget(hold.id);
       });
@@ -212,7 +240,7 @@ export class PostgresUsageMeter implements UsageMeter {
         journal.note(hold.id, deliveredUnits);
         return finish(() => holds.refund(hold.id, deliveredUnits));
       },
-      release: () => then(() => holds.void(hold)),
+      release: () => leave(() => holds.void(hold)),
     };
   }
 
@@ -241,13 +269,19 @@ export class PostgresUsageMeter implements UsageMeter {
     await this.#parts.idempotencyKeys.dropBodiesBeyond(KEPT_BODIES_BYTES);
   }
 
-  /** @throws {ServiceError} `AUTH_UNAVAILABLE` when the database does not answer in time */
+  /** @throws {ServiceError} `AUTH_UNAVAILABLE` when the database does not answer in time, and refusals */
   async #ask<T>(question: Promise<T>): Promise<T> {
     try {
       return await within(this.#rules.answerMs, question);
     } catch (cause) {
+      if (isRefusal(cause)) throw cause;
       this.#parts.log.warn({ err: cause }, "metering not available");
       throw meteringUnavailable(cause);
     }
   }
+}
+
+/** An answer of the database, not a failure to ask it. */
+function isRefusal(error: unknown): error is ServiceError {
+  return error instanceof ServiceError && error.code === "TOO_MANY_REQUESTS";
 }

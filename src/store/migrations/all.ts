@@ -8,6 +8,8 @@ import { keyMakers } from "./0006-key-makers.js";
 import { audioOfKeptAnswers } from "./0007-audio-of-kept-answers.js";
 import { originsOfSessions } from "./0008-origins-of-sessions.js";
 import { usedTokens } from "./0009-used-tokens.js";
+import { holdsAtOnce } from "./0010-holds-at-once.js";
+import { attempts } from "./0011-attempts.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -20,4 +22,6 @@ export const MIGRATIONS: readonly Migration[] = [
   audioOfKeptAnswers,
   originsOfSessions,
   usedTokens,
+  holdsAtOnce,
+  attempts,
 ];

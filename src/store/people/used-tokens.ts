@@ -28,17 +28,22 @@ export class UsedTokens implements TokenUses {
     }
   }
 
-  async #use({ id, untilMs, identity }: UsedToken): Promise<boolean> {
+  async #use({ id, untilMs, identity: { keyId, organizationId, grant } }: UsedToken): Promise<boolean> {
+    const session = grant === undefined ? null : Buffer.from(grant.session, "base64url");
     const rows = await this.#sql`
       insert into used_tokens (id, expires_at)
       select ${Buffer.from(id)}, to_timestamp(${untilMs / 1_000}::float8)
-      where not exists (select from api_keys where id = ${identity.keyId} and revoked_at is not null)
+      where not exists (select from api_keys where id = ${keyId} and revoked_at is not null)
+        and (${session}::bytea is null or exists (
+          select from sessions join memberships using (user_id)
+          where hash = ${session}::bytea and organization_id = ${organizationId} and expires_at > now()))
       on conflict (id) do nothing returning id`;
     return rows.length > 0;
   }
 
   /** Forgets uses of tokens that are too old anyway. */
   async removeExpired(): Promise<void> {
-    await this.#sql`delete from used_tokens where expires_at < now() - make_interval(secs => ${REMEMBERED_S})`;
+    await this
+      .#sql`delete from used_tokens where expires_at < now() - make_interval(secs => ${REMEMBERED_S})`;
   }
 }

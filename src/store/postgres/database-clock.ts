@@ -28,7 +28,8 @@ export class DatabaseClock implements SharedClock {
 
   /** @throws {Error} before the first look */
   nowMs(): number {
-    if (this.#offsetMs === null) throw new Error("Cannot tell the shared time: the database was not asked yet");
+    if (this.#offsetMs === null)
+      throw new Error("Cannot tell the shared time: the database was not asked yet");
     return this.#clock.nowMs() + this.#offsetMs;
   }
 }

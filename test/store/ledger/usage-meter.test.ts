@@ -5,7 +5,7 @@ import { after, before, type TestContext, test } from "node:test";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { DEFAULT_TARIFFS } from "../../../src/domain/usage/tariff.js";
 import { systemClock } from "../../../src/ports/clock.js";
-import type { LiveFunds } from "../../../src/ports/usage-meter.js";
+import type { Hold, LiveFunds } from "../../../src/ports/usage-meter.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
@@ -110,6 +110,73 @@ test("100 requests at once for the last credits: those that fit are held, the ot
   await rest.release();
   assert.deepEqual(await balanceOf(organizationId), { balance: 200, held: 0 });
   assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("of requests at once on two services as many are held as the organization may have", async (t) => {
+  const meters = [await startMeter(t), await startMeter(t)];
+  const organizationId = await newOrganization();
+  const hold = (nth: number, kind: "synthesis" | "file" = "synthesis") => {
+    const reference = { id: `${organizationId}:${nth}`, organizationId, mostAtOnce: 3 };
+    const quantity = { units: 1, unitsPerSecond: 1 };
+    return meters[nth % 2]!.hold(reference, kind, quantity).catch((error: ServiceError) => error);
+  };
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, nth) => hold(nth)));
+  const held = answers.filter((answer): answer is Hold => !(answer instanceof ServiceError));
+  assert.equal(held.length, 3);
+  for (const refused of answers) {
+    if (refused instanceof ServiceError)
+      assert.match(refused.message, /at most 3 synthesis requests at once/);
+  }
+  assert.ok(!((await hold(20, "file")) instanceof ServiceError), "kinds are counted apart");
+  await held[0]!.charge();
+  assert.ok((await hold(21)) instanceof ServiceError, "an answer on its way takes its place");
+  await held[0]!.complete();
+  for (const nth of [22, 23]) {
+    const next = await hold(nth);
+    assert.ok(!(next instanceof ServiceError), "a place is given again, on each of them");
+    await next.release();
+  }
+});
+
+test("a place is free as soon as its own service knows, before the database is told", async (t) => {
+  const [here, there] = [await startMeter(t), await startMeter(t)];
+  const organizationId = await newOrganization();
+  const quantity = { units: 1, unitsPerSecond: 1 };
+  const reference = (name: string) => ({ id: `${organizationId}:${name}`, organizationId, mostAtOnce: 1 });
+  const first = await here.hold(reference("first"), "synthesis", quantity);
+  await ledger.sql.begin(async (transaction) => {
+    // Nobody can settle it for as long as this goes on.
+    await transaction`select from holds where id = ${`${organizationId}:first`} for update`;
+    const released = first.release();
+    const second = await here.hold(reference("second"), "synthesis", quantity);
+    await assert.rejects(there.hold(reference("third"), "synthesis", quantity), hasCode("TOO_MANY_REQUESTS"));
+    await assert.rejects(there.requireCredit(organizationId, "synthesis", 1), hasCode("TOO_MANY_REQUESTS"));
+    await second.release();
+    void released;
+  });
+  await eventually("the first is settled", async () => (await balanceOf(organizationId)).held === 0);
+  await there.requireCredit(organizationId, "synthesis", 1);
+});
+
+test("a live session too many on another service ends before it hears anything", async (t) => {
+  const [here, there] = [await startMeter(t), await startMeter(t)];
+  const organizationId = await newOrganization();
+  const open = (meter: PostgresUsageMeter, id: string, told: LiveFunds[]) =>
+    meter.openLive({ id: `${organizationId}:${id}`, organizationId, mostAtOnce: 1 }, RATE_HZ, (funds) =>
+      told.push(funds),
+    );
+  const [first, second, third]: LiveFunds[][] = [[], [], []];
+  const live = open(here, "first", first!);
+  await eventually("the first is held", () => first!.length > 0);
+  const refused = open(there, "second", second!);
+  await eventually("the second is refused", () => second!.length > 0);
+  assert.deepEqual([second![0]!.limitSamples, second![0]!.beyond.code], [0, "TOO_MANY_REQUESTS"]);
+  refused.settle(0, () => {});
+  live.settle(0, () => {});
+  await eventually("the first is settled", async () => (await balanceOf(organizationId)).held === 0);
+  const next = open(there, "third", third!);
+  await eventually("the third is held", () => (third![0]?.limitSamples ?? 0) > 0);
+  next.settle(0, () => {});
 });
 
 test("transfers cannot be changed, and no account can be overdrawn, whoever tries", async () => {

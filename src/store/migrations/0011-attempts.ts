@@ -1,0 +1,16 @@
+import type { Migration } from "../postgres/migrate.js";
+
+/** Attempts to sign in, and the like, count over all services. */
+export const attempts: Migration = {
+  version: 11,
+  name: "attempts",
+  sql: `
+    -- Of the name only a keyed hash is kept: it may be the address of somebody who has no account here.
+    create table attempts (
+      name  bytea primary key check (length(name) = 32),
+      count integer not null check (count >= 0),
+      until timestamptz not null
+    );
+    create index attempts_by_end on attempts (until);
+  `,
+};
