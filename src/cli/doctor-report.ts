@@ -12,8 +12,6 @@ import { readablePackages } from "../models/folders.js";
 import { CommandError, type CommandInput, printLine, printNote } from "./command.js";
 import { foldersOf } from "./model-folders.js";
 
-/** Of each engine on each provider. */
-const MEASURED_MS = 5_000;
 /** A provider compiles its kernels in its first runs; software that plays a device takes minutes for large ones. */
 const WITHIN_MS = 120_000;
 
@@ -34,16 +32,18 @@ interface ProviderReport {
   readonly engines: readonly EngineFigures[];
 }
 
-/** @throws {CommandError} when a provider that EXECUTION_PROVIDERS names, or the CPU, does not work */
-export async function examine(input: CommandInput): Promise<void> {
+/**
+ * @param measuredMs of each engine on each provider; null for one small run
+ * @throws {CommandError} when a provider that EXECUTION_PROVIDERS names, or the CPU, does not work
+ */
+export async function examine(input: CommandInput, measuredMs: number | null): Promise<void> {
   const { options, environment } = input;
-  const isMeasured = !options.isSet("no-measure");
   const facts = await machineFacts();
   const packages = await readablePackages(foldersOf(input));
   const reports: ProviderReport[] = [];
   for (const provider of PROVIDERS.filter((name) => isForPlatform(name))) {
     if (!options.isSet("json")) printNote(`trying ${provider}`);
-    reports.push(await reportOn(provider, facts, packages, isMeasured));
+    reports.push(await reportOn(provider, facts, packages, measuredMs));
   }
   printLine(
     options.isSet("json") ? JSON.stringify(toJson(facts, reports)) : lines(facts, reports).join("\n"),
@@ -66,7 +66,7 @@ async function reportOn(
   provider: Provider,
   facts: MachineFacts,
   packages: readonly PackageFolder[],
-  isMeasured: boolean,
+  measuredMs: number | null,
 ): Promise<ProviderReport> {
   const engines: EngineFigures[] = [];
   let works = false;
@@ -75,10 +75,10 @@ async function reportOn(
     for (const work of engineWork(model)) {
       // What cannot be loaded once is not measured three times.
       if (reason !== null) break;
-      const trial = await tryWork(provider, model, isMeasured ? work : smallWork(work), isMeasured);
+      const trial = await tryWork(provider, model, work, measuredMs);
       works ||= trial.shapes.length > 0;
       if (!works) reason = reasonOf(trial);
-      const worth = isMeasured ? work.worth(trial.shapes) : null;
+      const worth = measuredMs === null ? null : work.worth(trial.shapes);
       engines.push({ engine: work.engine, model: model.manifest.id, worth });
     }
   }
@@ -87,15 +87,21 @@ async function reportOn(
   return { provider, works, reason: works ? null : reason, missing, engines: works ? engines : [] };
 }
 
-function tryWork(provider: Provider, { folder }: PackageFolder, work: EngineWork, isMeasured: boolean) {
+function tryWork(
+  provider: Provider,
+  { folder }: PackageFolder,
+  work: EngineWork,
+  measuredMs: number | null,
+): Promise<Trial> {
+  const { graphs } = measuredMs === null ? smallWork(work) : work;
   return tryProvider(
     {
       folder,
       place: { provider, device: takesDevice(provider) ? 0 : null },
-      graphs: work.graphs,
+      graphs,
       placed: [],
       streams: [],
-      shapeMs: isMeasured ? MEASURED_MS / work.graphs.length : 0,
+      shapeMs: (measuredMs ?? 0) / graphs.length,
       threads: 1,
       compares: false,
     },

@@ -35,6 +35,39 @@ test("doctor tells what works, what does not, why, and what would bring it", asy
   assert.match(stderr, /^dauys: cuda does not work: /m);
 });
 
+test("doctor measures each engine and tells it in a line for people", async () => {
+  const folder = await temporaryFolder();
+  const { code, stdout, stderr } = await runProgram("bin/dauys.js", ["doctor", "--seconds", "0.01"], {
+    env: {
+      DATA_DIR: folder,
+      MODELS_DIR: "",
+      VK_DRIVER_FILES: join(folder, "none.json"),
+      LD_LIBRARY_PATH: "",
+    },
+  });
+  assert.equal(code, 0, stderr);
+  const [machine = "", cpu = "", ...others] = stdout.split("\n\n");
+  assert.match(machine, /^node {9}v\d+\.\d+\.\d+, \S+ \S+$/m);
+  assert.match(machine, /^onnxruntime {2}1\.\d+\.\d+; cpu, .*$/m);
+  assert.match(machine, /^Vulkan {7}.*; no drivers$/m);
+  const figure = String.raw`(\d+\.\d+)`;
+  const [, live, files, speech] =
+    new RegExp(
+      `^cpu          works\n  live    \\d+ sessions by steps alone, ${figure} ms a step \\(svc-kk-ru-v2\\)\n` +
+        `  files   ${figure} seconds of audio a second \\(svc-kk-ru-v2\\)\n` +
+        `  speech  ${figure} seconds of audio a second \\(svc-kk-v1\\)$`,
+    ).exec(cpu) ?? [];
+  for (const each of [live, files, speech]) assert.ok(Number(each) > 0, cpu);
+  for (const each of others) assert.match(each, /^(cuda|webgpu) +(works|does not work: .+)\n/);
+  assert.match(stderr, /trying cpu/);
+});
+
+test("doctor measures for no time that makes no sense", async () => {
+  const { code, stderr } = await runProgram("bin/dauys.js", ["doctor", "--seconds", "0"]);
+  assert.equal(code, 2);
+  assert.match(stderr, /--seconds must be more than 0 and at most 60, received 0/);
+});
+
 test("a provider that hangs or crashes ends its own process alone, and what it ran before is kept", async () => {
   const request = {
     folder: RECOGNIZER_FOLDER,

@@ -10,3 +10,6 @@ export const DEVICE_ENTRIES: WorkerEntries = {
 
 /** The program that runs the service with them; see `startServiceProcess`. */
 export const DEVICE_MAIN = fileURLToPath(new URL("./main.js", import.meta.url));
+
+/** NODE_OPTIONS of a process whose machine pretends to have CUDA, also when the service looks for it. */
+export const PRETENDING = `--import=${new URL("./pretend-everywhere.js", import.meta.url).href}`;

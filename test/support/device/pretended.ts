@@ -1,4 +1,5 @@
 import { InferenceSession } from "onnxruntime-node";
+import { isDeviceGone } from "./gone.js";
 
 /** What the device does with its next runs. */
 export type DeviceFault =
@@ -10,7 +11,7 @@ export type DeviceFault =
   /** There is memory for none. */
   | "no-memory";
 
-let fault: DeviceFault = "none";
+let fault: DeviceFault = isDeviceGone() ? "gone" : "none";
 
 export function setDeviceFault(next: DeviceFault): void {
   fault = next;
