@@ -21,9 +21,12 @@ interface EngineFigures {
   readonly model: string;
   /** Null where it was not measured, or not to its end. */
   readonly worth: EngineWorth | null;
+  /** Why not to its end; null when it was, or was not meant to be. */
+  readonly unmeasured: string | null;
 }
 
-interface ProviderReport {
+/** What was found of a provider. */
+export interface ProviderReport {
   readonly provider: Provider;
   readonly works: boolean;
   /** Why not; null when it works. */
@@ -79,7 +82,8 @@ async function reportOn(
       works ||= trial.shapes.length > 0;
       if (!works) reason = reasonOf(trial);
       const worth = measuredMs === null ? null : work.worth(trial.shapes);
-      engines.push({ engine: work.engine, model: model.manifest.id, worth });
+      const unmeasured = measuredMs === null || worth !== null ? null : reasonOf(trial);
+      engines.push({ engine: work.engine, model: model.manifest.id, worth, unmeasured });
     }
   }
   if (engines.length === 0) reason = "no installed model is one of the families that are tried";
@@ -134,14 +138,22 @@ function lines(facts: MachineFacts, reports: readonly ProviderReport[]): readonl
   ];
 }
 
-function providerLines({ provider, works, reason, missing, engines }: ProviderReport): readonly string[] {
+/** What people read of it. */
+export function providerLines({
+  provider,
+  works,
+  reason,
+  missing,
+  engines,
+}: ProviderReport): readonly string[] {
   return [
     "",
     `${provider.padEnd(12)} ${works ? "works" : `does not work: ${reason}`}`,
     ...missing.map(({ name, bring }) => `  missing ${name}: ${bring}`),
-    ...engines.flatMap(({ engine, model, worth }) =>
-      worth === null ? [] : [`  ${engine.padEnd(7)} ${worthLine(worth)} (${model})`],
-    ),
+    ...engines.flatMap(({ engine, model, worth, unmeasured }) => {
+      const told = worth === null ? unmeasured && `not measured: ${unmeasured}` : worthLine(worth);
+      return told === null ? [] : [`  ${engine.padEnd(7)} ${told} (${model})`];
+    }),
   ];
 }
 
@@ -159,12 +171,13 @@ function toJson({ vulkanDrivers, ...facts }: MachineFacts, reports: readonly Pro
       works,
       reason,
       missing: missing.map(({ name, bring }) => ({ name, bring })),
-      engines: engines.map(({ engine, model, worth }) => ({
+      engines: engines.map(({ engine, model, worth, unmeasured }) => ({
         engine,
         model,
         audio_seconds_per_second: worth?.audioSecondsPerSecond ?? null,
         sessions: worth?.sessions ?? null,
         ms: worth?.ms ?? null,
+        unmeasured,
       })),
     })),
   };

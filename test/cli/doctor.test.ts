@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { tryProvider } from "../../native/devices/try-provider.js";
+import { providerLines } from "../../src/cli/doctor-report.js";
 import { ON_CPU } from "../../src/domain/placement/provider.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 import { runProgram } from "../support/run-program.js";
@@ -60,6 +61,24 @@ test("doctor measures each engine and tells it in a line for people", async () =
   for (const each of [live, files, speech]) assert.ok(Number(each) > 0, cpu);
   for (const each of others) assert.match(each, /^(cuda|webgpu) +(works|does not work: .+)\n/);
   assert.match(stderr, /trying cpu/);
+});
+
+test("doctor says of an engine that was too slow that it was not measured, and why", () => {
+  const worth = { audioSecondsPerSecond: 43.7, sessions: 43, ms: 29.29 };
+  const lines = providerLines({
+    ...{ provider: "webgpu", works: true, reason: null, missing: [] },
+    engines: [
+      { engine: "live", model: "a", worth, unmeasured: null },
+      { engine: "files", model: "a", worth: null, unmeasured: "did not end within 120 s" },
+      { engine: "speech", model: "b", worth: null, unmeasured: null },
+    ],
+  });
+  assert.deepEqual(lines, [
+    "",
+    "webgpu       works",
+    "  live    43 sessions by steps alone, 29.29 ms a step (a)",
+    "  files   not measured: did not end within 120 s (a)",
+  ]);
 });
 
 test("doctor measures for no time that makes no sense", async () => {
