@@ -9,7 +9,7 @@ import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
-const READY_WITHIN_MS = 120_000;
+const READY_WITHIN_MS = 300_000;
 const POLL_MS = 50;
 /** Linux counts CPU time in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
@@ -86,15 +86,27 @@ export async function startServiceProcess(
   const written: string[] = [];
   child.stdout.on("data", (bytes: Buffer) => written.push(bytes.toString()));
   child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
-  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  const exited = new Promise<number | null>((resolve) =>
+    child.once("exit", (code, signal) => {
+      // The only trace of native code that fails: nothing else tells.
+      if (signal !== null) written.push(`\n(the service was ended by ${signal})\n`);
+      resolve(code);
+    }),
+  );
   const output = () => written.join("");
   const url = `http://127.0.0.1:${port}`;
-  await Promise.race([
-    untilReady(url),
-    exited.then((code) => {
-      throw new Error(`the service ended with ${code} before it was ready:\n${output()}`);
-    }),
-  ]);
+  try {
+    await Promise.race([
+      untilReady(url),
+      exited.then((code) => {
+        throw new Error(`the service ended with ${code} before it was ready:\n${output()}`);
+      }),
+    ]);
+  } catch (error) {
+    // Nobody else knows it, and it would keep this process.
+    child.kill("SIGKILL");
+    throw error;
+  }
   return {
     url,
     port,

@@ -45,7 +45,7 @@ export interface Service {
   readonly modelNotes: ReadonlyMap<string, string>;
   /** Settles when something the service cannot be without does not come back: it should stop and be started again. */
   readonly lost: Promise<Error>;
-  /** After a crash: ends all workers by message and nothing else. Whether they ended in time. */
+  /** After a crash: ends all workers and front threads by message and nothing else. Whether they ended in time. */
   endWorkers(withinMs: number): Promise<boolean>;
   /** Counts a rejection of the database driver that nobody held. */
   noteDriverFault(): void;
@@ -184,7 +184,8 @@ async function serve(parts: ServingParts, owned: Owned): Promise<Service> {
     ),
     lost: Promise.race([store.lost, placements.lost, ...(threads === null ? [] : [threads.lost])]),
     endWorkers: (withinMs) => {
-      const ended = stopEngines(engines).catch(() => {});
+      // With sockets of the native library open, a front thread that ends with the process aborts it.
+      const ended = Promise.allSettled([stopEngines(engines), threads?.close(0)]);
       return Promise.race([ended.then(() => true), sleep(withinMs, false)]);
     },
     noteDriverFault: () => metrics.databaseDriverFaults.inc(),

@@ -71,8 +71,9 @@ async function run(parts: ServiceParts): Promise<void> {
 }
 
 /**
- * Ends the process with 1. Workers are told to end first: one that is inside of the runtime when the process goes takes it
- * down with an abort, which hides the reason and dumps core. One that does not end in time ends with the process.
+ * Ends the process with 1. Workers and front threads are told to end first: one that is inside of the runtime, or has
+ * connections open, when the process goes takes it down with an abort, which hides the reason and dumps core. One that does
+ * not end in time ends with the process.
  */
 async function endOfCrash(service: Service | null): Promise<void> {
   const isEnded = service === null || (await service.endWorkers(CRASH_WITHIN_MS).catch(() => false));

@@ -2,8 +2,10 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { test } from "node:test";
+import { connect } from "node:net";
+import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { isAlive } from "../../src/store/postgres/folder-lock.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
@@ -13,47 +15,82 @@ import { TEST_KEY } from "../support/service-process.js";
 const SELF = fileURLToPath(import.meta.url);
 const TEXT = "Сәлем, әлем. Бүгін ауа райы жақсы болады. ".repeat(20);
 
-/** Runs in a process of its own: the service as it starts, and then a mistake in its main thread. */
-async function crashWhileSpeaking(): Promise<void> {
+/** Runs in a process of its own: the service as it starts. */
+async function runService(): Promise<string> {
   await import("../../src/main.js");
   const url = `http://127.0.0.1:${process.env["PORT"]}`;
-  const headers = { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" };
-  await eventually("ready", async () => (await fetch(`${url}/ready`).catch(() => null))?.ok === true, 60_000);
-  const body = JSON.stringify({ text: TEXT, nfe: 32 });
-  const { body: frames } = await fetch(`${url}/v1/tts/stream`, { method: "POST", headers, body });
-  // The first sentence is there, so the worker is at the second.
-  await frames!.getReader().read();
+  const isReady = async () => (await fetch(`${url}/ready`).catch(() => null))?.ok === true;
+  await eventually("ready", isReady, 300_000);
+  return url;
+}
+
+/** A mistake in the main thread. */
+function crash(): void {
   setImmediate(() => {
     throw new TypeError("a mistake of ours");
   });
 }
 
-if (process.argv[2] === "crash") await crashWhileSpeaking();
-else
-  test("a crash while a worker is inside of the runtime ends with 1 and its reason", async () => {
-    const dataDir = await temporaryFolder();
-    const child = spawn(process.execPath, [SELF, "crash"], {
-      env: {
-        ...process.env,
-        HOST: "127.0.0.1",
-        PORT: String(await freeLoopbackPort()),
-        DATA_DIR: dataDir,
-        DEV_API_KEY: TEST_KEY,
-        LOG_LEVEL: "info",
-      },
-      stdio: ["ignore", "pipe", "pipe"],
+async function crashWhileSpeaking(): Promise<void> {
+  const url = await runService();
+  const headers = { authorization: `Bearer ${TEST_KEY}`, "content-type": "application/json" };
+  const body = JSON.stringify({ text: TEXT, nfe: 32 });
+  const { body: frames } = await fetch(`${url}/v1/tts/stream`, { method: "POST", headers, body });
+  // The first sentence is there, so the worker is at the second.
+  await frames!.getReader().read();
+  crash();
+}
+
+/** With so many connections that each of two front threads has some. */
+async function crashWhileConnected(): Promise<void> {
+  await runService();
+  const sockets = Array.from({ length: 24 }, () => connect(Number(process.env["PORT"]), "127.0.0.1"));
+  await Promise.all(sockets.map((socket) => once(socket, "connect")));
+  crash();
+}
+
+const CRASHES = { speaking: crashWhileSpeaking, connected: crashWhileConnected };
+
+async function assertCrash(
+  kind: keyof typeof CRASHES,
+  settings: Readonly<Record<string, string>>,
+): Promise<void> {
+  const dataDir = await temporaryFolder();
+  const child = spawn(process.execPath, [SELF, kind], {
+    env: {
+      ...process.env,
+      HOST: "127.0.0.1",
+      PORT: String(await freeLoopbackPort()),
+      DATA_DIR: dataDir,
+      DEV_API_KEY: TEST_KEY,
+      LOG_LEVEL: "info",
+      ...settings,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      said += text;
     });
-    let said = "";
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        said += text;
-      });
-    }
-    const [code, signal] = (await once(child, "close")) as [number | null, string | null];
-    assert.deepEqual([code, signal], [1, null], said);
-    assert.match(said, /dauys: uncaught exception: TypeError: a mistake of ours/);
-    assert.doesNotMatch(said, /Napi::Error|terminate called/);
-    const serverPid = Number(/"serverPid":(\d+)/.exec(said)?.[1]);
-    assert.ok(serverPid > 1);
-    await eventually("the private database is gone", () => !isAlive(serverPid));
+  }
+  const [code, signal] = (await once(child, "close")) as [number | null, string | null];
+  assert.deepEqual([code, signal], [1, null], said);
+  assert.match(said, /dauys: uncaught exception: TypeError: a mistake of ours/);
+  assert.doesNotMatch(said, /Napi::Error|terminate called|open handles/);
+  const serverPid = Number(/"serverPid":(\d+)/.exec(said)?.[1]);
+  assert.ok(serverPid > 1);
+  await eventually("the private database is gone", () => !isAlive(serverPid));
+}
+
+const kind = process.argv[2];
+if (kind === "speaking" || kind === "connected") await CRASHES[kind]();
+else
+  describe("a crash ends with 1 and its reason", { concurrency: true }, () => {
+    test("while a worker is inside of the runtime", () => assertCrash("speaking", {}));
+
+    const skip = typeof loadUwsBinding() === "string" && "the native front does not load here";
+    test("while front threads have connections", { skip }, () =>
+      assertCrash("connected", { FRONT: "uws", FRONT_THREADS: "2", MODEL_PRELOAD: "false" }),
+    );
   });

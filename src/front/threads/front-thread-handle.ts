@@ -25,7 +25,7 @@ const LEAST_INBOX_BYTES = 2 ** 23;
 const RECORDS_PER_TURN = 2_000;
 const READY_WITHIN_MS = 20_000;
 /** How long a thread may take to end beyond what its clients are given. */
-const END_WITHIN_MS = 10_000;
+const END_WITHIN_MS = 30_000;
 
 export interface FrontThreadOptions {
   readonly name: string;

@@ -40,9 +40,14 @@ const front = new UwsFront(binding, handlers, data.limits, {
   ownDescriptors: data.ownDescriptors,
 });
 
-// The native library must let go of its sockets before the thread ends, or the whole process goes down.
+// The native library must let go of its sockets before the thread ends, or the whole process is aborted. An exception in
+// here ends the thread at once.
 process.on("uncaughtException", (error) => {
-  post({ type: "failed", error: toWireError(error) });
+  try {
+    post({ type: "failed", error: toWireError(error) });
+  } catch {
+    // The exit code says that it failed.
+  }
   void end(0, 1);
 });
 port.on("message", (message: ToFrontThread) => {
@@ -89,9 +94,12 @@ function nextId(): number {
 async function end(graceMs: number, exitCode: number): Promise<void> {
   if (isEnding) return;
   isEnding = true;
-  await front.close(graceMs);
-  sockets.flush();
-  process.exit(exitCode);
+  try {
+    await front.close(graceMs);
+    sockets.flush();
+  } finally {
+    process.exit(exitCode);
+  }
 }
 
 function post(message: FromFrontThread, transfer: ArrayBuffer[] = []): void {
