@@ -32,6 +32,11 @@ function mapOf(path) {
   return maps.get(path);
 }
 
+/** Without descriptors, say, there is no map: whoever looks at a trace is not to meet an exception of ours. */
 function readMap(path) {
-  return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, "utf8"))) : null;
+  try {
+    return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, "utf8"))) : null;
+  } catch {
+    return null;
+  }
 }

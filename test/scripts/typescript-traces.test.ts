@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
+import { mkdir, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { test } from "node:test";
+import { pathToFileURL } from "node:url";
 import { asServiceError } from "../../src/domain/errors.js";
+import { temporaryFolder } from "../support/folders.js";
 
 test("a trace names the lines of TypeScript, in whatever module it stands", () => {
   const own = Error.prepareStackTrace;
@@ -10,11 +14,26 @@ test("a trace names the lines of TypeScript, in whatever module it stands", () =
     const { stack = "" } = new Error("here");
     const [head, first] = stack.split("\n");
     assert.equal(head, "Error: here");
-    assert.match(first ?? "", /^ {4}at .*\/test\/scripts\/typescript-traces\.test\.ts:10:\d+\)?$/);
+    assert.match(first ?? "", /^ {4}at .*\/test\/scripts\/typescript-traces\.test\.ts:14:\d+\)?$/);
     assert.doesNotMatch(first ?? "", /dist/);
     const elsewhere = asServiceError("no error at all").stack?.split("\n")[1];
     assert.match(elsewhere ?? "", /\/src\/domain\/errors\.ts:\d+:\d+\)$/);
     assert.match(stack, /\bnode:/, "frames without a source stay as they are");
+  } finally {
+    Error.prepareStackTrace = own!;
+  }
+});
+
+// A service whose descriptors were used up read a map, threw in the midst of telling of an error, and was aborted.
+test("a map that cannot be read leaves a trace as it is, and throws nothing", async () => {
+  const own = Error.prepareStackTrace;
+  const file = join(await temporaryFolder(), "thrower.mjs");
+  await writeFile(file, "export const thrown = new Error('here');\n");
+  await mkdir(`${file}.map`);
+  const { thrown } = (await import(pathToFileURL(file).href)) as { thrown: Error };
+  createRequire(import.meta.url)("../../../scripts/typescript-traces.cjs");
+  try {
+    assert.match(thrown.stack ?? "", /thrower\.mjs:1:23/);
   } finally {
     Error.prepareStackTrace = own!;
   }
