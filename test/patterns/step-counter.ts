@@ -6,7 +6,16 @@ type Matcher = (at: number, next: Next) => boolean;
 /** Forwards, or backwards as behind `(?<=`. */
 type Direction = 1 | -1;
 
-type Fits = (character: string | undefined) => boolean;
+/** Whether the character of a number fits. */
+type Fits = (character: number) => boolean;
+
+/** Stands before and behind every text, and fits nothing. */
+const OUTSIDE = 0;
+/** Different characters of all texts of a pattern: far more than there are. */
+const MOST_CHARACTERS = 4_096;
+const UNKNOWN = 0;
+const YES = 1;
+const NO = 2;
 
 /** Thrown once a search takes more than it may. */
 export class TooManySteps extends Error {}
@@ -22,7 +31,12 @@ export class StepCounter {
   readonly #match: Matcher;
   readonly #captures: (readonly [number, number] | undefined)[] = [];
   readonly #known = new Map<string, Fits>();
-  #text: readonly string[] = [];
+  /** Each character that was seen has a number, so that what fits is looked up in tables. */
+  readonly #numbersOfCharacters = new Map<string, number>();
+  readonly #characters = [""];
+  /** The character at a place is one behind it: `OUTSIDE` comes first and last. */
+  #text = new Uint16Array(2);
+  #length = 0;
   #steps = 0;
   #limit = 0;
 
@@ -41,10 +55,12 @@ export class StepCounter {
    * @throws {TooManySteps} beyond `limit`
    */
   count(text: string, limit: number): number {
-    this.#text = this.#isUnicode ? [...text] : text.split("");
+    const characters = this.#isUnicode ? [...text] : text.split("");
+    this.#text = Uint16Array.from(["", ...characters, ""], (character) => this.#numberOfCharacter(character));
+    this.#length = characters.length;
     this.#steps = 0;
     this.#limit = limit;
-    for (let at = 0; at <= this.#text.length; ) {
+    for (let at = 0; at <= this.#length; ) {
       let end = at;
       this.#captures.length = 0;
       const isFound = this.#match(at, (found) => {
@@ -64,21 +80,46 @@ export class StepCounter {
     const matchers = alternatives.map(({ elements }) => this.#sequence(elements, direction));
     const [only] = matchers;
     if (matchers.length === 1 && only !== undefined) return only;
-    return (at, next) =>
-      matchers.some((matcher) => {
+    return (at, next) => {
+      for (const matcher of matchers) {
         this.#step();
-        return matcher(at, next);
-      });
+        if (matcher(at, next)) return true;
+      }
+      return false;
+    };
   }
 
   #sequence(elements: readonly AST.Element[], direction: Direction): Matcher {
     const ordered = direction === 1 ? elements : elements.toReversed();
-    return ordered
-      .map((element) => this.#element(element, direction))
-      .reduceRight<Matcher>(
-        (rest, first) => (at, next) => first(at, (end) => rest(end, next)),
-        (at, next) => next(at),
-      );
+    const matchers: Matcher[] = [];
+    for (let nth = 0; nth < ordered.length; ) {
+      const run = ordered.slice(nth).findIndex((element) => !isOneCharacter(element));
+      const count = run === -1 ? ordered.length - nth : run;
+      if (count > 0) matchers.push(this.#characterRun(ordered.slice(nth, nth + count), direction));
+      else matchers.push(this.#element(ordered[nth]!, direction));
+      nth += Math.max(count, 1);
+    }
+    const last = matchers.pop();
+    if (last === undefined) return (at, next) => next(at);
+    return matchers.reduceRight<Matcher>(
+      (rest, first) => (at, next) => first(at, (end) => rest(end, next)),
+      last,
+    );
+  }
+
+  /** Some that stand for one character each, without a call for each. */
+  #characterRun(elements: readonly AST.Element[], direction: Direction): Matcher {
+    const all = elements.map((element) => this.#fitsOf(element));
+    const offset = direction === 1 ? 1 : 0;
+    return (at, next) => {
+      let place = at;
+      for (const fits of all) {
+        this.#step();
+        if (!fits(this.#text[place + offset]!)) return false;
+        place += direction;
+      }
+      return next(place);
+    };
   }
 
   #element(element: AST.Element, direction: Direction): Matcher {
@@ -94,38 +135,41 @@ export class StepCounter {
       case "Backreference":
         return this.#backreference(element, direction);
       default:
-        return this.#character(element, direction);
+        return this.#characterRun([element], direction);
     }
-  }
-
-  #character(node: AST.Element, direction: Direction): Matcher {
-    const fits = this.#fitsOf(node);
-    const offset = direction === 1 ? 0 : -1;
-    return (at, next) => {
-      this.#step();
-      return fits(this.#text[at + offset]) && next(at + direction);
-    };
   }
 
   /** Whether one character fits a node that stands for one. */
   fits(node: AST.Node, character: string): boolean {
-    return this.#fitsOf(node)(character);
+    return this.#fitsOf(node)(this.#numberOfCharacter(character));
+  }
+
+  #numberOfCharacter(character: string): number {
+    if (character === "") return OUTSIDE;
+    const known = this.#numbersOfCharacters.get(character);
+    if (known !== undefined) return known;
+    const number = this.#characters.push(character) - 1;
+    if (number >= MOST_CHARACTERS) throw new Error(`more than ${MOST_CHARACTERS} characters`);
+    this.#numbersOfCharacters.set(character, number);
+    return number;
   }
 
   #fitsOf({ raw }: AST.Node): Fits {
-    const pattern = new RegExp(`^(?:${raw})$`, this.#flags.replace("m", ""));
-    const answers = new Map<string | undefined, boolean>([[undefined, false]]);
-    const fits: Fits = (character) => {
-      let answer = answers.get(character);
-      if (answer === undefined) {
-        answer = pattern.test(character ?? "");
-        answers.set(character, answer);
-      }
-      return answer;
-    };
-    const known = this.#known.get(raw) ?? fits;
+    const known =
+      this.#known.get(raw) ?? this.#tableOf(new RegExp(`^(?:${raw})$`, this.#flags.replace("m", "")));
     this.#known.set(raw, known);
     return known;
+  }
+
+  /** What fits one character is asked of the pattern once for each. */
+  #tableOf(pattern: RegExp): Fits {
+    const answers = new Uint8Array(MOST_CHARACTERS);
+    answers[OUTSIDE] = NO;
+    return (character) => {
+      if (answers[character] === UNKNOWN)
+        answers[character] = pattern.test(this.#characters[character]!) ? YES : NO;
+      return answers[character] === YES;
+    };
   }
 
   #capturing(group: AST.CapturingGroup, direction: Direction): Matcher {
@@ -154,10 +198,10 @@ export class StepCounter {
     const number = group === undefined ? -1 : this.#numberOf(group);
     return (at, next) => {
       const [start, end] = this.#captures[number] ?? [0, 0];
-      const captured = this.#text.slice(start, end);
+      const captured = this.#text.slice(start + 1, end + 1);
       for (let i = 0; i <= captured.length; i++) this.#step();
       const from = direction === 1 ? at : at - captured.length;
-      const isSame = captured.every((character, i) => this.#text[from + i] === character);
+      const isSame = captured.every((character, i) => this.#text[from + i + 1] === character);
       return isSame && next(at + direction * captured.length);
     };
   }
@@ -182,22 +226,21 @@ export class StepCounter {
     direction: Direction,
   ): Matcher {
     const fits = this.#fitsOf(element);
-    const offset = direction === 1 ? 0 : -1;
+    const offset = direction === 1 ? 1 : 0;
+    const takes = (at: number, count: number) => {
+      this.#step();
+      return count < max && fits(this.#text[at + direction * count + offset]!);
+    };
     return (at, next) => {
       let count = 0;
-      const take = () => {
-        this.#step();
-        if (count >= max || !fits(this.#text[at + direction * count + offset])) return false;
-        count++;
-        return true;
-      };
-      while (count < min) if (!take()) return false;
+      for (; count < min; count++) if (!takes(at, count)) return false;
       if (!greedy) {
-        do if (next(at + direction * count)) return true;
-        while (take());
-        return false;
+        for (; ; count++) {
+          if (next(at + direction * count)) return true;
+          if (!takes(at, count)) return false;
+        }
       }
-      while (take());
+      while (takes(at, count)) count++;
       for (; count >= min; count--) {
         this.#step();
         if (next(at + direction * count)) return true;
@@ -212,12 +255,14 @@ export class StepCounter {
       return (at, next) => inside(at, () => true) !== assertion.negate && next(at);
     }
     const isMultiline = this.#flags.includes("m");
+    const endsLine = this.#tableOf(/^[\n\r\u2028\u2029]$/);
+    const isOfWord = this.#tableOf(/^\w$/);
+    const isLineEnd = (index: number) => isMultiline && endsLine(this.#text[index + 1]!);
+    const isWord = (index: number) => isOfWord(this.#text[index + 1]!);
     return (at, next) => {
       this.#step();
-      const isLineEnd = (index: number) => isMultiline && /[\n\r\u2028\u2029]/.test(this.#text[index] ?? "");
-      const isWord = (index: number) => /\w/.test(this.#text[index] ?? "");
       if (assertion.kind === "start") return (at === 0 || isLineEnd(at - 1)) && next(at);
-      if (assertion.kind === "end") return (at === this.#text.length || isLineEnd(at)) && next(at);
+      if (assertion.kind === "end") return (at === this.#length || isLineEnd(at)) && next(at);
       const isEdge = isWord(at - 1) !== isWord(at);
       return (assertion.kind === "word" && assertion.negate ? !isEdge : isEdge) && next(at);
     };
