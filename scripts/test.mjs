@@ -54,9 +54,12 @@ async function runTests(args) {
   process.chdir(root);
   // For those who ask for them: in the whole gate nobody looks at pictures of pages.
   if (words.some((word) => word.includes("console"))) process.env["CONSOLE_PICTURES"] = "true";
-  const traces = `--require=${JSON.stringify(join(root, "scripts/typescript-traces.cjs"))}`;
-  process.env["NODE_OPTIONS"] = `${process.env["NODE_OPTIONS"] ?? ""} ${traces}`.trim();
-  const isLonger = LONGER_RUNS.some((name) => process.env[name] !== undefined);
+  const preloads = ["typescript-traces.cjs", "test-process.cjs"].map(
+    (name) => `--require=${JSON.stringify(join(root, "scripts", name))}`,
+  );
+  process.env["NODE_OPTIONS"] = [process.env["NODE_OPTIONS"] ?? "", ...preloads].join(" ").trim();
+  process.env["TEST_RUNNER_PID"] = String(process.pid);
+  const isLonger = LONGER_RUNS.some((name) => Number(process.env[name] ?? 0) > 1);
   let hasFailed = false;
   const events = run({
     files: inProcesses(files).map((file) => join(root, file)),

@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { temporaryFolder } from "../support/folders.js";
+
+const PRELOAD = fileURLToPath(new URL("../../../scripts/test-process.cjs", import.meta.url));
+
+/** Runs a test file as the runner does, and returns its exit code and what it wrote to standard error. */
+async function runFile(text: string): Promise<{ code: number; said: string }> {
+  const file = join(await temporaryFolder(), "one.test.js");
+  await writeFile(file, `const { after, test } = require("node:test");\n${text}`);
+  const child = spawn(process.execPath, ["--require", PRELOAD, file], {
+    env: { ...process.env, NODE_OPTIONS: "", TEST_RUNNER_PID: String(process.pid), TEST_LEFT_OPEN_MS: "50" },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  child.stderr.setEncoding("utf8").on("data", (part: string) => {
+    said += part;
+  });
+  const [code] = (await once(child, "close")) as [number];
+  return { code, said };
+}
+
+describe("the process of a test file", { concurrency: true }, () => {
+  test("that passes ends with 0, and says nothing", async () => {
+    assert.deepEqual(await runFile("test('a', () => {}); after(() => {});"), { code: 0, said: "" });
+  });
+
+  test("has failed when something ends it before its tests are over", async () => {
+    const { code, said } = await runFile("test('a', () => process.exit(0)); test('b', () => {});");
+    assert.equal(code, 1);
+    assert.match(said, /ended before its tests were over/);
+  });
+
+  test("has failed, and ends, when a test leaves something open", async () => {
+    const { code, said } = await runFile("test('a', () => void setInterval(() => {}, 1_000));");
+    assert.equal(code, 1);
+    assert.match(said, /left open, 50 ms after the last test: .*Timeout/);
+  });
+});
