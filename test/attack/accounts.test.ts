@@ -22,7 +22,7 @@ for (const front of FRONTS) {
       service = await startServiceProcess({ ...SETTINGS, FRONT: front }, { main: CHEAP_PASSWORDS_MAIN });
     });
     after(async () => {
-      assert.equal(await service.stop(), 0);
+      assert.equal(await service.stop(), 0, service.output());
     });
 
     const client = (address?: string) => new ConsoleClient(service.port, address);

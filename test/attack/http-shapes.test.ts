@@ -171,7 +171,7 @@ describe("shapes of HTTP", { concurrency: true }, () => {
       });
 
       after(async () => {
-        assert.equal(await service.stop(), 0);
+        assert.equal(await service.stop(), 0, service.output());
       });
 
       test("what is no request of ours is answered or closed, and closed in the end", async () => {

@@ -48,7 +48,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   files?.close();
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
   assert.deepEqual(faults, []);
 });
 

@@ -28,7 +28,7 @@ before(async () => {
   assert.ok(undisturbed.finals.length >= 4, JSON.stringify(undisturbed.finals));
 });
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
   await rm(dataDir, { recursive: true, force: true });
 });
 

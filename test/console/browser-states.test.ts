@@ -15,6 +15,7 @@ import {
   heardText,
   launchConsoleBrowser,
   PASSWORD,
+  PATIENCE_MS,
   SPOKEN,
   spokenWav,
   wordsOf,
@@ -43,7 +44,7 @@ before(async () => {
   gate = await openGate(service.port);
   browser = await launchConsoleBrowser(speech);
   const context = await browser.newContext({ locale: "en-GB" });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(PATIENCE_MS);
   page = await context.newPage();
   await page.goto(`${gate.url}/console/sign-up`);
   await page.getByLabel("E-mail").fill("aida@example.org");
@@ -56,7 +57,7 @@ before(async () => {
 after(async () => {
   await browser?.close();
   await gate?.close();
-  assert.equal(await service?.stop(), 0);
+  assert.equal(await service?.stop(), 0, service?.output());
   rmSync(folder, { recursive: true, force: true });
 });
 
@@ -107,7 +108,7 @@ describe("a cold service", () => {
     await inspect(page, "speak-cold");
     gate.release();
     await loading;
-    await page.getByText("First sound after").waitFor({ timeout: 60_000 });
+    await page.getByText("First sound after").waitFor();
     assert.equal(await page.getByText(COLD).count(), 0);
     await page.getByRole("link", { name: "Status" }).click();
     await page.locator(".state-of.warm").waitFor();
@@ -122,7 +123,7 @@ describe("a cold service", () => {
     await page.getByText(COLD).waitFor();
     await inspect(page, "transcribe-cold");
     gate.release();
-    await page.locator(".words span").first().waitFor({ timeout: 60_000 });
+    await page.locator(".words span").first().waitFor();
     assert.equal(await page.getByText(COLD).count(), 0);
   });
 

@@ -37,7 +37,7 @@ before(async () => {
 });
 
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 // Both versions have the same calls, and types that exclude each other: the older one's are used for both.

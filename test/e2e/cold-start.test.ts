@@ -96,7 +96,7 @@ describe("a service whose models come and go", () => {
     });
   });
   after(async () => {
-    assert.equal(await service.stop(), 0);
+    assert.equal(await service.stop(), 0, service.output());
   });
 
   const metric = async (line: string): Promise<number> => {
@@ -273,7 +273,7 @@ test("a model that cannot be loaded is 503 and 1013 and costs nothing; the next 
     assert.equal((await transcribe(service, wavOfSilence())).status, 200);
     assert.equal((await listen(service, new Int16Array(16_000))).closeCode, 1000);
   } finally {
-    assert.equal(await service.stop(), 0);
+    assert.equal(await service.stop(), 0, service.output());
   }
 });
 

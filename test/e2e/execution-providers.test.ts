@@ -31,7 +31,7 @@ before(async () => {
     OPERATOR_PORT: String(port),
   });
 });
-after(async () => assert.equal(await service.stop(), 0));
+after(async () => assert.equal(await service.stop(), 0, service.output()));
 
 test("a provider that is missing is passed by with one warning, and operators see who runs where and why", async () => {
   const answer = await fetch(`${service.url}/v1/tts`, {

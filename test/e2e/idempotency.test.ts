@@ -118,7 +118,7 @@ for (const front of FRONTS) {
     after(async () => {
       assert.deepEqual(await brokenRules(sql), []);
       await sql.end();
-      assert.equal(await service.stop(), 0);
+      assert.equal(await service.stop(), 0, service.output());
     });
 
     const post = (path: string, key: string | null, body: RequestInit["body"], init: RequestInit = {}) =>

@@ -16,7 +16,7 @@ before(async () => {
   service = await startServiceProcess(SETTINGS);
 });
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 async function operator<T>(...args: readonly string[]): Promise<T> {

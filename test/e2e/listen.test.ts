@@ -25,7 +25,7 @@ before(async () => {
   pcm = Buffer.concat([Buffer.from(await answer.arrayBuffer()), Buffer.alloc(2 * SPOKEN_RATE_HZ)]);
 });
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 function connect(apiKey: string, options: Record<string, string>) {

@@ -35,7 +35,7 @@ before(async () => {
   for (const recordings of [spoken, numbers]) streams.push(joinedStream(recordings, PAUSE_SAMPLES).pcm);
 });
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 function assertNoTails(shown: readonly ShownUtterance[]): void {

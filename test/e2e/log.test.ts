@@ -54,7 +54,7 @@ test("at its most talkative level the log of a whole day's work holds no key, te
   await listen({}, `?words=true&token=${token}`, spoken);
   await listen({}, `?token=${service.key}`, spoken).catch(() => {});
   await listen({}, "", spoken, ["svc-bearer", wrongKey]);
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 
   // A first start greets whoever started it, key included; that is not the log.
   const lines = service

@@ -21,7 +21,7 @@ before(async () => {
   service = await startServiceProcess({ DATA_DIR: dataDir, TARIFF_SYNTHESIS });
 });
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 interface Ledger {

@@ -16,7 +16,7 @@ test("a service that has loaded models and spoken has written nothing outside of
     // What onnxruntime collects about its use it keeps here, before it uploads it.
     assert.equal(existsSync(join("/tmp", `mat-debug-${service.child.pid}.log`)), false);
     assert.deepEqual(await readdir(home, { recursive: true }), []);
-    assert.equal(await service.stop(), 0);
+    assert.equal(await service.stop(), 0, service.output());
   } finally {
     await rm(home, { recursive: true, force: true });
   }

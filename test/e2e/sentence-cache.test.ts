@@ -9,7 +9,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 const TEXT = "Бүгін ауа райы жақсы болады. Кітапхана таңертең ашылады.";
 const CREDITS = Math.ceil(([...TEXT].length * 2) / 5);
 const FREE_CREDITS = 25_000;
-const IDLE_WITHIN_MS = 20_000;
+const IDLE_WITHIN_MS = 60_000;
 
 async function speak(service: ServiceProcess, path = "/v1/tts?timestamps=true"): Promise<Buffer> {
   const answer = await fetch(service.url + path, {

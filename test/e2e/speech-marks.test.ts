@@ -17,7 +17,7 @@ before(async () => {
 });
 
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 test("a pause mark is as much silence as it asks for, at the begin, inside, between sentences and at the end", async () => {

@@ -13,7 +13,7 @@ before(async () => {
   service = await startServiceProcess(limits);
 });
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 async function operator(...args: readonly string[]): Promise<Record<string, string>> {

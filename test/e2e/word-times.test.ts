@@ -27,7 +27,7 @@ before(async () => {
 });
 
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 test("words are told in order, inside the audio, where there is sound, and when they are heard", async () => {

@@ -94,7 +94,7 @@ test(`over ${ROUNDS} kill -9 every request that is repeated under its key is ans
   const [row] = await sql<{ charged: string }[]>`select sum(amount) as charged from holds`;
   assert.equal(Number(row?.charged), credits);
   await sql.end();
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
   t.diagnostic(JSON.stringify({ ...counts, credits }));
   assert.ok(counts.repeated > 0, "what was asked was cut off");
 });

@@ -86,7 +86,7 @@ export async function killRounds(dataDir: string, rounds: number): Promise<KillR
         ({ doneCredits, heardSeconds }) => doneCredits === null && heardSeconds > 0,
       ).length;
     }
-    assert.equal(await service.stop(), 0);
+    assert.equal(await service.stop(), 0, service.output());
     return report;
   } finally {
     service.child.kill("SIGKILL");

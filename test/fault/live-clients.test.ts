@@ -35,7 +35,7 @@ before(async () => {
 });
 
 after(async () => {
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 interface Heard {

@@ -55,7 +55,7 @@ test(`live workers killed at random for ${SECONDS} s cost ${SESSIONS} paced sess
       assert.deepEqual(finalsOf(run), undisturbed[index % VOICES], `session ${index}`);
     }
   } finally {
-    assert.equal(await service.stop(), 0);
+    assert.equal(await service.stop(), 0, service.output());
   }
 });
 

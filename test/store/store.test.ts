@@ -195,7 +195,7 @@ test("a wrong password for the database is said at once", async () => {
     openOn(url.href),
     /Cannot reach the database: password authentication failed/,
   );
-  await within(5_000, "the refusal", refused);
+  await within(25_000, "the refusal", refused);
 });
 
 test("the development key", async (t) => {

@@ -6,7 +6,7 @@ const POLL_MS = 20;
 export async function eventually(
   what: string,
   isTrue: () => boolean | Promise<boolean>,
-  limitMs = 30_000,
+  limitMs = 90_000,
 ): Promise<void> {
   const deadlineMs = performance.now() + limitMs;
   while (!(await isTrue())) {

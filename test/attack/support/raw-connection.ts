@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 
-const LIMIT_MS = 30_000;
+const LIMIT_MS = 90_000;
 
 /** A TCP connection whose bytes are the attacker's own. */
 export class RawConnection {

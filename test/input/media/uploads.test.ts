@@ -66,7 +66,7 @@ before(async () => {
 
 after(async () => {
   await server.close();
-  assert.equal(await service.stop(), 0);
+  assert.equal(await service.stop(), 0, service.output());
 });
 
 describe("the same speech in every container", () => {
