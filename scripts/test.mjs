@@ -15,7 +15,7 @@ import { withFailuresAtEnd } from "./test-runs.mjs";
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
 const REQUIRED_PACKAGES = ["ffmpeg", "curl", "chromium-headless-shell"];
 /** Installed as root too; without them the tests that need them are skipped, each by its name. */
-const WANTED_PACKAGES = ["espeak-ng"];
+const WANTED_PACKAGES = ["espeak-ng", "nats-server"];
 /** What this machine may tell commands about a service of its own; tests must not pick it up. */
 const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 /** Asked for more than the gate's share, these tests take as long as they need, within limits of their own. */

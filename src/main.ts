@@ -1,3 +1,4 @@
+import { startEngineNode } from "./engine-node.js";
 import { runService } from "./service/process.js";
 
-runService();
+runService({ startEngineNode });

@@ -13,7 +13,7 @@ import { BACKLOG_SECONDS } from "./limits.js";
 import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
 
 /** What the engine needs of a live worker. */
-interface LiveWorker extends Child, LiveWorkerPort {}
+export interface LiveWorker extends Child, LiveWorkerPort {}
 
 export type LiveWorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
 
@@ -32,7 +32,11 @@ export interface LiveEngineOptions {
     onMessage: (message: LiveWorkerMessage) => void,
     /** Of the worker's lane, which its successors have too. */
     lane: number,
+    /** Aborted when the engine stops: a start that only waits need not be waited for. */
+    stopping: AbortSignal,
   ) => Promise<LiveWorker>;
+  /** Whether an end says nothing against the worker, however short it served; none does when absent. */
+  readonly isExcused?: (reason: Error) => boolean;
   /** What so many sessions on a lane weigh: the next goes to the lane with the least. Their number when absent. */
   readonly loadOf?: (lane: number, sessions: number) => number;
   /** Samples of left context a replay needs before the point it resumes at. */
@@ -59,8 +63,8 @@ export class LiveEngine implements LiveDecoder {
   readonly #options: LiveEngineOptions;
   readonly #lanes: Lane[] = [];
   readonly #feeds = new Map<number, RingFeed>();
+  readonly #stopping = new AbortController();
   #nextSession = 0;
-  #isStopping = false;
 
   constructor(options: LiveEngineOptions) {
     this.#options = options;
@@ -81,13 +85,13 @@ export class LiveEngine implements LiveDecoder {
   }
 
   async stop(): Promise<void> {
-    this.#isStopping = true;
+    this.#stopping.abort();
     await Promise.all(this.#lanes.map((lane) => lane.supervisor.stop()));
   }
 
   /** @throws {ServiceError} `ENGINE_BUSY` when no worker is left to serve, `SHUTTING_DOWN` after `stop` */
   open(options: LiveOptions, onEvent: (event: LiveEvent) => void): LiveFeed {
-    if (this.#isStopping) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
+    if (this.#stopping.signal.aborted) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
     if (this.#leastLoaded() === null) throw new ServiceError("ENGINE_BUSY", NOT_AVAILABLE);
     let lane: Lane | null = null;
     const feed = new RingFeed({
@@ -132,7 +136,7 @@ export class LiveEngine implements LiveDecoder {
   }
 
   #makeLane(index: number): Lane {
-    const { startWorker, clock, log } = this.#options;
+    const { startWorker, isExcused = () => false, clock, log } = this.#options;
     const cells = new SharedArrayBuffer(LIVE_CELL.count * Int32Array.BYTES_PER_ELEMENT);
     const bell = new Int32Array(cells);
     const feeds = new Set<RingFeed>();
@@ -147,8 +151,8 @@ export class LiveEngine implements LiveDecoder {
     const supervisor = new Supervisor<LiveWorker>(
       {
         id,
-        start: () => startWorker(cells, (message) => this.#onMessage(message), index),
-        isExcused: ({ servedMs }) => servedMs >= PROVEN_AFTER_MS,
+        start: () => startWorker(cells, (message) => this.#onMessage(message), index, this.#stopping.signal),
+        isExcused: ({ servedMs, reason }) => servedMs >= PROVEN_AFTER_MS || isExcused(reason),
         onUp: () => {
           for (const feed of feeds) feed.attach();
           // Sessions without audio wait for any worker.

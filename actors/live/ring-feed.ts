@@ -1,11 +1,7 @@
 import { PcmRing } from "../../native/ring/pcm-ring.js";
+import { ringCapacityFor } from "../../native/ring/ring-capacity.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
 import type { LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
-
-/** A ring begins with room for 4 s: an utterance of usual length and the replay context. */
-const LEAST_RING_SAMPLES = 2 ** 16;
-/** Holds the longest utterance, the replay context and a full backlog: 131 s at 16 kHz. */
-const MOST_RING_SAMPLES = 2 ** 21;
 
 /** What a feed needs of the live worker it is on. */
 export interface LiveWorkerPort {
@@ -182,7 +178,7 @@ export class RingFeed implements LiveFeed {
       const lane = this.#parts.takeLane();
       if (lane === null) return null;
       this.#lane = lane;
-      this.#ring = PcmRing.create(capacityFor(sampleCount));
+      this.#ring = PcmRing.create(ringCapacityFor(sampleCount));
       // What else the caller does in its turn is there when the worker begins.
       queueMicrotask(() => {
         if (this.#epoch === 0) this.attach();
@@ -190,7 +186,7 @@ export class RingFeed implements LiveFeed {
       return this.#ring;
     }
     const needed = this.#ring.usedSamples + sampleCount;
-    if (needed > this.#ring.capacitySamples) this.#moveRing(capacityFor(needed));
+    if (needed > this.#ring.capacitySamples) this.#moveRing(ringCapacityFor(needed));
     return this.#ring;
   }
 
@@ -202,7 +198,7 @@ export class RingFeed implements LiveFeed {
     const releaseSample = resume.sample - this.#parts.contextSamples;
     if (releaseSample > 0) ring.release(releaseSample);
     // A long utterance or a backlog is over; what it took is given back.
-    const enough = capacityFor(2 * ring.usedSamples);
+    const enough = ringCapacityFor(2 * ring.usedSamples);
     if (2 * enough <= ring.capacitySamples) this.#moveRing(enough);
   }
 
@@ -220,10 +216,4 @@ export class RingFeed implements LiveFeed {
   #emit(event: LiveEvent): void {
     if (!this.#isReleased) this.#parts.onEvent(event);
   }
-}
-
-function capacityFor(sampleCount: number): number {
-  let capacity = LEAST_RING_SAMPLES;
-  while (capacity < sampleCount && capacity < MOST_RING_SAMPLES) capacity *= 2;
-  return capacity;
 }

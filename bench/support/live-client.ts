@@ -8,6 +8,7 @@ interface ReceivedMessage {
 
 export interface LiveRun {
   readonly received: readonly ReceivedMessage[];
+  readonly sentSamples: number;
   /** When the first sample was spoken, in the time of `performance.now()`. */
   readonly startedAtMs: number;
   readonly closeCode: number;
@@ -23,13 +24,16 @@ export interface LiveRunOptions {
   readonly isPaced: boolean;
   readonly sampleRateHz?: number;
   readonly query?: string;
+  /** Asked before each message: the speaker stops although there is more. */
+  readonly isOver?: () => boolean;
+  readonly onMessage?: (message: StreamServerMessage) => void;
   /** Called after each message has left, with the samples sent so far. */
   readonly onSent?: (sentSamples: number) => void;
 }
 
 /** Speaks `pcm` into a live session, says `close`, and collects everything until the socket closes. */
 export async function runLive(options: LiveRunOptions): Promise<LiveRun> {
-  const { pcm, isPaced, sampleRateHz = 16_000 } = options;
+  const { pcm, isPaced, sampleRateHz = 16_000, isOver = () => false } = options;
   const sizes =
     typeof options.messageSamples === "number" ? [options.messageSamples] : options.messageSamples;
   const socket = new WebSocket(`${options.url.replace("http", "ws")}/v1/stream${options.query ?? ""}`, {
@@ -40,6 +44,7 @@ export async function runLive(options: LiveRunOptions): Promise<LiveRun> {
     socket.on("message", (bytes) => {
       const message = JSON.parse(String(bytes)) as StreamServerMessage;
       received.push({ message, atMs: performance.now() });
+      options.onMessage?.(message);
       if (message.type === "ready") resolve();
     });
     socket.once("error", reject);
@@ -48,7 +53,7 @@ export async function runLive(options: LiveRunOptions): Promise<LiveRun> {
   await isReady;
   const startedAtMs = performance.now();
   let sent = 0;
-  for (let index = 0; sent < pcm.length && socket.readyState === WebSocket.OPEN; index++) {
+  for (let index = 0; sent < pcm.length && socket.readyState === WebSocket.OPEN && !isOver(); index++) {
     const part = pcm.subarray(sent, sent + sizes[index % sizes.length]!);
     sent += part.length;
     if (isPaced) await sleepUntil(startedAtMs + (sent / sampleRateHz) * 1_000);
@@ -57,7 +62,7 @@ export async function runLive(options: LiveRunOptions): Promise<LiveRun> {
     options.onSent?.(sent);
   }
   if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify({ type: "close" }));
-  return { received, startedAtMs, closeCode: await closed };
+  return { received, sentSamples: sent, startedAtMs, closeCode: await closed };
 }
 
 function sleepUntil(atMs: number): Promise<void> {

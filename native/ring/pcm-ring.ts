@@ -32,14 +32,19 @@ export class PcmRing {
     this.#mask = this.capacitySamples - 1;
   }
 
-  /** @param capacitySamples a power of two, at most 2^30, so that wraps of the 32-bit indices are exact */
-  static create(capacitySamples: number): PcmRing {
+  /**
+   * @param capacitySamples a power of two, at most 2^30, so that wraps of the 32-bit indices are exact
+   * @param fromSample where its audio begins: what lies before counts as written, read and released
+   */
+  static create(capacitySamples: number, fromSample = 0): PcmRing {
     if (!Number.isInteger(Math.log2(capacitySamples)) || capacitySamples > 2 ** 30 || capacitySamples < 2) {
       throw new RangeError(
         `Cannot make a PCM ring: capacity must be a power of two, received ${capacitySamples}`,
       );
     }
-    return new PcmRing(new SharedArrayBuffer(HEADER_BYTES + capacitySamples * 2));
+    const ring = new PcmRing(new SharedArrayBuffer(HEADER_BYTES + capacitySamples * 2));
+    for (const index of [WRITTEN, RELEASED, CURSOR]) Atomics.store(ring.#indices, index, fromSample | 0);
+    return ring;
   }
 
   /** The other end of a ring made by `create`, usually in another thread. */
@@ -58,9 +63,7 @@ export class PcmRing {
         `Cannot move a PCM ring: capacity must be at least ${usedSamples}, received ${capacitySamples}`,
       );
     }
-    const moved = PcmRing.create(capacitySamples);
-    Atomics.store(moved.#indices, RELEASED, released | 0);
-    Atomics.store(moved.#indices, WRITTEN, released | 0);
+    const moved = PcmRing.create(capacitySamples, released);
     Atomics.store(moved.#indices, CURSOR, this.cursor | 0);
     Atomics.store(moved.#indices, MARKS, this.marks);
     const start = released & this.#mask;

@@ -10,7 +10,7 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics` and `GET /health`. @throws when the port is taken or the host is not ours */
+/** Serves `GET /metrics`, `GET /health` and `GET /ready`. @throws when the port is taken or the host is not ours */
 export async function startOperatorServer(options: {
   readonly host: string;
   /** 0 takes any free port. */
@@ -18,9 +18,11 @@ export async function startOperatorServer(options: {
   readonly metrics: Metrics;
   /** What each engine is doing, and where; anything that JSON can say. */
   readonly engines: () => readonly object[];
+  /** Whether the process takes work; nothing is said about it when absent. */
+  readonly isReady?: () => boolean;
   readonly log: Log;
 }): Promise<OperatorServer> {
-  const { host, port, metrics, engines, log } = options;
+  const { host, port, metrics, engines, isReady, log } = options;
   const server = createServer(async (request, response) => {
     const answer = (status: number, body: object) => {
       response.writeHead(status, { "content-type": "application/json" });
@@ -28,6 +30,11 @@ export async function startOperatorServer(options: {
     };
     if (request.method === "GET" && request.url === "/health") {
       answer(200, { status: "ok", engines: engines() });
+      return;
+    }
+    if (isReady !== undefined && request.method === "GET" && request.url === "/ready") {
+      const isTaking = isReady();
+      answer(isTaking ? 200 : 503, { status: isTaking ? "ready" : "not ready" });
       return;
     }
     if (request.method !== "GET" || request.url !== "/metrics") {

@@ -249,6 +249,36 @@ export class Metrics {
     ...this.#own,
   });
 
+  readonly busConnected = new Gauge({
+    name: "bus_connected",
+    help: "1 while the connection to the bus stands, else 0; 0 too without a bus",
+    ...this.#own,
+  });
+  readonly laneBytesInFlight = new Gauge({
+    name: "lane_bytes_in_flight",
+    help: "Bytes sent to engine processes that they have not said they heard",
+    ...this.#own,
+  });
+  readonly laneReplays = new Counter({
+    name: "lane_replays_total",
+    help: "Lanes to engine processes that were lost, by why; their sessions were replayed on others",
+    labelNames: ["reason"] as const,
+    ...this.#own,
+  });
+  readonly laneReplayedSessions = new Counter({
+    name: "lane_replayed_sessions_total",
+    help: "Live sessions on lanes that were lost",
+    ...this.#own,
+  });
+  /** What lanes to engine processes tell. */
+  readonly observeLanes = {
+    replayed: (reason: string, sessions: number) => {
+      this.laneReplays.inc({ reason });
+      this.laneReplayedSessions.inc(sessions);
+    },
+    inFlight: (changeBytes: number) => this.laneBytesInFlight.inc(changeBytes),
+  };
+
   /** @param options.withProcess adds memory, CPU, event loop and garbage collection of the process */
   constructor({ withProcess }: { readonly withProcess: boolean }) {
     if (!withProcess) return;
@@ -295,6 +325,28 @@ export class Metrics {
         this.set(takenBytes());
       },
     });
+  }
+
+  /** Asked for what is known of engine processes whenever somebody looks. */
+  observeFleet(
+    read: () => { readonly capacity: number; readonly used: number; readonly oldestBeatMs: number },
+  ): void {
+    const gauge = (name: string, help: string, value: () => number) =>
+      new Gauge({
+        name,
+        help,
+        ...this.#own,
+        collect() {
+          this.set(value());
+        },
+      });
+    gauge("fleet_capacity", "Live sessions that engine processes take", () => read().capacity);
+    gauge("fleet_used", "Live sessions on engine processes", () => read().used);
+    gauge(
+      "fleet_beat_age_seconds",
+      "Since the last sign of life of the engine process that has been silent longest",
+      () => read().oldestBeatMs / 1_000,
+    );
   }
 
   /** Asked for failures of devices by kind whenever somebody looks. */

@@ -21,6 +21,7 @@ import {
   preloadDefaults,
   stopEngines,
 } from "./engines.js";
+import { openFleet } from "./fleet.js";
 import { readInstalledModels } from "./installed-models.js";
 import { type Machine, readMachine } from "./machine.js";
 import { Owned } from "./owned.js";
@@ -88,7 +89,9 @@ export async function startService({
     const workers = await planModels(config, installed, machine, (kind) => placements.deviceCount(kind));
     const workerNote = noteWorkers(base, machine, workers);
     const tunings = await readTunings(config, log);
-    const engines = await startEngines({ ...base, entries, installed, workers, placements, tunings }, owned);
+    const fleet = config.role === "gateway" ? await openFleet(base, owned) : null;
+    const parts = { ...base, entries, installed, workers, placements, tunings, fleet };
+    const engines = await startEngines(parts, owned);
     const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
     const side = await openPublicSide(
       { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
@@ -203,7 +206,7 @@ async function checkPorts({ host, port, operatorHost, operatorPort }: Config): P
 }
 
 /** @throws {SyntaxError} when the table of devices in the data folder is not one that `device-tuning` has written */
-async function readTunings({ dataDir }: Config, log: Log): Promise<DeviceTunings> {
+export async function readTunings({ dataDir }: Config, log: Log): Promise<DeviceTunings> {
   const tunings = await readDeviceTuning(dataDir);
   for (const [provider, tuning] of Object.entries(tunings))
     log.info({ provider, ...tuning }, "rows by device");

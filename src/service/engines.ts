@@ -1,4 +1,4 @@
-import { LiveEngine, type LiveObserver } from "../../actors/live/engine.js";
+import { LiveEngine, type LiveEngineOptions, type LiveObserver } from "../../actors/live/engine.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
@@ -23,6 +23,7 @@ import type { Metrics } from "../observe/metrics.js";
 import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
 import type { Config } from "../settings/settings.js";
+import type { Fleet } from "./fleet.js";
 import type { InstalledModels } from "./installed-models.js";
 import type { EnginePlacement, Placements } from "./placements.js";
 import type { PlannedModels } from "./planned-workers.js";
@@ -61,6 +62,8 @@ export interface EngineParts {
   /** What was measured of devices here. */
   readonly tunings: DeviceTunings;
   readonly metrics: Metrics;
+  /** Where live workers are other processes'; else they are threads of this one. */
+  readonly fleet?: Fleet | null;
 }
 
 /** One engine of one model, for operators. */
@@ -200,20 +203,31 @@ function resident<E extends Engine>(
   });
 }
 
-function liveEngine(parts: EngineParts, { folder, manifest }: PackageFolder<RecognizerManifest>): LiveEngine {
-  const { metrics, log } = parts;
-  const settings = workerSettings(parts, "live", { folder, manifest });
-  const placing = parts.placements.of("live", { folder, manifest });
+function liveEngine(parts: EngineParts, model: PackageFolder<RecognizerManifest>): LiveEngine {
+  const { metrics, log, fleet } = parts;
+  const { manifest } = model;
   return new LiveEngine({
+    ...(fleet?.lanesOf(model) ?? liveThreads(parts, model)),
     workerCount: workerCount(parts, "live", manifest),
-    startWorker: (cells, onMessage, lane) => startLiveWorker(settings, cells, onMessage, lane),
-    loadOf: (lane, sessions) => placing.loadOf(lane, sessions),
     contextSamples: manifest.contextFrames * manifest.frameSamples,
     sampleRateHz: manifest.sampleRateHz,
     clock: systemClock,
     log,
     observer: liveObserver(metrics, manifest.id),
   });
+}
+
+/** Live workers that are threads of this process. */
+function liveThreads(
+  parts: EngineParts,
+  model: PackageFolder,
+): Pick<LiveEngineOptions, "startWorker" | "loadOf"> {
+  const settings = workerSettings(parts, "live", model);
+  const placing = parts.placements.of("live", model);
+  return {
+    startWorker: (cells, onMessage, lane) => startLiveWorker(settings, cells, onMessage, lane),
+    loadOf: (lane, sessions) => placing.loadOf(lane, sessions),
+  };
 }
 
 function transcriptionEngine(
@@ -258,8 +272,13 @@ function workerCount({ workers }: EngineParts, kind: EngineKind, { id }: ModelMa
   return workers.byModel.get(id)![kind].count;
 }
 
-function workerSettings(
-  { config, entries, placements, tunings }: EngineParts,
+export function workerSettings(
+  {
+    config,
+    entries,
+    placements,
+    tunings,
+  }: Pick<EngineParts, "config" | "entries" | "placements" | "tunings">,
   kind: EngineKind,
   model: PackageFolder,
 ): WorkerSettings {
@@ -279,7 +298,7 @@ export function batchRows(synthesisRows: number | null, measured: BatchRows = US
   return { ...measured, solverRows: synthesisRows, windowRows: synthesisRows };
 }
 
-function liveObserver(metrics: Metrics, model: string): LiveObserver {
+export function liveObserver(metrics: Metrics, model: string): LiveObserver {
   const stepMs = metrics.asrStepMs.labels({ model });
   return {
     paced({ stepsMs, busyMs, runMs }) {

@@ -24,7 +24,8 @@ export interface PlannedModels {
  * @param deviceCount how many devices an engine's workers are dealt over; null on the CPU
  */
 export async function planModels(
-  config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers">,
+  config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers"> &
+    Partial<Pick<Config, "role" | "liveLanes">>,
   { recognizers, synthesizers }: Pick<InstalledModels, "recognizers" | "synthesizers">,
   machine: Machine,
   deviceCount: (kind: EngineKind) => number | null = () => null,
@@ -34,8 +35,13 @@ export async function planModels(
   if (recognizer === undefined || synthesizer === undefined) throw new RangeError("each task needs a model");
   const demandsOf = async (hearing: PackageFolder<ModelManifest>, speaking: PackageFolder<ModelManifest>) => {
     const [hearingBytes, speakingBytes] = await Promise.all([workerBytes(hearing), workerBytes(speaking)]);
+    const { role = "all", liveLanes = 1, liveWorkers } = config;
     return {
-      live: { bytes: hearingBytes, wanted: config.liveWorkers, devices: deviceCount("live") },
+      live:
+        role === "gateway"
+          ? // Its workers are other processes'.
+            { bytes: 0, wanted: liveLanes }
+          : { bytes: hearingBytes, wanted: liveWorkers, devices: deviceCount("live") },
       synthesis: { bytes: speakingBytes, wanted: config.synthesisWorkers, devices: deviceCount("synthesis") },
       transcription: {
         bytes: hearingBytes,

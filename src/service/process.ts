@@ -2,12 +2,24 @@ import { join } from "node:path";
 import { SHIPPED_IDS } from "../models/defaults.js";
 import { createLog } from "../observe/log.js";
 import { reachableUrl } from "../settings/address.js";
+import { ConfigError } from "../settings/config-error.js";
 import { type Config, readConfig } from "../settings/settings.js";
 import { guardAgainstDriver } from "../store/postgres/driver-faults.js";
 import { DEVELOPMENT_KEY_FILE } from "../store/store.js";
-import { type Service, type ServiceParts, startService } from "./compose.js";
+import { type Service, type ServiceOptions, type ServiceParts, startService } from "./compose.js";
 
 const CRASH_WITHIN_MS = 5_000;
+
+/** What runs in a process, whatever its role. */
+export type Program = Pick<Service, "port" | "lost" | "endWorkers" | "noteDriverFault" | "stop"> & {
+  /** What a person reads who has started it. */
+  readonly banner: string;
+};
+
+export interface ProcessParts extends ServiceParts {
+  /** Starts what runs with `ROLE=engine`. */
+  readonly startEngineNode?: (options: ServiceOptions) => Promise<Program>;
+}
 
 /**
  * Runs the service as this process: environment in, supervision tree up; down again in reverse order at SIGTERM or SIGINT.
@@ -15,7 +27,7 @@ const CRASH_WITHIN_MS = 5_000;
  *
  * @param parts that are not the service's own: tests give threads that fail, and passwords that cost little
  */
-export function runService(parts: ServiceParts = {}): void {
+export function runService(parts: ProcessParts = {}): void {
   run(parts).catch((error: unknown) => {
     // Messages name the rule and the value; a stack is for those who look for a fault in the service itself.
     const isOurs = !(error instanceof TypeError || error instanceof RangeError);
@@ -25,13 +37,13 @@ export function runService(parts: ServiceParts = {}): void {
   });
 }
 
-async function run(parts: ServiceParts): Promise<void> {
+async function run({ startEngineNode, ...parts }: ProcessParts): Promise<void> {
   const startedAtMs = performance.now();
   // What the service writes is for its own eyes: audio, answers, secrets, the database.
   process.umask(0o077);
   const config = readConfig(process.env);
   const log = createLog({ level: config.logLevel });
-  let started: Service | null = null;
+  let started: Program | null = null;
   guardAgainstDriver({ log, onFault: () => started?.noteDriverFault() });
   let isCrashing = false;
   process.on("uncaughtException", (error) => {
@@ -42,7 +54,7 @@ async function run(parts: ServiceParts): Promise<void> {
     process.stderr.write(`dauys: uncaught exception: ${error instanceof Error ? error.stack : error}\n`);
     void endOfCrash(started);
   });
-  const starting = startService({ config, log, ...parts });
+  const starting = start({ config, log, ...parts }, startEngineNode);
   const stop = async (reason: string, exitCode: number) => {
     log.info({ reason }, "stopping");
     process.exitCode = exitCode;
@@ -67,7 +79,20 @@ async function run(parts: ServiceParts): Promise<void> {
   });
   const startMs = Math.round(performance.now() - startedAtMs);
   log.info({ host: config.host, port: service.port, startMs }, "ready");
-  if (!isTold && log.isLevelEnabled("info")) process.stdout.write(banner(config, service));
+  if (!isTold && log.isLevelEnabled("info")) process.stdout.write(service.banner);
+}
+
+/** What the role asks for. */
+async function start(
+  options: ServiceOptions,
+  startEngineNode: ProcessParts["startEngineNode"],
+): Promise<Program> {
+  if (options.config.role !== "engine") {
+    const service = await startService(options);
+    return { ...service, banner: banner(options.config, service) };
+  }
+  if (startEngineNode === undefined) throw new ConfigError("ROLE must not be engine in this program");
+  return startEngineNode(options);
 }
 
 /**
@@ -75,7 +100,7 @@ async function run(parts: ServiceParts): Promise<void> {
  * connections open, when the process goes takes it down with an abort, which hides the reason and dumps core. One that does
  * not end in time ends with the process.
  */
-async function endOfCrash(service: Service | null): Promise<void> {
+async function endOfCrash(service: Program | null): Promise<void> {
   const isEnded = service === null || (await service.endWorkers(CRASH_WITHIN_MS).catch(() => false));
   if (isEnded) process.exit(1);
   process.kill(process.pid, "SIGKILL");

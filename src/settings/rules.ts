@@ -34,6 +34,16 @@ export function seconds(lowest: number, highest: number): Rule<number> {
   return wholeNumber(lowest, highest, 1_000);
 }
 
+/** Of a time that is given in the variable as it is used. */
+export function milliseconds(lowest: number, highest: number): Rule<number> {
+  return wholeNumber(lowest, highest);
+}
+
+/** Kilobytes of 2^10 bytes in the variable, bytes in the value. */
+export function kilobytes(lowest: number, highest: number): Rule<number> {
+  return wholeNumber(lowest, highest, 1_024);
+}
+
 /** Megabytes of 2^20 bytes in the variable, bytes in the value. */
 export function megabytes(lowest: number, highest: number): Rule<number> {
   return wholeNumber(lowest, highest, MEGABYTE);
@@ -63,6 +73,27 @@ export const FOLDER: Rule<string> = {
   rule: "a path",
   schema: z.string().transform((value) => resolve(value)),
 };
+
+/** A word of a bus's subjects, and of labels. */
+export const SHORT_NAME: Rule<string> = {
+  rule: "1 to 40 lower-case letters, digits and dashes",
+  schema: z.string().regex(/^[a-z0-9-]{1,40}$/),
+};
+
+/** Addresses of one cluster, which may hold a user and a password. */
+export const BUS_SERVERS: Rule<readonly string[]> = {
+  rule: "addresses like nats://host:4222 or tls://host:4222, separated by commas",
+  schema: z
+    .string()
+    .transform(entriesOf)
+    .refine((entries) => entries.every(isBusAddress)),
+  isSecret: true,
+};
+
+function isBusAddress(value: string): boolean {
+  const { protocol, hostname } = URL.canParse(value) ? new URL(value) : { protocol: "", hostname: "" };
+  return (protocol === "nats:" || protocol === "tls:") && hostname !== "";
+}
 
 export const POSTGRES_URL: Rule<string> = {
   rule: "an address like postgres://user:password@host:5432/database",

@@ -5,6 +5,7 @@ import { ConfigError } from "./config-error.js";
 import { DEFAULT_DATA_DIR, DEFAULT_HOST, DEFAULT_PORT } from "./defaults.js";
 import {
   API_KEY,
+  BUS_SERVERS,
   CONTACT,
   CREDIT_PRICE,
   DEVICE_LIST,
@@ -12,13 +13,16 @@ import {
   FOLDER,
   HOST_NAME,
   HTTP_URL,
+  kilobytes,
   megabytes,
+  milliseconds,
   NETWORKS,
   oneOf,
   orAuto,
   PEPPER,
   POSTGRES_URL,
   PROVIDER_LIST,
+  SHORT_NAME,
   seconds,
   TARIFF,
   wholeNumber,
@@ -31,6 +35,12 @@ const PER_ORGANIZATION = wholeNumber(0, 100_000);
 
 /** Every setting of the service, once: the service, its tests, commands and documents read this list. */
 const TREE = {
+  role: setting("ROLE", oneOf("all", "gateway", "engine"), {
+    otherwise: "all",
+    means:
+      "what the process does: everything; `gateway` all but live transcription, which `engine` processes do for it " +
+      "([beyond one machine](fleet.md))",
+  }),
   host: setting("HOST", HOST_NAME, { otherwise: DEFAULT_HOST, means: "address it listens on" }),
   /** 0 takes any free port. */
   port: setting("PORT", PORT, {
@@ -229,6 +239,43 @@ const TREE = {
     means:
       "OTLP receiver over HTTP for [traces](deployment.md#traces), one for each request; spans go to its `/v1/traces`",
   }),
+  /** Addresses of one cluster; null without a bus. */
+  busServers: optional("BUS_URL", BUS_SERVERS, {
+    absent: null,
+    otherwise: "none",
+    means:
+      "NATS servers of one cluster, by commas: `nats://host:4222` or `tls://…`; `ROLE=gateway` and `engine` need it",
+  }),
+  busTls: {
+    caFile: tlsFile("BUS_TLS_CA", "certificates that the bus's servers are known by, in PEM format"),
+    certFile: tlsFile("BUS_TLS_CERT", "certificate that the bus knows this process by, in PEM format"),
+    keyFile: tlsFile("BUS_TLS_KEY", "key of that certificate"),
+  },
+  cell: setting("CELL", SHORT_NAME, {
+    otherwise: "main",
+    means: "gateways and engines of one cell work together, others on the same bus do not",
+  }),
+  zone: setting("ZONE", SHORT_NAME, {
+    otherwise: "main",
+    means: "where the process runs: a gateway takes engines of its zone first",
+  }),
+  /** Of one gateway, for each model. */
+  liveLanes: setting("LIVE_LANES", wholeNumber(1, 24), {
+    otherwise: "4",
+    means: "engine workers that a gateway's live sessions are spread over",
+  }),
+  liveSessionsPerWorker: setting("LIVE_SESSIONS_PER_WORKER", wholeNumber(1, 100_000), {
+    otherwise: "150",
+    means: "live sessions that one worker of an engine process takes",
+  }),
+  laneWindowBytes: setting("LANE_WINDOW_KB", kilobytes(128, 32_768), {
+    otherwise: "1024",
+    means: "audio that a gateway sends an engine worker ahead of its answer",
+  }),
+  engineLostMs: setting("ENGINE_LOST_MS", milliseconds(600, 60_000), {
+    otherwise: "1600",
+    means: "an engine process without a sign of life for so many milliseconds is lost; it gives one each 500",
+  }),
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
   urlFetchAllow: optional("URL_FETCH_ALLOW", NETWORKS, {
     absent: [],
@@ -263,7 +310,25 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     const rule = "must be 1 with FRONT=node, whose threads cannot share a port";
     throw new ConfigError(`${TREE.frontThreads.name} ${rule}, received "${config.frontThreads}"`);
   }
+  requireBus(config);
   return config;
+}
+
+/** A process with a part of the work needs the others; one that does it all would connect for nothing. */
+function requireBus({ role, busServers, busTls }: Config): void {
+  const name = TREE.busServers.name;
+  if (role === "all" && busServers !== null)
+    throw new ConfigError(`${TREE.role.name} must be gateway or engine with ${name}, received "all"`);
+  if (role !== "all" && busServers === null)
+    throw new ConfigError(`${name} must be set with ${TREE.role.name}=${role}, received none`);
+  if ((busTls.certFile === null) !== (busTls.keyFile === null)) {
+    const { certFile, keyFile } = TREE.busTls;
+    throw new ConfigError(`${certFile.name} and ${keyFile.name} must be set together, received one`);
+  }
+}
+
+function tlsFile(name: string, means: string) {
+  return optional(name, FOLDER, { absent: null, otherwise: "none", means });
 }
 
 function tariff(name: string, kind: UsageKind, means: string) {

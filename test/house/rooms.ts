@@ -134,6 +134,13 @@ export const ROOMS: readonly Room[] = [
     "piscina",
   ),
 
+  room(
+    "src/bus",
+    "messages between processes: NATS, and the same within one process",
+    "src/ports",
+    "@nats-io/transport-node crypto",
+  ),
+
   room("src/models/onnx", "int8 variants of ONNX graphs", "src/domain", "pbf"),
   room(
     "src/models",
@@ -147,6 +154,18 @@ export const ROOMS: readonly Room[] = [
     "actors/live",
     "live sessions and their engine",
     `${BASE} src/observe src/protocol src/ports native/ring native/threads`,
+    "",
+  ),
+  room(
+    "actors/fleet",
+    "a gateway's side of the fleet: which engine nodes there are, lanes to their live workers",
+    `${BASE} src/observe src/ports native/ring native/threads actors/live`,
+    "@msgpack/msgpack",
+  ),
+  room(
+    "actors/node",
+    "an engine node's side: lanes of gateways on its workers",
+    `${BASE} src/observe src/ports native/ring native/threads actors/live actors/fleet`,
     "",
   ),
   room(
@@ -269,8 +288,8 @@ export const ROOMS: readonly Room[] = [
     "src/service",
     "puts the service together",
     `${BASE} src/observe src/protocol src/ports src/settings native native/beam native/models native/devices native/threads
-     src/models actors/residency actors/live actors/transcription actors/synthesis src/money src/store/postgres src/store
-     src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
+     src/bus src/models actors/residency actors/live actors/fleet actors/transcription actors/synthesis src/money
+     src/store/postgres src/store src/input/media src/input/url src/front/shared src/front/threads src/front src/http src/http/endpoints src/live
      src/console/server`,
     "crypto files tools",
   ),
@@ -281,7 +300,13 @@ export const ROOMS: readonly Room[] = [
      src/store/people src/store`,
     "crypto files tools",
   ),
-  room("src/main.ts", "the program", "src/service", ""),
+  room(
+    "src/engine-node.ts",
+    "puts an engine node together: no store, no keys, no public port",
+    "src/observe src/ports native src/bus src/http src/service actors/node",
+    "tools",
+  ),
+  room("src/main.ts", "the program", "src/service src/engine-node.ts", ""),
   room("bin", "`npx dauys` as a program", "src/cli", "files modules processes tools"),
 
   room(

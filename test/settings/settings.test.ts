@@ -99,6 +99,33 @@ test("several front threads need a front that can share its port", () => {
   );
 });
 
+test("a process with a part of the work needs a bus, and one that does it all takes none", () => {
+  const alone = readConfig({});
+  assert.deepEqual([alone.role, alone.busServers], ["all", null]);
+  const engine = readConfig({
+    ROLE: "engine",
+    BUS_URL: "nats://a:4222, tls://b:4222",
+    LANE_WINDOW_KB: "256",
+  });
+  assert.deepEqual(engine.busServers, ["nats://a:4222", "tls://b:4222"]);
+  assert.equal(engine.laneWindowBytes, 262_144);
+  const { cell, zone, liveLanes, liveSessionsPerWorker, engineLostMs } = engine;
+  assert.deepEqual(
+    [cell, zone, liveLanes, liveSessionsPerWorker, engineLostMs],
+    ["main", "main", 4, 150, 1_600],
+  );
+  for (const role of ["gateway", "engine"])
+    assert.throws(() => readConfig({ ROLE: role }), new RegExp(`BUS_URL must be set with ROLE=${role}`));
+  assert.throws(
+    () => readConfig({ BUS_URL: "nats://a:4222" }),
+    /ROLE must be gateway or engine with BUS_URL, received "all"/,
+  );
+  const gateway = { ROLE: "gateway", BUS_URL: "tls://a:4222", BUS_TLS_CERT: "cert.pem" };
+  assert.throws(() => readConfig(gateway), /BUS_TLS_CERT and BUS_TLS_KEY must be set together, received one/);
+  const both = readConfig({ ...gateway, BUS_TLS_KEY: "key.pem" });
+  assert.deepEqual(both.busTls, { caFile: null, certFile: resolve("cert.pem"), keyFile: resolve("key.pem") });
+});
+
 const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["PORT", "65536", /PORT must be a whole number from 0 to 65535, received "65536"/],
   ["MAX_CONNECTIONS", "0", /MAX_CONNECTIONS must be a whole number from 1 to \d+, received "0"/],
@@ -117,6 +144,15 @@ const BROKEN: readonly [name: string, value: string, rule: RegExp][] = [
   ["FREE_LIVE_PER_ORG", "-1", /FREE_LIVE_PER_ORG must be a whole number from 0 to 100000, received "-1"/],
   ["OPERATOR_PORT", "x", /OPERATOR_PORT must be a whole number/],
   ["DRAIN_S", "1.5", /DRAIN_S must be a whole number/],
+  ["ROLE", "front", /ROLE must be one of all, gateway, engine, received "front"/],
+  ["BUS_URL", "http://secret@bus", /BUS_URL must be addresses like nats:.*, received 17 characters/],
+  ["BUS_URL", "nats://a:4222,", /BUS_URL must be addresses like nats:/],
+  ["CELL", "Main", /CELL must be 1 to 40 lower-case letters, digits and dashes, received "Main"/],
+  ["ZONE", "a.b", /ZONE must be 1 to 40 lower-case letters/],
+  ["LIVE_LANES", "25", /LIVE_LANES must be a whole number from 1 to 24, received "25"/],
+  ["LIVE_SESSIONS_PER_WORKER", "0", /LIVE_SESSIONS_PER_WORKER must be a whole number from 1 to 100000/],
+  ["LANE_WINDOW_KB", "127", /LANE_WINDOW_KB must be a whole number from 128 to 32768, received "127"/],
+  ["ENGINE_LOST_MS", "500", /ENGINE_LOST_MS must be a whole number from 600 to 60000, received "500"/],
   ["URL_FETCH_ALLOW", "10.0.0.0/33", /URL_FETCH_ALLOW must be .* received "10.0.0.0\/33"/],
   ["URL_FETCH_ALLOW", "10.0.0.1", /URL_FETCH_ALLOW/],
 ];

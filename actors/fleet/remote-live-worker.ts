@@ -1,0 +1,293 @@
+import type { LiveWorkerAnswer, ToLiveWorker } from "../../native/threads/protocol.js";
+import { LIVE_CELL } from "../../native/threads/protocol.js";
+import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import type { LiveWorker, LiveWorkerMessage } from "../live/engine.js";
+import { BundleWriter, encodeJoin, type Join, RECORD } from "./lane-records.js";
+import { decodeReport, type LaneAnswer, type LaneReport } from "./lane-reports.js";
+import { LaneSession } from "./lane-sessions.js";
+import { InOrder, LaneWindow } from "./lane-window.js";
+import { type LaneName, lostOf, toFront, toNode } from "./subjects.js";
+
+/** Why a lane has ended although nobody stopped it; its sessions are replayed on another. */
+export type LaneEnding =
+  /** Nobody hears its node's subject. */
+  | "gone"
+  /** Its node gave no sign of life. */
+  | "silent"
+  /** Something that one side said is missing. */
+  | "gap"
+  /** Its node does not know it any more. */
+  | "unknown"
+  /** The connection to the bus was lost meanwhile. */
+  | "reconnect"
+  /** Its node is about to end. */
+  | "draining"
+  /** Its worker on the node has ended. */
+  | "worker";
+
+export class LaneLost extends Error {
+  override readonly name = "LaneLost";
+  readonly ending: LaneEnding;
+
+  constructor(ending: LaneEnding, node: string) {
+    super(`the lane to engine node ${node} is lost: ${ending}`);
+    this.ending = ending;
+  }
+}
+
+/** Told what becomes of lanes, for metrics. */
+export interface LaneObserver {
+  /** Sessions of a lane are replayed on another. */
+  replayed(ending: LaneEnding, sessions: number): void;
+  /** Bytes on their way have become so many more, or fewer. */
+  inFlight(changeBytes: number): void;
+}
+
+export interface RemoteWorkerParts {
+  readonly bus: Bus;
+  readonly node: string;
+  readonly name: LaneName;
+  readonly join: Join;
+  /** Samples of left context a replay needs before the point it resumes at. */
+  readonly contextSamples: number;
+  readonly windowBytes: number;
+  /** Of the engine's lane, whose bell is rung after each write into any of its rings. */
+  readonly cells: SharedArrayBuffer;
+  readonly onMessage: (message: LiveWorkerMessage) => void;
+  readonly observer: LaneObserver;
+}
+
+/** Sessions that are not open any more are told to the node so often, and that the front is there. */
+const ALIVE_EVERY_MS = 1_000;
+/** A node that had no room for a session is asked again after this. */
+const REFUSED_AGAIN_MS = 500;
+/** With so many sessions what they send is gathered for a while: a bundle costs the bus as much as a message. */
+const BUSY_SESSIONS = 16;
+const GATHER_MS = 5;
+const OF_LANE = { session: 0, epoch: 0, position: 0 };
+
+/** A live worker of an engine node, as the live engine knows a worker thread: it reads the rings and answers. */
+export class RemoteLiveWorker implements LiveWorker {
+  readonly ended: Promise<Error | null>;
+  readonly #parts: RemoteWorkerParts;
+  readonly #bell: Int32Array;
+  readonly #bundle = new BundleWriter();
+  readonly #window: LaneWindow;
+  readonly #reports = new InOrder();
+  readonly #sessions = new Map<number, LaneSession>();
+  readonly #endings: (() => void)[];
+  readonly #aliveTimer: NodeJS.Timeout;
+  /** Sessions for which the node had no room. */
+  readonly #refused = new Set<LaneSession>();
+  #refusedTimer: NodeJS.Timeout | undefined;
+  #tellEnded: (reason: Error | null) => void = () => {};
+  #tellJoined: (isJoined: boolean) => void = () => {};
+  #isEnded = false;
+  #isDue = false;
+  #sentAtMs = Number.NEGATIVE_INFINITY;
+  /** The session that is sent first, so that a full window is shared. */
+  #turn = 0;
+
+  private constructor(parts: RemoteWorkerParts) {
+    const { bus, name, windowBytes, cells } = parts;
+    this.#parts = parts;
+    this.#bell = new Int32Array(cells);
+    this.#window = new LaneWindow(windowBytes);
+    this.ended = new Promise((resolve) => {
+      this.#tellEnded = resolve;
+    });
+    this.#endings = [
+      bus.subscribe(toFront(name), ({ bytes }) => this.#hear(decodeReport(bytes))),
+      bus.subscribe(lostOf(name), (message) => this.#hearLoss(message)),
+      bus.onReconnect(() => this.lose("reconnect")),
+    ];
+    this.#bundle.add(RECORD.join, OF_LANE, encodeJoin(parts.join));
+    this.#publish();
+    this.#aliveTimer = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS);
+  }
+
+  /**
+   * Asks a node for a lane.
+   * @param withinMs after which it is taken to be lost
+   * @returns null when it does not take the lane
+   */
+  static async join(
+    parts: RemoteWorkerParts,
+    withinMs: number,
+    signal: AbortSignal,
+  ): Promise<RemoteLiveWorker | null> {
+    const worker = new RemoteLiveWorker(parts);
+    const giveUp = () => worker.#tellJoined(false);
+    const timer = setTimeout(giveUp, withinMs);
+    signal.addEventListener("abort", giveUp, { once: true });
+    const isJoined = await new Promise<boolean>((resolve) => {
+      worker.#tellJoined = resolve;
+      void worker.ended.then(giveUp);
+    });
+    clearTimeout(timer);
+    signal.removeEventListener("abort", giveUp);
+    if (isJoined) {
+      void worker.#listen();
+      return worker;
+    }
+    await worker.stop();
+    return null;
+  }
+
+  get node(): string {
+    return this.#parts.node;
+  }
+
+  post(message: ToLiveWorker): void {
+    if (this.#isEnded || message.type === "stop") return;
+    const { session } = message;
+    if (message.type === "open") {
+      this.#sessions.set(session, new LaneSession(message, this.#parts.contextSamples));
+    } else if (message.type === "ring") this.#sessions.get(session)?.useRing(message.ring);
+    else if (message.type === "close") this.#close(session);
+    else this.#sessions.get(session)?.mark(message);
+    this.#soon();
+  }
+
+  /** Gives the lane up. May be called twice. */
+  async stop(): Promise<void> {
+    this.#end(null);
+  }
+
+  /** Ends the lane for what has become of its node. */
+  lose(ending: LaneEnding): void {
+    if (this.#isEnded) return;
+    this.#parts.observer.replayed(ending, this.#sessions.size);
+    this.#end(new LaneLost(ending, this.#parts.node));
+  }
+
+  #end(reason: Error | null): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    for (const end of this.#endings) end();
+    clearInterval(this.#aliveTimer);
+    clearTimeout(this.#refusedTimer);
+    this.#parts.observer.inFlight(-this.#window.inFlightBytes);
+    // A node that hears of it, late as it may be, need not find out.
+    this.#bundle.take(0);
+    this.#bundle.add(RECORD.leave, OF_LANE);
+    this.#parts.bus.publish(
+      toNode(this.#parts.node, this.#parts.name),
+      this.#bundle.take(this.#window.nextBundle),
+    );
+    Atomics.notify(this.#bell, LIVE_CELL.bell);
+    this.#tellEnded(reason);
+  }
+
+  /** Sends what is new whenever the bell has rung. */
+  async #listen(): Promise<void> {
+    while (!this.#isEnded) {
+      const rung = Atomics.load(this.#bell, LIVE_CELL.bell);
+      this.#soon();
+      const ring = Atomics.waitAsync(this.#bell, LIVE_CELL.bell, rung);
+      if (ring.async) await ring.value;
+    }
+  }
+
+  /** At the end of this turn, or a little later when there are many sessions. */
+  #soon(): void {
+    if (this.#isDue || this.#isEnded) return;
+    this.#isDue = true;
+    const send = () => {
+      this.#isDue = false;
+      this.#send();
+    };
+    const waitMs = this.#sessions.size < BUSY_SESSIONS ? 0 : GATHER_MS - (performance.now() - this.#sentAtMs);
+    if (waitMs < 1) setImmediate(send);
+    else setTimeout(send, waitMs);
+  }
+
+  #send(): void {
+    if (this.#isEnded) return;
+    this.#sentAtMs = performance.now();
+    const sessions = [...this.#sessions.values()];
+    const first = sessions.length === 0 ? 0 : this.#turn++ % sessions.length;
+    for (let index = 0; index < sessions.length; index++) {
+      const session = sessions[(first + index) % sessions.length]!;
+      if (this.#refused.has(session)) continue;
+      while (!session.write(this.#bundle, this.#roomSamples)) this.#publish();
+    }
+    this.#publish();
+  }
+
+  /** Samples for which the window has room, beside what is in the bundle. */
+  get #roomSamples(): number {
+    return Math.max(0, this.#window.roomBytes - this.#bundle.byteLength) >> 1;
+  }
+
+  #publish(): void {
+    if (this.#bundle.isEmpty) return;
+    const { bus, node, name, observer } = this.#parts;
+    const bytes = this.#bundle.take(this.#window.nextBundle);
+    this.#window.sent(bytes.length);
+    observer.inFlight(bytes.length);
+    bus.publish(toNode(node, name), bytes, lostOf(name));
+  }
+
+  #hear(report: LaneReport): void {
+    if (this.#isEnded) return;
+    if (report.state === "refused") this.#tellJoined(false);
+    else if (report.state !== "open") this.lose(report.state);
+    else if (!this.#reports.take(report.nth)) this.lose("gap");
+    else this.#take(report);
+  }
+
+  #take({ heard, cursors, answers: told }: LaneReport): void {
+    this.#tellJoined(true);
+    const wasFull = this.#roomSamples === 0;
+    const before = this.#window.inFlightBytes;
+    this.#window.acknowledge(heard);
+    this.#parts.observer.inFlight(this.#window.inFlightBytes - before);
+    for (let at = 0; at + 2 < cursors.length; at += 3) {
+      const session = this.#sessions.get(cursors[at]!);
+      if (session !== undefined && session.epoch === cursors[at + 1]) session.moveCursor(cursors[at + 2]!);
+    }
+    const answers = told.filter((answer) => this.#isForSession(answer));
+    if (answers.length > 0) this.#parts.onMessage({ type: "answers", answers });
+    if (wasFull) this.#soon();
+  }
+
+  /** Keeps back what is said to the lane and not to a session. */
+  #isForSession(answer: LaneAnswer): answer is LiveWorkerAnswer {
+    if (answer.type !== "refused") return true;
+    const session = this.#sessions.get(answer.session);
+    if (session?.epoch === answer.epoch) this.#waitForRoom(session);
+    return false;
+  }
+
+  #waitForRoom(session: LaneSession): void {
+    this.#refused.add(session);
+    this.#refusedTimer ??= setTimeout(() => {
+      this.#refusedTimer = undefined;
+      for (const waiting of this.#refused) waiting.rewind();
+      this.#refused.clear();
+      this.#soon();
+    }, REFUSED_AGAIN_MS);
+  }
+
+  #hearLoss({ isUnheard }: BusMessage): void {
+    if (isUnheard) this.lose("gone");
+  }
+
+  #close(session: number): void {
+    const closed = this.#sessions.get(session);
+    if (closed === undefined) return;
+    this.#refused.delete(closed);
+    this.#sessions.delete(session);
+    if (!this.#bundle.hasRoomFor(0)) this.#publish();
+    this.#bundle.add(RECORD.close, { session, epoch: closed.epoch, position: 0 });
+  }
+
+  #sayAlive(): void {
+    const sessions = Uint32Array.from(this.#sessions.keys());
+    const body = new Uint8Array(sessions.buffer);
+    if (!this.#bundle.hasRoomFor(body.length)) this.#publish();
+    this.#bundle.add(RECORD.alive, OF_LANE, body);
+    this.#publish();
+  }
+}

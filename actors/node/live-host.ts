@@ -1,0 +1,326 @@
+import {
+  type FromLiveWorker,
+  LIVE_CELL,
+  type LivePace,
+  type WorkerStatus,
+} from "../../native/threads/protocol.js";
+import type { Log } from "../../src/observe/log.js";
+import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import type { Clock } from "../../src/ports/clock.js";
+import { BEAT_EVERY_MS, encodeBeat } from "../fleet/beats.js";
+import {
+  type Bundle,
+  decodeJoin,
+  decodeOpen,
+  type Join,
+  LANE_VERSION,
+  type LaneRecord,
+  RECORD,
+  readBundle,
+  samplesOf,
+  sessionsOf,
+} from "../fleet/lane-records.js";
+import { encodeReport, type LaneState } from "../fleet/lane-reports.js";
+import { BEATS_OF_LIVE, type LaneName, laneOfSubject, lanesOf, toFront } from "../fleet/subjects.js";
+import { Supervisor } from "../kernel/supervisor.js";
+import type { LiveWorker } from "../live/engine.js";
+import { HostedLane } from "./hosted-lane.js";
+import { HostedSession } from "./hosted-session.js";
+
+type WorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
+
+export interface LiveHostOptions {
+  readonly bus: Bus;
+  /** Random, of this run of the process. */
+  readonly node: string;
+  readonly cell: string;
+  readonly zone: string;
+  readonly model: string;
+  /** Hash of the model's manifest. */
+  readonly manifest: string;
+  readonly workerCount: number;
+  readonly sessionsPerWorker: number;
+  readonly startWorker: (
+    cells: SharedArrayBuffer,
+    onMessage: (message: WorkerMessage) => void,
+    index: number,
+  ) => Promise<LiveWorker>;
+  readonly contextSamples: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** About every second of a worker's work. */
+  readonly onPace?: (pace: LivePace) => void;
+}
+
+/** A worker that has served this long did not die of what it was started with. */
+const PROVEN_AFTER_MS = 500;
+/** A front that says nothing for so long is gone; what it held is free. */
+const FRONT_LOST_MS = 10_000;
+
+/** A worker thread of this node, and the lanes on it. */
+interface HostWorker {
+  readonly supervisor: Supervisor<LiveWorker>;
+  readonly bell: Int32Array;
+  readonly lanes: Set<PlacedLane>;
+  /** By their numbers at the worker. */
+  readonly sessions: Map<number, { readonly lane: PlacedLane; readonly session: HostedSession }>;
+}
+
+interface PlacedLane {
+  readonly lane: HostedLane;
+  readonly worker: HostWorker;
+  heardAtMs: number;
+}
+
+/** The engine side of live transcription: lanes of fronts on worker threads of this node. */
+export class LiveHost {
+  /** Settles when no worker comes back: the process should end and be started again. */
+  readonly lost: Promise<Error>;
+  readonly #options: LiveHostOptions;
+  readonly #workers: readonly HostWorker[];
+  /** By front and number. */
+  readonly #lanes = new Map<string, PlacedLane>();
+  readonly #endings: (() => void)[] = [];
+  #tellLost: (error: Error) => void = () => {};
+  #tellEmpty: () => void = () => {};
+  #givenUp = 0;
+  #nextSession = 0;
+  #isDraining = false;
+
+  constructor(options: LiveHostOptions) {
+    this.#options = options;
+    this.lost = new Promise((resolve) => {
+      this.#tellLost = resolve;
+    });
+    this.#workers = Array.from({ length: options.workerCount }, (_, index) => this.#makeWorker(index));
+  }
+
+  /** Loads the models, then tells fronts that the node is there. */
+  async start(): Promise<void> {
+    await Promise.all(this.#workers.map(({ supervisor }) => supervisor.start()));
+    const { bus, node } = this.#options;
+    const beats = setInterval(() => this.#beat(), BEAT_EVERY_MS);
+    this.#endings.push(
+      () => clearInterval(beats),
+      bus.subscribe(lanesOf(node), (message) => this.#hear(message)),
+    );
+    // A front that hears of the node is heard by it.
+    await bus.flush();
+    this.#beat();
+  }
+
+  get sessionCount(): number {
+    return this.#workers.reduce((sum, { sessions }) => sum + sessions.size, 0);
+  }
+
+  get laneCount(): number {
+    return this.#lanes.size;
+  }
+
+  /** Sessions that the workers which are up take. */
+  get capacity(): number {
+    const up = this.#workers.filter(({ supervisor }) => supervisor.child !== null);
+    return up.length * this.#options.sessionsPerWorker;
+  }
+
+  get isReady(): boolean {
+    return !this.#isDraining && this.capacity > 0;
+  }
+
+  /** Takes no more work; fronts move their sessions away. Settles when none is left, or after `withinMs`. */
+  async drain(withinMs: number): Promise<void> {
+    this.#isDraining = true;
+    this.#beat();
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#tellEmpty = resolve;
+      timer = setTimeout(resolve, withinMs);
+      if (this.sessionCount === 0) resolve();
+    });
+    clearTimeout(timer);
+  }
+
+  async stop(): Promise<void> {
+    for (const end of this.#endings.splice(0)) end();
+    for (const placed of [...this.#lanes.values()]) this.#drop(placed, "unknown");
+    await Promise.all(this.#workers.map(({ supervisor }) => supervisor.stop()));
+  }
+
+  #makeWorker(index: number): HostWorker {
+    const { startWorker, clock, log } = this.#options;
+    const cells = new SharedArrayBuffer(LIVE_CELL.count * Int32Array.BYTES_PER_ELEMENT);
+    const id = `live-worker-${index}`;
+    const worker: HostWorker = {
+      bell: new Int32Array(cells),
+      lanes: new Set(),
+      sessions: new Map(),
+      supervisor: new Supervisor<LiveWorker>(
+        {
+          id,
+          start: () => startWorker(cells, (message) => this.#onMessage(worker, message), index),
+          isExcused: ({ servedMs }) => servedMs >= PROVEN_AFTER_MS,
+          onUp: () => this.#beat(),
+          onDown: (error) => {
+            log.error({ worker: id, sessions: worker.sessions.size, err: error }, "live worker ended");
+            for (const placed of [...worker.lanes]) this.#drop(placed, "worker");
+            this.#beat();
+          },
+          onGiveUp: (error) => {
+            log.fatal({ worker: id, err: error }, "live worker does not come back");
+            if (++this.#givenUp === this.#workers.length) this.#tellLost(error);
+          },
+        },
+        clock.nowMs,
+      ),
+    };
+    return worker;
+  }
+
+  #beat(): void {
+    const { bus, node, cell, zone, model, manifest, clock } = this.#options;
+    // Before the start has ended nobody can be heard.
+    if (this.#endings.length === 0) return;
+    const nowMs = clock.nowMs();
+    for (const placed of [...this.#lanes.values()])
+      if (nowMs - placed.heardAtMs > FRONT_LOST_MS) this.#drop(placed, null);
+    const protocol = { least: LANE_VERSION, most: LANE_VERSION };
+    const taken = { capacity: this.capacity, used: this.sessionCount, isDraining: this.#isDraining };
+    bus.publish(BEATS_OF_LIVE, encodeBeat({ node, cell, zone, model, manifest, protocol, ...taken }));
+  }
+
+  #hear({ subject, bytes, isUnheard }: BusMessage): void {
+    if (isUnheard) return;
+    const name = laneOfSubject(subject);
+    const bundle = readBundle(bytes);
+    const [first] = bundle.records;
+    if (bundle.nth === 0 && first?.type === RECORD.join) this.#join(name, bundle, decodeJoin(first));
+    const placed = this.#lanes.get(keyOf(name));
+    if (placed === undefined) {
+      const isOver = bundle.records.some(({ type }) => type === RECORD.leave);
+      if (!isOver && first?.type !== RECORD.join) this.#refuse(name, "unknown");
+      return;
+    }
+    placed.heardAtMs = this.#options.clock.nowMs();
+    const isWhole =
+      placed.lane.isNext(bundle.nth, bytes.length) &&
+      bundle.records.every((record) => this.#take(placed, record));
+    if (!isWhole) {
+      this.#drop(placed, "gap");
+      return;
+    }
+    Atomics.add(placed.worker.bell, LIVE_CELL.bell, 1);
+    Atomics.notify(placed.worker.bell, LIVE_CELL.bell);
+    placed.lane.report();
+  }
+
+  /** Puts a lane on the worker with the fewest sessions, if the front wants what is here. */
+  #join(name: LaneName, { version }: Bundle, { model, manifest }: Join): void {
+    const { bus, clock, ...own } = this.#options;
+    const up = this.#workers.filter(({ supervisor }) => supervisor.child !== null);
+    const [worker] = up.toSorted((a, b) => a.sessions.size - b.sessions.size || a.lanes.size - b.lanes.size);
+    const isOurs = version === LANE_VERSION && model === own.model && manifest === own.manifest;
+    if (worker === undefined || !isOurs || this.#isDraining) {
+      this.#refuse(name, "refused");
+      return;
+    }
+    const placed = { lane: new HostedLane(name, bus), worker, heardAtMs: clock.nowMs() };
+    this.#lanes.set(keyOf(name), placed);
+    worker.lanes.add(placed);
+    placed.lane.welcome();
+  }
+
+  #refuse(name: LaneName, state: LaneState): void {
+    const report = { nth: 0, state, heard: 0, cursors: [], answers: [] };
+    this.#options.bus.publish(toFront(name), encodeReport(report));
+  }
+
+  /** False when something before the record is missing. */
+  #take(placed: PlacedLane, record: LaneRecord): boolean {
+    const { type, epoch, position } = record;
+    const known = placed.lane.sessions.get(record.session);
+    const session = known?.epoch === epoch ? known : undefined;
+    switch (type) {
+      case RECORD.open:
+        this.#open(placed, record);
+        return true;
+      // A session that was refused, or closed meanwhile, is still sent what was on its way.
+      case RECORD.audio:
+        return session?.write(position, samplesOf(record)) ?? true;
+      case RECORD.finalize:
+        return session?.mark("finalize", position) ?? true;
+      case RECORD.finish:
+        return session?.mark("finish", position) ?? true;
+      case RECORD.close:
+        if (session !== undefined) this.#close(placed, session);
+        return true;
+      case RECORD.alive: {
+        const alive = new Set(sessionsOf(record));
+        for (const each of [...placed.lane.sessions.values()])
+          if (!alive.has(each.session)) this.#close(placed, each);
+        return true;
+      }
+      case RECORD.leave:
+        this.#drop(placed, null);
+        return true;
+      // `join`, which was looked at, and what a later version may say.
+      default:
+        return true;
+    }
+  }
+
+  #open(placed: PlacedLane, record: LaneRecord): void {
+    const { lane, worker } = placed;
+    const { session, epoch, position } = record;
+    const before = lane.sessions.get(session);
+    if (before !== undefined) this.#close(placed, before);
+    if (worker.sessions.size >= this.#options.sessionsPerWorker) {
+      lane.answer({ type: "refused", session, epoch });
+      return;
+    }
+    const hosted = new HostedSession({
+      session,
+      epoch,
+      local: this.#nextSession++,
+      fromSample: position,
+      body: decodeOpen(record),
+      contextSamples: this.#options.contextSamples,
+      post: (message) => worker.supervisor.child?.post(message),
+    });
+    lane.sessions.set(session, hosted);
+    worker.sessions.set(hosted.local, { lane: placed, session: hosted });
+  }
+
+  #close({ lane, worker }: PlacedLane, session: HostedSession): void {
+    session.close();
+    lane.sessions.delete(session.session);
+    worker.sessions.delete(session.local);
+    if (this.#isDraining && this.sessionCount === 0) this.#tellEmpty();
+  }
+
+  #drop(placed: PlacedLane, state: LaneState | null): void {
+    placed.lane.end(state);
+    for (const session of [...placed.lane.sessions.values()]) this.#close(placed, session);
+    placed.worker.lanes.delete(placed);
+    this.#lanes.delete(keyOf(placed.lane.name));
+  }
+
+  #onMessage(worker: HostWorker, message: WorkerMessage): void {
+    if (message.type === "pace") {
+      this.#options.onPace?.(message);
+      return;
+    }
+    const spoken = new Set<HostedLane>();
+    for (const answer of message.answers) {
+      const hosted = worker.sessions.get(answer.session);
+      if (hosted === undefined) continue;
+      const { lane } = hosted.lane;
+      lane.answer(hosted.session.take(answer));
+      spoken.add(lane);
+    }
+    for (const lane of spoken) lane.report();
+  }
+}
+
+function keyOf({ front, lane }: LaneName): string {
+  return `${front}.${lane}`;
+}

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { cpuSecondsOf } from "./service-process.js";
+
+const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+const READY_WITHIN_MS = 120_000;
+const POLL_MS = 50;
+
+/** A process with `ROLE=engine`. */
+export interface EngineProcess {
+  readonly child: ChildProcess;
+  readonly operatorPort: number;
+  /** Everything the process wrote to standard output and error so far. */
+  output(): string;
+  cpuSeconds(): number;
+  /** SIGTERM; settles with the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL; settles when it has ended. */
+  kill(): Promise<void>;
+}
+
+/** Starts an engine node in a process of its own; settles when it takes sessions. */
+export async function startEngineProcess(
+  environment: Readonly<Record<string, string>>,
+): Promise<EngineProcess> {
+  const operatorPort = await freeLoopbackPort();
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      ...process.env,
+      ...{ ROLE: "engine", LOG_LEVEL: "warn", LIVE_WORKERS: "1", OPERATOR_PORT: String(operatorPort) },
+      ...environment,
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const written: string[] = [];
+  child.stdout.on("data", (bytes: Buffer) => written.push(bytes.toString()));
+  child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
+  const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
+  const output = () => written.join("");
+  await Promise.race([
+    untilReady(operatorPort),
+    exited.then((code) => {
+      throw new Error(`the engine node ended with ${code} before it was ready:\n${output()}`);
+    }),
+  ]);
+  return {
+    child,
+    operatorPort,
+    output,
+    cpuSeconds: () => cpuSecondsOf(child.pid!),
+    stop: () => {
+      child.kill("SIGTERM");
+      return exited;
+    },
+    kill: async () => {
+      child.kill("SIGKILL");
+      await exited;
+    },
+  };
+}
+
+async function untilReady(operatorPort: number): Promise<void> {
+  const deadlineMs = performance.now() + READY_WITHIN_MS;
+  while (performance.now() < deadlineMs) {
+    const answer = await fetch(`http://127.0.0.1:${operatorPort}/ready`).catch(() => null);
+    await answer?.body?.cancel();
+    if (answer?.ok === true) return;
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  throw new Error(`the engine node was not ready within ${READY_WITHIN_MS} ms`);
+}

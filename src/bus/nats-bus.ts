@@ -1,0 +1,133 @@
+import { connect, type Msg, type NatsConnection } from "@nats-io/transport-node";
+import type { Bus, BusMessage } from "../ports/bus.js";
+
+/** Files in PEM format; with `certFile` and `keyFile` the server knows who connects. */
+export interface BusTls {
+  readonly caFile: string | null;
+  readonly certFile: string | null;
+  readonly keyFile: string | null;
+}
+
+export interface NatsBusOptions {
+  /** Of one cluster: `nats://host:4222`, or `tls://`. */
+  readonly servers: readonly string[];
+  /** Shown by the server beside the connection. */
+  readonly name: string;
+  readonly tls: BusTls | null;
+  readonly observer: BusObserver;
+}
+
+/** Told about the connection, for the log and metrics. */
+export interface BusObserver {
+  disconnected(): void;
+  reconnected(): void;
+  /** What a subscriber threw, or what the server has against the connection. */
+  fault(error: unknown): void;
+}
+
+const RECONNECT_WAIT_MS = 50;
+const PING_EVERY_MS = 2_000;
+/** A server that answers so many pings late is given up. */
+const MOST_PINGS_OUT = 2;
+const DRAIN_WITHIN_MS = 1_000;
+/** In the head of an empty message: there is no subscriber. */
+const NO_RESPONDERS = 503;
+
+/** @throws when no server takes the connection */
+export async function connectNats({ servers, name, tls, observer }: NatsBusOptions): Promise<Bus> {
+  const connection = await connect({
+    servers: [...servers],
+    name,
+    reconnectTimeWait: RECONNECT_WAIT_MS,
+    reconnectJitter: RECONNECT_WAIT_MS,
+    maxReconnectAttempts: -1,
+    pingInterval: PING_EVERY_MS,
+    maxPingOut: MOST_PINGS_OUT,
+    ...(tls !== null && { tls: present({ ...tls }) }),
+  });
+  return new NatsBus(connection, observer);
+}
+
+class NatsBus implements Bus {
+  readonly #connection: NatsConnection;
+  readonly #observer: BusObserver;
+  readonly #onReconnect = new Set<() => void>();
+  #draining: Promise<void> | null = null;
+
+  constructor(connection: NatsConnection, observer: BusObserver) {
+    this.#connection = connection;
+    this.#observer = observer;
+    void this.#watch();
+  }
+
+  publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
+    // Late words of those who are being stopped.
+    if (this.#connection.isClosed() || this.#connection.isDraining()) return;
+    this.#connection.publish(subject, bytes, replyTo === undefined ? undefined : { reply: replyTo });
+  }
+
+  subscribe(subject: string, hear: (message: BusMessage) => void): () => void {
+    const subscription = this.#connection.subscribe(subject, {
+      callback: (error, message) => {
+        // What is thrown in a callback ends the client's reader, and with it the connection.
+        try {
+          if (error !== null) throw error;
+          hear({ subject: message.subject, bytes: message.data, isUnheard: isUnheard(message) });
+        } catch (thrown) {
+          this.#observer.fault(thrown);
+        }
+      },
+    });
+    return () => {
+      if (!this.#connection.isClosed()) subscription.unsubscribe();
+    };
+  }
+
+  onReconnect(act: () => void): () => void {
+    this.#onReconnect.add(act);
+    return () => void this.#onReconnect.delete(act);
+  }
+
+  flush(): Promise<void> {
+    return this.#connection.flush();
+  }
+
+  drain(): Promise<void> {
+    this.#draining ??= this.#drain();
+    return this.#draining;
+  }
+
+  async #drain(): Promise<void> {
+    this.#onReconnect.clear();
+    let timer: NodeJS.Timeout | undefined;
+    const deadline = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, DRAIN_WITHIN_MS);
+    });
+    // Without a connection there is nothing to send to, and the client would wait for one.
+    await Promise.race([this.#connection.drain(), deadline]).catch(() => undefined);
+    clearTimeout(timer);
+    await this.#connection.close().catch(() => undefined);
+  }
+
+  async #watch(): Promise<void> {
+    for await (const status of this.#connection.status()) {
+      if (status.type === "disconnect") this.#observer.disconnected();
+      else if (status.type === "error") this.#observer.fault(status.error);
+      else if (status.type === "reconnect") {
+        this.#observer.reconnected();
+        for (const act of [...this.#onReconnect]) act();
+      }
+    }
+  }
+}
+
+function isUnheard({ data, headers }: Msg): boolean {
+  return data.length === 0 && headers?.code === NO_RESPONDERS;
+}
+
+/** Members that are not null. */
+function present<T extends Record<string, string | null>>(members: T): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, string] => entry[1] !== null),
+  );
+}

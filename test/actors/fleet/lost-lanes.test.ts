@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { basename, join } from "node:path";
+import { after, before, type TestContext, test } from "node:test";
+import type { LiveEngine } from "../../../actors/live/engine.js";
+import type { LiveHost, LiveHostOptions } from "../../../actors/node/live-host.js";
+import { startLiveWorker } from "../../../native/start-workers.js";
+import { InProcessHub } from "../../../src/bus/in-process-bus.js";
+import { cut, joined, silence, speech } from "../../support/audio.js";
+import { liveEngine, RECOGNIZER } from "../../support/engines.js";
+import { eventually } from "../../support/eventually.js";
+import { liveHost, remoteLiveEngine } from "../../support/fleet.js";
+import { RECOGNIZER_FOLDER } from "../../support/folders.js";
+import { lightModels } from "../../support/light-models.js";
+import { type Final, finalsOf, LiveListener } from "../../support/live-listener.js";
+import { type Fate, LossyBus } from "../../support/lossy-bus.js";
+
+const KAZAKH = speech("kazakh-speech-commands/example_1.flac");
+const DIALOGUE = joined(silence(0.3), KAZAKH, silence(0.8), speech("asterisk-ru-core/conf-getconfno.flac"));
+const TO_NODE = /\.engine\./;
+const TO_FRONT = /\.front\./;
+
+const SEND: Fate = () => "send";
+
+const faults: unknown[] = [];
+const hub = new InProcessHub((error) => void faults.push(error));
+/** The connection of the first node. */
+const nodeBus = new LossyBus(hub.connect(), TO_FRONT, (nth) => fateOfReport(nth));
+let fateOfReport = SEND;
+let worker: Partial<LiveHostOptions>;
+/** The node that takes lanes; others before it have ended. */
+let host: LiveHost;
+let expected: Final[];
+
+before(async () => {
+  const { MODELS_DIR } = await lightModels();
+  const settings = { ...RECOGNIZER, modelFolder: join(MODELS_DIR, basename(RECOGNIZER_FOLDER)) };
+  const startWorker: LiveHostOptions["startWorker"] = (cells, hear) => startLiveWorker(settings, cells, hear);
+  worker = { startWorker };
+  const threads = await liveEngine({ startWorker });
+  await threads.start();
+  expected = await finalsOf(threads, [DIALOGUE]);
+  assert.ok(expected.length >= 2);
+  await threads.stop();
+  host = await liveHost(nodeBus, worker);
+  await host.start();
+});
+after(async () => {
+  await host.stop();
+  assert.deepEqual(faults, []);
+});
+
+/** A gateway with a connection of its own, whose bundles may be lost. */
+async function gateway(t: TestContext, fate = SEND) {
+  const bus = new LossyBus(hub.connect(), TO_NODE, fate);
+  const remote = await remoteLiveEngine(bus);
+  t.after(async () => {
+    await remote.stop();
+    await eventually("the node holds nothing any more", () => host.sessionCount + host.laneCount === 0);
+    assert.equal(remote.inFlightBytes(), 0);
+  });
+  await remote.engine.start();
+  return { ...remote, bus };
+}
+
+const dropping =
+  (nth: number): Fate =>
+  (count) =>
+    count === nth ? "drop" : "send";
+
+async function speak(engine: LiveEngine, during: () => Promise<void> = async () => {}) {
+  const listener = new LiveListener(engine);
+  const pieces = cut(DIALOGUE, [1_600]);
+  await listener.writeAll(pieces.slice(0, 30));
+  await listener.seen((event) => event.type === "partial");
+  await during();
+  await listener.writeAll(pieces.slice(30));
+  assert.equal((await listener.finish()).type, "finished");
+  return listener.finals;
+}
+
+for (const nth of [1, 3]) {
+  test(`a lost bundle, number ${nth} of a gateway, costs a replay and no word`, async (t) => {
+    const { engine, endings } = await gateway(t, dropping(nth));
+    assert.deepEqual(await speak(engine), expected);
+    assert.deepEqual(endings, ["gap"]);
+  });
+
+  test(`a lost report, number ${nth} of a lane, costs a replay and no word`, async (t) => {
+    fateOfReport = dropping(nodeBus.count + nth);
+    const { engine, endings } = await gateway(t);
+    assert.deepEqual(await speak(engine), expected);
+    assert.deepEqual(endings, ["gap"]);
+    fateOfReport = SEND;
+  });
+}
+
+test("bundles that others overtake count as lost, and are not heard when they come", async (t) => {
+  const { engine, endings, bus } = await gateway(t, (nth) => (nth === 2 ? "hold" : "send"));
+  const finals = await speak(engine, async () => {
+    await eventually("the gap is noticed", () => endings.length === 1);
+    bus.letGo();
+  });
+  assert.deepEqual(finals, expected);
+  assert.deepEqual(endings, ["gap"]);
+});
+
+test("a bus that was away costs a replay and no word", async (t) => {
+  const { engine, endings } = await gateway(t);
+  const finals = await speak(engine, async () => {
+    hub.interrupt();
+    hub.resume();
+    await eventually("the lane is lost", () => endings.length === 1);
+  });
+  assert.deepEqual(finals, expected);
+  assert.deepEqual(endings, ["reconnect"]);
+});
+
+test("audio ahead of its node's answers is bounded by the window", async (t) => {
+  const { engine, inFlightBytes } = await gateway(t);
+  fateOfReport = () => "hold";
+  const listener = new LiveListener(engine);
+  const seconds = 40;
+  // 1.3 MB; the window holds 1 MB, and heads of records beside it.
+  listener.feed.write(silence(seconds));
+  await eventually("the window is full", () => inFlightBytes() > 1_000_000);
+  assert.ok(inFlightBytes() < 1_100_000, `${inFlightBytes()}`);
+  fateOfReport = SEND;
+  nodeBus.letGo();
+  await listener.writeAll([DIALOGUE]);
+  await listener.finish();
+  assert.deepEqual(
+    listener.finals.map(({ text }) => text),
+    expected.map(({ text }) => text),
+  );
+});
+
+test("a node that drains ends when its sessions are with another", async (t) => {
+  const { engine, endings } = await gateway(t);
+  const leaving = host;
+  const finals = await speak(engine, async () => {
+    host = await liveHost(hub.connect(), worker);
+    await host.start();
+    await leaving.drain(60_000);
+    assert.deepEqual([leaving.sessionCount, leaving.isReady], [0, false]);
+  });
+  assert.deepEqual(finals, expected);
+  assert.deepEqual(endings, ["draining"]);
+  await leaving.stop();
+});
+
+test("a node that hangs up costs a replay on the next one, and no word", async (t) => {
+  const { engine, endings } = await gateway(t);
+  const leaving = host;
+  const finals = await speak(engine, async () => {
+    // With room for one session.
+    host = await liveHost(hub.connect(), { ...worker, sessionsPerWorker: 1 });
+    await host.start();
+    await leaving.stop();
+  });
+  assert.deepEqual(finals, expected);
+  assert.deepEqual(endings, ["unknown"]);
+});
+
+test("a session for which a node has no room waits for it with its audio", async (t) => {
+  const { engine } = await gateway(t);
+  const first = new LiveListener(engine);
+  await first.writeAll([KAZAKH]);
+  await first.seen((event) => event.type === "partial");
+  const second = new LiveListener(engine);
+  await second.writeAll([DIALOGUE]);
+  second.feed.finish();
+  assert.equal(host.sessionCount, 1);
+  await first.finish();
+  assert.equal((await second.finish()).type, "finished");
+  assert.deepEqual(second.finals, expected);
+});

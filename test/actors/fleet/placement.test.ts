@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Beat, decodeBeat, encodeBeat } from "../../../actors/fleet/beats.js";
+import { placeLane } from "../../../actors/fleet/placement.js";
+import * as fc from "../../support/properties.js";
+import { SEED, uniform } from "../../support/seed.js";
+
+const WANTED = { cell: "c", zone: "a", model: "m", manifest: "h", protocol: 1 };
+const FIT: Beat = {
+  ...{ node: "n", cell: "c", zone: "a", model: "m", manifest: "h", protocol: { least: 1, most: 1 } },
+  ...{ capacity: 10, used: 0, isDraining: false },
+};
+const none = () => 0;
+
+const anyBeat = (node: number): fc.Arbitrary<Beat> =>
+  fc.record(
+    {
+      node: fc.constant(`n${node}`),
+      cell: fc.constantFrom("c", "c", "c", "other"),
+      zone: fc.constantFrom("a", "b"),
+      model: fc.constantFrom("m", "m", "m", "other"),
+      manifest: fc.constantFrom("h", "h", "h", "other"),
+      protocol: fc.constantFrom({ least: 1, most: 1 }, { least: 1, most: 2 }, { least: 2, most: 2 }),
+      capacity: fc.integer({ min: 0, max: 5 }),
+      used: fc.integer({ min: 0, max: 5 }),
+      isDraining: fc.boolean(),
+    },
+    { noNullPrototype: true },
+  );
+const anyFleet = fc
+  .nat({ max: 6 })
+  .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyBeat(node))));
+
+test("a lane goes to a node that can take it, of its zone where there is one, with the fewest of its lanes", () => {
+  fc.assert(
+    fc.property(anyFleet, fc.array(fc.nat({ max: 2 })), fc.nat(), (beats, counts, seed) => {
+      const lanesOn = (node: string) => counts[Number(node.slice(1))] ?? 0;
+      const able = beats.filter(
+        ({ cell, model, manifest, protocol, capacity, used, isDraining }) =>
+          ["c", "m", "h", 1, true, false].join() ===
+          [cell, model, manifest, protocol.least, used < capacity, isDraining].join(),
+      );
+      const chosen = placeLane(beats, WANTED, lanesOn, uniform(seed));
+      assert.equal(chosen === null, able.length === 0);
+      if (chosen === null) return;
+      assert.ok(able.includes(chosen));
+      const near = able.filter(({ zone }) => zone === "a");
+      if (near.length > 0) assert.equal(chosen.zone, "a");
+      const rivals = near.length > 0 ? near : able;
+      assert.ok(rivals.every(({ node }) => lanesOn(node) >= lanesOn(chosen.node)));
+    }),
+  );
+});
+
+test("of two nodes the one with the smaller share taken is chosen, and of many each is chosen at times", () => {
+  const beats = Array.from({ length: 8 }, (_, index) => ({ ...FIT, node: `n${index}`, used: index }));
+  const random = uniform(SEED);
+  assert.equal(placeLane(beats.slice(0, 2), WANTED, none, random)?.node, "n0");
+  const chosen = new Map<string, number>();
+  for (let time = 0; time < 1_000; time++) {
+    const node = placeLane(beats, WANTED, none, random)!.node;
+    chosen.set(node, (chosen.get(node) ?? 0) + 1);
+  }
+  // The fullest loses against every other; no node gets more than the quarter that two choices of eight give.
+  assert.equal(chosen.get("n7"), undefined);
+  for (let index = 0; index < 7; index++) {
+    const times = chosen.get(`n${index}`) ?? 0;
+    assert.ok(times > 10 && times < 320, `n${index} ${times}`);
+  }
+});
+
+test("a beat arrives as it was, and what is none is refused", () => {
+  fc.assert(fc.property(anyBeat(1), (beat) => assert.deepEqual(decodeBeat(encodeBeat(beat)), beat)));
+  for (const wrong of [encodeBeat({} as Beat), encodeBeat(null as unknown as Beat)])
+    assert.throws(() => decodeBeat(wrong), TypeError);
+});

@@ -1,0 +1,216 @@
+import assert from "node:assert/strict";
+import { basename, join } from "node:path";
+import { after, before, describe, test } from "node:test";
+import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
+import { type LiveRun, runLive } from "../../bench/support/live-client.js";
+import { readMetrics } from "../../bench/support/operator-metrics.js";
+import { startLiveWorker } from "../../native/start-workers.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
+import { liveEngine, RECOGNIZER } from "../support/engines.js";
+import { eventually } from "../support/eventually.js";
+import { RECOGNIZER_FOLDER } from "../support/folders.js";
+import { lightModels } from "../support/light-models.js";
+import { type Final, finalsOf } from "../support/live-listener.js";
+import { NatsServer, WITHOUT_NATS } from "../support/nats-server.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+
+/** `node scripts/fleet-faults.mjs 20` repeats the faults so often, with more sessions. */
+const ROUNDS = Number(process.env["FLEET_ROUNDS"] ?? 1);
+const SESSIONS = ROUNDS > 1 ? 50 : 2;
+/** What is said at most: in one round less than the backlog that a session may have. */
+const LONGEST_SECONDS = 50 * ROUNDS;
+/** A machine under load may be slow; what is waited for comes sooner or later. */
+const LIMIT_MS = 120_000;
+
+const SENTENCES = [
+  "kazakh-speech-commands/example_1.flac",
+  "asterisk-ru-core/conf-getconfno.flac",
+  "asterisk-ru-additional/an-error-has-occured.flac",
+].map((file) => speech(file));
+
+/** Sentences with pauses between them, another order for each voice. */
+const VOICES = [0, 1].map((voice) => {
+  const parts = [silence(0.2 + voice * 0.13)];
+  for (let nth = voice; joined(...parts).length < LONGEST_SECONDS * RATE_HZ; nth++)
+    parts.push(SENTENCES[nth % SENTENCES.length]!, silence(0.5 + (nth % 3) * 0.3));
+  return joined(...parts);
+});
+
+describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () => {
+  let models: { readonly MODELS_DIR: string };
+  let nats: NatsServer;
+  let gateway: ServiceProcess;
+  let operatorPort: number;
+  const nodes: EngineProcess[] = [];
+  const startNode = async () => {
+    nodes.push(await startEngineProcess({ ...models, BUS_URL: nats.url }));
+  };
+
+  before(async () => {
+    models = await lightModels();
+    nats = await NatsServer.start();
+    operatorPort = await freeLoopbackPort();
+    await Promise.all([
+      startNode(),
+      startNode(),
+      startServiceProcess({
+        ...models,
+        ROLE: "gateway",
+        BUS_URL: nats.url,
+        LIVE_LANES: "2",
+        LIVE_PER_ORG: "1000",
+        OPERATOR_PORT: String(operatorPort),
+      }).then((service) => {
+        gateway = service;
+      }),
+    ]);
+  });
+  after(async () => {
+    assert.equal(await gateway.stop(), 0);
+    for (const node of nodes) assert.equal(await node.stop(), 0);
+    await nats.kill();
+  });
+
+  /** A fault of a node without lanes would be none. */
+  const takeOneWithLanes = async () => {
+    let at = -1;
+    await eventually(
+      "a node has lanes",
+      async () => {
+        const lanes = await Promise.all(nodes.map(lanesOn));
+        at = lanes.findIndex((count) => count > 0);
+        return at >= 0;
+      },
+      LIMIT_MS,
+    );
+    return nodes.splice(at, 1)[0]!;
+  };
+  /** Lanes that were lost so far. */
+  const lost = async (reason: string) => {
+    const metrics = await readMetrics(operatorPort);
+    return metrics.get(`lane_replays_total{reason="${reason}"}`) ?? 0;
+  };
+  /** Waits until another lane is lost for one of these reasons. */
+  const loses = async (what: string, reasons: readonly string[], act: () => Promise<void>) => {
+    const count = async () => {
+      let sum = 0;
+      for (const reason of reasons) sum += await lost(reason);
+      return sum;
+    };
+    const before = await count();
+    await act();
+    await eventually(what, async () => (await count()) > before, LIMIT_MS);
+  };
+
+  test("nodes killed, frozen, cut off and told to stop cost no word, no number and no credit", async (t) => {
+    const spent = await balance(gateway);
+    let isOver = false;
+    const speaking = Array.from({ length: SESSIONS }, (_, index) => {
+      const [isHeard, hear] = signal();
+      const run = runLive({
+        url: gateway.url,
+        key: gateway.key,
+        pcm: VOICES[index % VOICES.length]!,
+        messageSamples: [640, 700, 2_311],
+        isPaced: true,
+        isOver: () => isOver,
+        query: "?words=true",
+        onMessage: ({ type }) => {
+          if (type === "partial" || type === "final") hear();
+        },
+      });
+      return { run, isHeard };
+    });
+    await Promise.all(speaking.map(({ isHeard }) => isHeard));
+    for (let round = 0; round < ROUNDS; round++) {
+      const killed = await takeOneWithLanes();
+      await loses("the gateway has noticed that a node was killed", ["gone", "silent"], () => killed.kill());
+      await startNode();
+      const frozen = await takeOneWithLanes();
+      await loses("the gateway has noticed that a node is frozen", ["silent"], async () => {
+        frozen.child.kill("SIGSTOP");
+      });
+      frozen.child.kill("SIGCONT");
+      nodes.push(frozen);
+      await loses("the gateway has noticed that the bus was away", ["reconnect"], async () => {
+        await nats.kill();
+        await nats.start();
+      });
+      const leaving = await takeOneWithLanes();
+      await loses("the gateway has left a node that ends", ["draining"], async () => {
+        assert.equal(await leaving.stop(), 0);
+      });
+      if (round + 1 < ROUNDS) await startNode();
+    }
+    isOver = true;
+    const runs = await Promise.all(speaking.map(({ run }) => run));
+    const settings = { ...RECOGNIZER, modelFolder: join(models.MODELS_DIR, basename(RECOGNIZER_FOLDER)) };
+    const alone = await liveEngine({
+      startWorker: (cells, onMessage) => startLiveWorker(settings, cells, onMessage),
+    });
+    await alone.start();
+    for (const [index, run] of runs.entries()) {
+      assert.equal(run.closeCode, 1_000, "the socket was closed by its own wish");
+      const pcm = VOICES[index % VOICES.length]!.subarray(0, run.sentSamples);
+      const expected = (await finalsOf(alone, [pcm])).map(asMessage);
+      assert.ok(expected.length > 0, "the undisturbed run hears something");
+      assert.deepEqual(finalMessages(run), expected, `session ${index}`);
+      requireOrder(run);
+    }
+    await alone.stop();
+    const charged = runs.map(doneOf);
+    assert.deepEqual(
+      charged.map(({ audio_seconds }) => audio_seconds),
+      runs.map(({ sentSamples }) => sentSamples / RATE_HZ),
+    );
+    const total = charged.reduce((sum, { credits_charged }) => sum + credits_charged, 0);
+    assert.ok(total > 0);
+    assert.equal(spent - (await balance(gateway)), total, "every session is charged once");
+    t.diagnostic(`${runs.reduce((sum, { sentSamples }) => sum + sentSamples, 0) / RATE_HZ} s of audio`);
+  });
+});
+
+async function lanesOn({ operatorPort }: EngineProcess): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${operatorPort}/health`);
+  const { engines } = (await answer.json()) as { engines: readonly { lanes: number }[] };
+  return engines[0]!.lanes;
+}
+
+function finalMessages(run: LiveRun): unknown[] {
+  return run.received.flatMap(({ message }) => (message.type === "final" ? [message] : []));
+}
+
+/** As a client is told of it. */
+function asMessage({ startSample, endSample, ...final }: Final): unknown {
+  return { ...final, start: startSample / RATE_HZ, end: endSample / RATE_HZ };
+}
+
+/** A final is said once, utterances come in order, and nothing is said about one after its final. */
+function requireOrder(run: LiveRun): void {
+  let next = 0;
+  for (const { message } of run.received) {
+    if (message.type === "final") assert.equal(message.utterance, next++);
+    if (message.type === "partial") assert.equal(message.utterance, next);
+  }
+}
+
+function doneOf({ received }: LiveRun) {
+  const last = received.at(-1)?.message;
+  assert.ok(last?.type === "done");
+  return last;
+}
+
+async function balance({ url, key }: ServiceProcess): Promise<number> {
+  const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
+  assert.equal(answer.status, 200);
+  return ((await answer.json()) as { balance: number }).balance;
+}
+
+function signal(): readonly [Promise<void>, () => void] {
+  let tell = () => {};
+  const told = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  return [told, tell];
+}

@@ -1,0 +1,73 @@
+import { FleetDirectory } from "../../actors/fleet/directory.js";
+import { FleetLanes } from "../../actors/fleet/fleet-lanes.js";
+import type { LaneEnding } from "../../actors/fleet/remote-live-worker.js";
+import type { LiveEngine, LiveEngineOptions } from "../../actors/live/engine.js";
+import { LiveHost, type LiveHostOptions } from "../../actors/node/live-host.js";
+import { readManifest } from "../../native/models/find-packages.js";
+import type { RecognizerManifest } from "../../native/models/manifest.js";
+import { startLiveWorker } from "../../native/start-workers.js";
+import { peerName } from "../../src/bus/open-bus.js";
+import type { Bus } from "../../src/ports/bus.js";
+import { systemClock } from "../../src/ports/clock.js";
+import { liveEngine, RECOGNIZER } from "./engines.js";
+import { RECOGNIZER_FOLDER } from "./folders.js";
+import { SILENT } from "./silent-log.js";
+
+const OF_FLEET = { cell: "test", zone: "here", model: "svc-kk-ru-v2", manifest: "hash" };
+const LANE_WINDOW_BYTES = 1_048_576;
+/** A thread that shares two cores with many others may be silent for long. */
+const PATIENT_MS = 20_000;
+
+/** An engine node in this process, of one real worker unless `changes` say otherwise; not started yet. */
+export async function liveHost(bus: Bus, changes: Partial<LiveHostOptions> = {}): Promise<LiveHost> {
+  const manifest = (await readManifest(RECOGNIZER_FOLDER)) as RecognizerManifest;
+  return new LiveHost({
+    ...OF_FLEET,
+    bus,
+    node: peerName(),
+    workerCount: 1,
+    sessionsPerWorker: 150,
+    startWorker: (cells, onMessage) => startLiveWorker(RECOGNIZER, cells, onMessage),
+    contextSamples: manifest.contextFrames * manifest.frameSamples,
+    clock: systemClock,
+    log: SILENT,
+    ...changes,
+  });
+}
+
+/** The side of a gateway: a live engine whose workers are nodes' on the bus; not started yet. */
+export async function remoteLiveEngine(
+  bus: Bus,
+  { lostMs = PATIENT_MS, ...changes }: Partial<LiveEngineOptions> & { readonly lostMs?: number } = {},
+) {
+  const manifest = (await readManifest(RECOGNIZER_FOLDER)) as RecognizerManifest;
+  const directory = new FleetDirectory({ bus, lostMs, clock: systemClock, log: SILENT });
+  const endings: LaneEnding[] = [];
+  let inFlightBytes = 0;
+  const lanes = new FleetLanes({
+    ...OF_FLEET,
+    ...{ bus, directory, lostMs, log: SILENT },
+    front: peerName(),
+    contextSamples: manifest.contextFrames * manifest.frameSamples,
+    windowBytes: LANE_WINDOW_BYTES,
+    observer: {
+      replayed: (ending) => void endings.push(ending),
+      inFlight: (change) => {
+        inFlightBytes += change;
+      },
+    },
+  });
+  const { startWorker, loadOf, isExcused } = lanes;
+  const engine: LiveEngine = await liveEngine({ startWorker, loadOf, isExcused, ...changes });
+  return {
+    engine,
+    directory,
+    /** Why lanes were lost, in order. */
+    endings: endings as readonly LaneEnding[],
+    inFlightBytes: () => inFlightBytes,
+    stop: async () => {
+      await engine.stop();
+      directory.close();
+    },
+  };
+}
