@@ -44,7 +44,7 @@ const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
 /** What holds for a whole process: hooks of a file that stand in no suite would be those of every file beside it. */
 const OF_PROCESS = /^(?:before|after|beforeEach|afterEach)\(|\bprocess\.(?:env|chdir|exit)/m;
 /** Files that share a process. */
-const BUNDLED = 24;
+const BUNDLED = 48;
 /** By version: the quick half runs under others of Node while the whole runs under this one. */
 const BUNDLES = join(compiled, ".bundles", process.version);
 

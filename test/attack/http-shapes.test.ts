@@ -10,6 +10,7 @@ import { type ServiceProcess, startServiceProcess } from "../support/service-pro
 const OPEN_FILES = 256;
 const CLOSED_WITHIN_MS = 40_000;
 const PIPELINED_REQUESTS = 32;
+const TRIES = 5;
 
 /** The version of the library that the fork is of. */
 const FORK = "20.30.";
@@ -190,8 +191,8 @@ describe("shapes of HTTP", { concurrency: true }, () => {
       });
 
       test("a burst of requests on one connection ends it, and others are served", async () => {
-        const other = await open(service.port);
         for (const path of ["/health", "/v1/nothing", "/v1/voices"]) {
+          const other = await open(service.port);
           const { text, outcome } = await exchange(
             service.port,
             get(`${path} HTTP/1.1\r\n${HOST}`).repeat(3_000),
@@ -200,32 +201,13 @@ describe("shapes of HTTP", { concurrency: true }, () => {
           const answers = text.match(/HTTP\/1\.1 /g)?.length ?? 0;
           assert.ok(answers <= PIPELINED_REQUESTS, `${answers} requests for ${path} were answered`);
           assert.equal(await askOn(other), 200);
+          other.destroy();
         }
-        other.destroy();
       });
 
       test("connections beyond the limit of open files are refused, those before are served, and then others", async () => {
-        const first = await open(service.port);
-        const clients = await Promise.all(
-          Array.from({ length: 2 * OPEN_FILES }, () => open(service.port).catch(() => null)),
-        );
-        // A client that is told to go, or cut, is closed; the others are held.
-        const held = () =>
-          clients.filter((client) => client !== null && !client.destroyed && !client.readableEnded);
-        await eventually("the ones too many are gone", () => held().length < OPEN_FILES);
-        await eventually("new ones are not taken", async () => {
-          const late = await open(service.port).catch(() => null);
-          if (late === null) return true;
-          const answer = await askOn(late);
-          late.destroy();
-          return answer === "closed" || answer === 503;
-        });
-        assert.ok(held().length > OPEN_FILES / 4, `${held().length} are held`);
-        assert.equal(await askOn(first), 200);
-        for (const client of clients) client?.destroy();
-        await eventually("new ones are taken again", async () => (await statusOf(service)) === 200);
-        assert.equal(await askOn(first), 200);
-        first.destroy();
+        for (let tries = 1; !(await isServedWhileFull(service)); tries++)
+          assert.ok(tries < TRIES, service.output());
       });
     });
   }
@@ -234,6 +216,37 @@ describe("shapes of HTTP", { concurrency: true }, () => {
 function ofNative({ uws, current = uws }: (typeof SHAPES)[string]): Outcome {
   const found = findUws();
   return found.binding !== null && found.version.startsWith(FORK) ? uws : current;
+}
+
+/**
+ * Whether clients that came before the limit were held and served while new ones were refused. A front closes who says
+ * nothing for 8 to 12 s: where the machine stands still for so long, nobody is held.
+ */
+async function isServedWhileFull(service: ServiceProcess): Promise<boolean> {
+  const first = await open(service.port);
+  const clients = await Promise.all(
+    Array.from({ length: 2 * OPEN_FILES }, () => open(service.port).catch(() => null)),
+  );
+  // A client that is told to go, or cut, is closed; the others are held.
+  const held = () =>
+    clients.filter((client) => client !== null && !client.destroyed && !client.readableEnded);
+  const areHeld = () => held().length > OPEN_FILES / 4;
+  await eventually("the ones too many are gone", () => held().length < OPEN_FILES);
+  await eventually("new ones are not taken", async () => !areHeld() || (await isRefused(service.port)));
+  const isServed = areHeld() && (await askOn(first)) === 200;
+  for (const client of clients) client?.destroy();
+  await eventually("new ones are taken again", async () => (await statusOf(service)) === 200);
+  const isServedYet = (await askOn(first)) === 200;
+  first.destroy();
+  return isServed && isServedYet;
+}
+
+async function isRefused(port: number): Promise<boolean> {
+  const late = await open(port).catch(() => null);
+  if (late === null) return true;
+  const answer = await askOn(late);
+  late.destroy();
+  return answer === "closed" || answer === 503;
 }
 
 function open(port: number): Promise<Socket> {

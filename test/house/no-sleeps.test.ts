@@ -12,8 +12,6 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/http/routes.test.ts": "tells speech that was sent at once from speech that was held back",
   "test/client/requests.test.ts": "Retry-After is a length of time",
   "test/cli/service-commands.test.ts": "audio is sent as fast as it is spoken",
-  "test/actors/synthesis/engine.test.ts":
-    "a cancel takes less than four steps of the model, both measured here",
 };
 
 test("tests wait for what they look at: no sleeps, no comparisons of times", () => {

@@ -18,7 +18,9 @@ import { temporaryFolder } from "../../support/folders.js";
 import { type Fault, LocalHub, type SeenRequest, sha256 } from "../../support/local-hub.js";
 import { type Changes, COMMIT, REPOSITORIES, TOKEN, tinyCatalogue } from "../../support/tiny-catalogue.js";
 
-const STALL_MS = 150;
+const STALL_MS = 500;
+/** Of a server that is not to be given up. */
+const PATIENCE_MS = 60_000;
 let hub: LocalHub;
 let folder: string;
 let notes: string[];
@@ -37,17 +39,24 @@ beforeEach(async () => {
   arrived = 0;
 });
 
-type Job = Partial<AddJob> & { readonly changes?: Changes; readonly environment?: Record<string, string> };
+type Job = Partial<AddJob> & {
+  readonly changes?: Changes;
+  readonly environment?: Record<string, string>;
+  readonly stallMs?: number;
+};
 
 /** Adds a model of the tests' catalogue. */
-async function add(name: string, { changes, environment = {}, ...job }: Job = {}): Promise<Installed> {
+async function add(
+  name: string,
+  { changes, environment = {}, stallMs = PATIENCE_MS, ...job }: Job = {},
+): Promise<Installed> {
   const { catalogue } = await tinyCatalogue(changes);
   return await addFromCatalogue({
     catalogue,
     entry: catalogue.find((entry) => entry.name === name)!,
     variant: "fp32",
     folders: { read: [folder], install: folder },
-    hub: { ...readHubOptions({ HF_ENDPOINT: hub.endpoint, ...environment }), stallMs: STALL_MS },
+    hub: { ...readHubOptions({ HF_ENDPOINT: hub.endpoint, ...environment }), stallMs },
     from: null,
     isTrusted: false,
     retry: { tries: 3, firstPauseMs: 1 },
@@ -183,7 +192,7 @@ test("a server that forgets us, answers another part, or all of it, is asked unt
       if (turn === 1) return kind === "stall" ? { kind, after: 9_000 } : cutAfter(9_000);
       return turn === 2 && kind !== "stall" ? { kind } : null;
     };
-    await add("tiny-listener");
+    await add("tiny-listener", kind === "stall" ? { stallMs: STALL_MS } : {});
     await readPackage(join(folder, "tiny-listener"), "transcription");
     assert.ok(turn >= 2, kind);
   }
