@@ -19,7 +19,7 @@ const WANTED_PACKAGES = ["espeak-ng", "nats-server"];
 /** What this machine may tell commands about a service of its own; tests must not pick it up. */
 const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 /** Asked for more than the gate's share, these tests take as long as they need, within limits of their own. */
-const LONGER_RUNS = ["LEDGER_HISTORIES", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
+const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
 /** Most files wait as much as they work: four of them keep two cores busy. */

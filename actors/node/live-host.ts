@@ -103,6 +103,8 @@ export class LiveHost {
     this.#endings.push(
       () => clearInterval(beats),
       bus.subscribe(lanesOf(node), (message) => this.#hear(message)),
+      // What was said meanwhile is lost, also that a front has left.
+      bus.onReconnect(() => this.#dropAll()),
     );
     // A front that hears of the node is heard by it.
     await bus.flush();
@@ -142,7 +144,7 @@ export class LiveHost {
 
   async stop(): Promise<void> {
     for (const end of this.#endings.splice(0)) end();
-    for (const placed of [...this.#lanes.values()]) this.#drop(placed, "unknown");
+    this.#dropAll();
     await Promise.all(this.#workers.map(({ supervisor }) => supervisor.stop()));
   }
 
@@ -302,6 +304,10 @@ export class LiveHost {
     for (const session of [...placed.lane.sessions.values()]) this.#close(placed, session);
     placed.worker.lanes.delete(placed);
     this.#lanes.delete(keyOf(placed.lane.name));
+  }
+
+  #dropAll(): void {
+    for (const placed of [...this.#lanes.values()]) this.#drop(placed, "unknown");
   }
 
   #onMessage(worker: HostWorker, message: WorkerMessage): void {

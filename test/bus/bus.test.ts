@@ -1,6 +1,6 @@
+import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { InProcessHub } from "../../src/bus/in-process-bus.js";
 import { connectNats } from "../../src/bus/nats-bus.js";
-import { NatsServer, WITHOUT_NATS } from "../support/nats-server.js";
 import { busContract } from "./bus-contract.js";
 
 busContract("of the process", false, async () => {

@@ -2,12 +2,15 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { eventually } from "./eventually.js";
+import { cpuSecondsOf } from "./service-process.js";
 
 /** Debian's, which `npm test` installs as root. */
 const COMMAND = "nats-server";
 
-/** Why tests that need a server are skipped; false where there is one. */
+const LISTENS_WITHIN_MS = 60_000;
+const POLL_MS = 20;
+
+/** Why what needs a server is left out; false where there is one. */
 export const WITHOUT_NATS: string | false =
   spawnSync(COMMAND, ["--version"]).error === undefined
     ? false
@@ -33,8 +36,9 @@ export class NatsServer {
     return server;
   }
 
-  get pid(): number {
-    return this.#child!.pid!;
+  /** CPU seconds of the server so far. */
+  cpuSeconds(): number {
+    return cpuSecondsOf(this.#child!.pid!);
   }
 
   /** Settles when it listens. */
@@ -42,7 +46,11 @@ export class NatsServer {
     const child = spawn(COMMAND, this.#arguments, { stdio: "ignore" });
     this.#child = child;
     await once(child, "spawn");
-    await eventually("the NATS server listens", () => canConnect(this.#port));
+    const deadlineMs = performance.now() + LISTENS_WITHIN_MS;
+    while (!(await canConnect(this.#port))) {
+      if (performance.now() > deadlineMs) throw new Error(`${COMMAND} did not listen on ${this.#port}`);
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
   }
 
   /** Ends at once, as by `kill -9`. */
