@@ -99,6 +99,34 @@ test("dclint finds nothing in the compose file", () => {
   );
 });
 
+test("the fleet's variables make the service a gateway on the bus that the profile starts", () => {
+  const variables = Object.fromEntries(
+    [...read("deploy/fleet.env").matchAll(/^(\w+)=(.*)$/gm)].map(([, name = "", value = ""]) => [
+      name,
+      value,
+    ]),
+  );
+  const { services } = composeFile();
+  const environment = Object.entries(services["dauys"]!.environment).map(([name, value]) => {
+    const given = /^\$\{(\w+):-/.exec(value ?? "")?.[1];
+    return [name, given !== undefined && given in variables ? variables[given] : withDefaults(value ?? "")];
+  });
+  const gateway = readConfig(Object.fromEntries(environment));
+  const engine = readConfig(
+    Object.fromEntries(
+      Object.entries(services["engine"]!.environment).map(([name, value]) => [
+        name,
+        withDefaults(value ?? ""),
+      ]),
+    ),
+  );
+  assert.deepEqual([gateway.role, engine.role], ["gateway", "engine"]);
+  assert.deepEqual(gateway.busServers, engine.busServers);
+  const ofProfile = Object.values(services).filter(({ profiles = [] }) => profiles.includes("fleet"));
+  assert.equal(variables["COMPOSE_PROFILES"], "fleet");
+  assert.equal(ofProfile.length, 2);
+});
+
 test("every setting of the compose file exists and has a value that the service takes", () => {
   const compose = composeFile();
   const ours = Object.entries(compose.services).filter(([, { image }]) => image.includes("DAUYS_IMAGE"));
@@ -134,6 +162,7 @@ interface Compose {
         readonly environment: Readonly<Record<string, string | null>>;
         readonly stop_grace_period: string;
         readonly volumes?: readonly string[];
+        readonly profiles?: readonly string[];
       }
     >
   >;

@@ -14,7 +14,8 @@ export interface Resource {
 interface Generator {
   readonly name: string;
   readonly behavior?: "create" | "merge";
-  readonly literals: readonly string[];
+  readonly literals?: readonly string[];
+  readonly files?: readonly string[];
 }
 
 interface Patch {
@@ -68,7 +69,7 @@ export function kustomize(folder: string): Resource[] {
     if (!KNOWN.has(member)) throw new Error(`${folder}: ${member} is more than this test understands`);
   const { namespace, nameSuffix = "", labels = [], images = [] } = kustomization;
   const resources = (kustomization.resources ?? []).flatMap((name) => resourcesOf(join(folder, name)));
-  for (const generator of kustomization.configMapGenerator ?? []) generate(resources, generator);
+  for (const generator of kustomization.configMapGenerator ?? []) generate(resources, generator, folder);
   for (const patch of kustomization.patches ?? []) apply(resources, patch, folder);
   const names = new Map(
     resources.map(({ kind, metadata }) => [`${kind} ${metadata.name}`, metadata.name + nameSuffix]),
@@ -110,13 +111,18 @@ export function documentsOf(path: string): unknown[] {
   });
 }
 
-function generate(resources: Resource[], { name, behavior = "create", literals }: Generator): void {
-  const data = Object.fromEntries(
-    literals.map((literal) => [
-      literal.slice(0, literal.indexOf("=")),
-      literal.slice(literal.indexOf("=") + 1),
-    ]),
-  );
+function generate(
+  resources: Resource[],
+  { name, behavior = "create", literals = [], files = [] }: Generator,
+  folder: string,
+): void {
+  const data = Object.fromEntries([
+    ...literals.map((literal) => {
+      const at = literal.indexOf("=");
+      return [literal.slice(0, at), literal.slice(at + 1)];
+    }),
+    ...files.map((file) => [file, readFileSync(join(folder, file), "utf8")]),
+  ]);
   const found = resources.find(
     ({ kind, metadata }) =>
       kind === "ConfigMap" && (metadata.name === name || metadata.name.startsWith(`${name}-`)),
