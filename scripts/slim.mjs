@@ -2,7 +2,7 @@
 //   binaries of the native front and of onnxruntime for other systems, processors and versions of Node,
 //   the TypeScript compiler, sources, and what compiled the beam search
 import { existsSync, readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
@@ -12,8 +12,10 @@ const packages = join(root, "node_modules");
 for (const name of ["uws-repack", "uws-fork", "uWebSockets.js"]) {
   const mine = `uws_${platform}_${arch}_${versions.modules}.node`;
   // `uws_linux_x64_137.node`, where the package says it flat or in folders.
-  for (const path of filesOf(join(packages, name)))
-    if (/uws_[^/]*\.node$/.test(path) && !path.endsWith(mine)) rmSync(path);
+  for (const path of filesOf(join(packages, name))) {
+    const file = basename(path);
+    if (file.startsWith("uws_") && file.endsWith(".node") && file !== mine) rmSync(path);
+  }
 }
 const runtimes = join(packages, "onnxruntime-node/bin/napi-v6");
 for (const system of foldersOf(runtimes))
