@@ -119,7 +119,7 @@ function noteWorkers({ metrics, log }: Base, machine: Machine, { ofDefaults }: P
 async function startEngines(parts: EngineParts, owned: Owned): Promise<Engines> {
   const engines = makeEngines(parts);
   owned.add("engines", () => stopEngines(engines));
-  const loading = parts.config.modelPreload ? preloadDefaults(engines) : null;
+  const loading = parts.config.modelPreload ? preloadDefaults(engines, parts.config) : null;
   // Other threads load the models meanwhile.
   warmUpReading();
   await loading;

@@ -100,11 +100,18 @@ function byId<E extends PackageFolder>(engines: readonly E[]): ReadonlyMap<strin
   return new Map(engines.map((engine) => [engine.manifest.id, engine]));
 }
 
-/** Loads the models that requests without a model get. @throws what an engine's start threw */
-export async function preloadDefaults({ recognizers, synthesizers }: Engines): Promise<void> {
+/**
+ * Loads the models that requests without a model get; live ones elsewhere are waited for by the first session alone.
+ * @throws what an engine's start threw
+ */
+export async function preloadDefaults(
+  { recognizers, synthesizers }: Engines,
+  { role }: Pick<Config, "role">,
+): Promise<void> {
   const [recognizer] = recognizers.values();
   const [synthesizer] = synthesizers.values();
-  const engines = [recognizer?.live, recognizer?.transcription, synthesizer?.synthesis];
+  const live = role === "gateway" ? undefined : recognizer?.live;
+  const engines = [live, recognizer?.transcription, synthesizer?.synthesis];
   await Promise.all(engines.map((engine) => engine?.preload()));
 }
 
