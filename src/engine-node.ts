@@ -4,7 +4,9 @@ import { startLiveWorker } from "../native/start-workers.js";
 import { peerName } from "./bus/open-bus.js";
 import { startOperatorServer } from "./http/operator-server.js";
 import { Metrics } from "./observe/metrics.js";
+import { openTraces } from "./observe/traces.js";
 import { systemClock } from "./ports/clock.js";
+import { SERVICE_VERSION } from "./protocol/service-version.js";
 import { readTunings, type ServiceOptions } from "./service/compose.js";
 import { liveObserver, workerSettings } from "./service/engines.js";
 import { connectBus, manifestHash } from "./service/fleet.js";
@@ -32,6 +34,13 @@ export async function startEngineNode({
     const metrics = new Metrics({ withProcess: config.operatorPort > 0 });
     const node = peerName();
     const bus = await connectBus({ config, log, metrics }, `engine ${node}`, owned);
+    const { tracer, close } = await openTraces({
+      endpoint: config.otlpEndpoint,
+      version: SERVICE_VERSION,
+      instance: node,
+      log,
+    });
+    owned.add("traces", close);
     const installed = await readInstalledModels(config, log);
     const [model] = installed.recognizers;
     const { manifest } = model!;
@@ -55,6 +64,7 @@ export async function startEngineNode({
       contextSamples: manifest.contextFrames * manifest.frameSamples,
       clock: systemClock,
       onPace: liveObserver(metrics, manifest.id).paced,
+      tracer,
     });
     owned.add("live host", () => host.stop());
     await host.start();

@@ -2,6 +2,7 @@ import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { ringCapacityFor } from "../../native/ring/ring-capacity.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
 import type { LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
+import { NO_SPAN } from "../../src/ports/span.js";
 
 /** What a feed needs of the live worker it is on. */
 export interface LiveWorkerPort {
@@ -110,6 +111,7 @@ export class RingFeed implements LiveFeed {
     const worker = this.#lane?.worker ?? null;
     if (this.#isReleased || worker === null || this.#ring === null) return;
     this.#epoch++;
+    const { span = NO_SPAN } = this.#parts.options;
     worker.post({
       type: "open",
       session: this.session,
@@ -123,8 +125,9 @@ export class RingFeed implements LiveFeed {
       endpointing: this.#parts.options.endpointing ?? "fixed",
       wantsPartials: this.#parts.options.wantsPartials,
       hotWords: this.#parts.options.hotWords,
+      ...(span.traceparent !== null && { traceparent: span.traceparent }),
     });
-    this.#parts.options.span?.event("joined a worker", { epoch: this.#epoch });
+    span.event("joined a worker", { epoch: this.#epoch });
     for (const atSample of this.#finalizeMarks)
       worker.post({ type: "finalize", session: this.session, atSample });
     if (this.#finishMark !== null) {

@@ -1,6 +1,7 @@
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { ringCapacityFor } from "../../native/ring/ring-capacity.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
+import type { Span } from "../../src/ports/span.js";
 import type { OpenBody } from "../fleet/lane-records.js";
 
 export interface HostedSessionParts {
@@ -14,6 +15,8 @@ export interface HostedSessionParts {
   readonly body: OpenBody;
   readonly contextSamples: number;
   readonly post: (message: ToLiveWorker) => void;
+  /** Of its time here. */
+  readonly span: Span;
 }
 
 /** A session of a front on a worker here: its ring is written from records as a feed writes from a socket. */
@@ -64,10 +67,12 @@ export class HostedSession {
 
   close(): void {
     this.#parts.post({ type: "close", session: this.local });
+    this.#parts.span.end();
   }
 
   /** What the worker says, as its front knows the session; audio that nobody needs any more goes. */
   take(answer: LiveWorkerAnswer): LiveWorkerAnswer {
+    if (answer.type === "final") this.#parts.span.event("final");
     if (answer.type === "final" || answer.type === "idle") this.#advance(answer.resume);
     return { ...answer, session: this.session };
   }

@@ -7,6 +7,7 @@ import {
 import type { Log } from "../../src/observe/log.js";
 import type { Bus, BusMessage } from "../../src/ports/bus.js";
 import type { Clock } from "../../src/ports/clock.js";
+import { NO_SPAN, type Tracer } from "../../src/ports/span.js";
 import { BEAT_EVERY_MS, encodeBeat } from "../fleet/beats.js";
 import {
   type Bundle,
@@ -50,6 +51,8 @@ export interface LiveHostOptions {
   readonly log: Log;
   /** About every second of a worker's work. */
   readonly onPace?: (pace: LivePace) => void;
+  /** Goes on with the traces of fronts. */
+  readonly tracer?: Tracer;
 }
 
 /** A worker that has served this long did not die of what it was started with. */
@@ -279,14 +282,20 @@ export class LiveHost {
       lane.answer({ type: "refused", session, epoch });
       return;
     }
+    const body = decodeOpen(record);
+    const { node, tracer } = this.#options;
     const hosted = new HostedSession({
       session,
       epoch,
       local: this.#nextSession++,
       fromSample: position,
-      body: decodeOpen(record),
+      body,
       contextSamples: this.#options.contextSamples,
       post: (message) => worker.supervisor.child?.post(message),
+      span:
+        body.traceparent === undefined || tracer === undefined
+          ? NO_SPAN
+          : tracer.begin("engine session", body.traceparent, { node, epoch }),
     });
     lane.sessions.set(session, hosted);
     worker.sessions.set(hosted.local, { lane: placed, session: hosted });

@@ -84,6 +84,8 @@ export type ToLiveWorker =
       readonly endpointing: Endpointing;
       readonly wantsPartials: boolean;
       readonly hotWords: readonly HotWord[];
+      /** Of the session, where it is traced: a worker in another process goes on with its trace. */
+      readonly traceparent?: string;
     }
   | { readonly type: "finalize"; readonly session: number; readonly atSample: number }
   | { readonly type: "finish"; readonly session: number; readonly atSample: number }

@@ -303,7 +303,7 @@ export const ROOMS: readonly Room[] = [
   room(
     "src/engine-node.ts",
     "puts an engine node together: no store, no keys, no public port",
-    "src/observe src/ports native src/bus src/http src/service actors/node",
+    "src/observe src/protocol src/ports native src/bus src/http src/service actors/node",
     "tools",
   ),
   room("src/main.ts", "the program", "src/service src/engine-node.ts", ""),
