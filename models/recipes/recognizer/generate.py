@@ -154,12 +154,12 @@ def concatenative(rng, voice=None):
 class RhVoice:
     """What RHVoice's voices say in one clip: by one voice, or by several of both languages, then each in turn."""
 
-    voices = None  # of every clip of a process
+    voices, kazakh = None, 0.5  # of every clip of a process
 
     def __init__(self, rng):
         self.rng, self.voice = rng, None
         self.is_mixed = rng.random() < 0.12
-        self.language = str(rng.choice(["kk", "ru"]))
+        self.language = "kk" if rng.random() < self.kazakh else "ru"
         # Pitch, formants and speed together; the same range for both languages.
         self.down = int(320 * rng.uniform(0.82, 1.24))
 
@@ -325,6 +325,7 @@ def main():
     p.add_argument("--mix", type=float, nargs=3, default=[0.45, 0.40, 0.15], help="shares of kk, ru, mixed clips")
     p.add_argument("--recorded", type=float, nargs=2, default=[0.033, 0.0], help="shares of human and concatenative clips")
     p.add_argument("--rhvoice", type=float, default=0.0, help="share of clips that `rhvoice.py` has packed")
+    p.add_argument("--kazakh", type=float, default=0.5, help="share of those that are Kazakh: what else comes from people is Russian")
     p.add_argument("--without", nargs="*", default=[], help="RHVoice voices that are left out, to be tested with")
     p.add_argument("--silent", type=float, default=0.037, help="share of speechless clips")
     p.add_argument("--coded", type=float, default=0.1, help="share of noisy clips that go through a codec")
@@ -348,7 +349,7 @@ def main():
         maker.join()
         os.environ["ESPEAK_DATA_PATH"] = folder
     if a.rhvoice:
-        RhVoice.voices = rhvoice.Voices(without=a.without)
+        RhVoice.voices, RhVoice.kazakh = rhvoice.Voices(without=a.without), a.kazakh
     os.makedirs(a.out, exist_ok=True)
     count, clean = int(np.ceil(a.hours / a.shard_hours)), int(np.ceil(a.clean_hours / a.shard_hours))
     todo = [(i, 0) for i in range(count)]

@@ -15,6 +15,7 @@ import rhvoice
 import shipped
 import text
 import timbre
+import train
 from model import Recognizer
 
 FACTORS = (0.85, 1.0, 1.2)
@@ -87,6 +88,44 @@ class RhVoice(unittest.TestCase):
             self.assertEqual([r[3] for r in dev.rows["ru"]["one"]], [kept_apart])
             np.testing.assert_allclose(train.speech(train.rows["ru"]["one"][1]), tone(900, 0.5), atol=1e-4)
             self.assertEqual(rhvoice.Voices(out, without=["one"]).rows, {})
+
+
+class Remembering(unittest.TestCase):
+    def shards(self, folder):
+        """One shard: a clip of espeak-ng and one of RHVoice, 2 s each, three letters in both."""
+        rng, n = np.random.default_rng(3), 200
+        np.savez(os.path.join(folder, "one.npz"), mel=rng.integers(60, 200, (2 * n, A.MELS), np.uint8), clip_start=[0, n, 2 * n],
+                 token=np.array([3, 4, 5, 3, 4, 5], np.uint8), token_start=[0, 3, 6], speech=np.ones(2 * n, np.uint8),
+                 seg_clip=[0, 1], seg_frame=[0, 0], seg_token=[0, 0], kind=np.array([0, 6], np.uint8))
+        shards = train.Shards(folder)
+        shards.refresh()
+        shards.mean = np.zeros(A.MELS, np.float32)
+        return shards
+
+    def test_only_known_clips_are_compared_and_a_network_with_itself_has_nothing_to_regain(self):
+        torch.manual_seed(1)
+        model = Recognizer().eval()
+        with tempfile.TemporaryDirectory() as folder:
+            shards = self.shards(folder)
+            shards.teaches = True
+            batch = shards.assemble(np.random.default_rng(4), [1, 0], 0.0)
+            self.assertEqual(batch[-2].tolist(), [1])
+            self.assertTrue(torch.equal(batch[-1], batch[0][1:]))
+            with torch.no_grad():
+                same = float(train.losses(model, batch, "cpu", False, model, 1.0)[-1])
+                other = float(train.losses(model, batch, "cpu", False, Recognizer().eval(), 1.0)[-1])
+            self.assertAlmostEqual(same, 0.0, places=3)
+            self.assertGreater(other, 0.1)
+
+    def test_the_teacher_hears_the_clip_at_the_same_pace_in_its_own_timbre(self):
+        with tempfile.TemporaryDirectory() as folder:
+            shards = self.shards(folder)
+            shards.teaches = True
+            for seed in range(8):
+                mel, frames, *_, known, plain = shards.assemble(np.random.default_rng(seed), [0], 0.0, changed=1.0)
+                self.assertEqual((known.tolist(), plain.shape), ([0], mel.shape))
+                self.assertFalse(torch.equal(plain, mel))
+                self.assertEqual(int(frames), plain.shape[1] // 4)
 
 
 class Shipped(unittest.TestCase):

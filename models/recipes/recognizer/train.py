@@ -30,6 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.path.join(HERE, "..", ".cache", "recognizer")
 RU = (1, 5, 7)  # kinds of Russian clips, see generate.py
 TRUE_TIMBRE = (4, 5, 6, 7)  # kinds that come from people in some way
+KNOWN = (0, 1, 2, 3, 4)  # kinds that the shipped weights hear well and are not to forget
 RU_SHARE = 0.42  # of the time: Russian clips are shorter, faster and spelled further from their sound
 CURRICULUM = 0.25  # share of the run on nearly clean shards only
 SILENCE = float(np.log(A.MEL_FLOOR))
@@ -44,6 +45,7 @@ class Shards:
         self.clips = np.zeros((0, 4), np.int64)  # shard, clip, mel frames, noisy
         self.uses, self.russian = np.zeros(0), np.zeros(0, bool)
         self.past = {}  # shard name -> uses, from a checkpoint
+        self.teaches = False  # whether batches have what a teacher is to hear
         self.frames = 0
 
     def refresh(self):
@@ -109,11 +111,12 @@ class Shards:
         a = z["clip_start"][c]
         return timbre.style(z["mel"][a:a + n].astype(np.float32) * (21.5 / 255) - 9.5, z["speech"][a:a + n] > 0)
 
-    def assemble(self, rng, group, augment, changed=0.0):
-        """augment: share of the clips that get frequency and time masks; changed: share that get another timbre. Batch
-        tensors: mel (B, T, 80), frames (B), tokens (sum), token counts (B), first full frame (B), tokens of the full part
-        (sum), counts, speech (B, n)."""
-        mels, speeches = [], []
+    def assemble(self, rng, group, augment, changed=0.0, masked=True):
+        """augment: share of the clips that get frequency and time masks; changed: share that get another timbre, and if
+        masked wide masks, too. Batch tensors: mel (B, T, 80), frames (B), tokens (sum), token counts (B), first full
+        frame (B), tokens of the full part (sum), counts, speech (B, n), rows of known clips (K), their mel in their own
+        timbre and without masks (K, T, 80)."""
+        mels, speeches, known, plain = [], [], [], []
         frames, tokens, counts, start, full, full_counts = [], [], [], [], [], []
         for r in group:
             s, c, n, _ = self.clips[r]
@@ -124,14 +127,17 @@ class Shards:
             p = np.maximum(np.exp(m) - A.MEL_FLOOR * 1.5, 0)
             m = np.log(p * np.exp(rng.uniform(-1.5, 1.5)) + A.MEL_FLOOR)
             t = z["token"][z["token_start"][c]:z["token_start"][c + 1]].astype(np.int64)
-            said, pace = z["speech"][a:a + n], 1.0
+            said, pace, own = z["speech"][a:a + n], 1.0, m.copy()
             if changed and rng.random() < changed:
                 m = timbre.change(rng, m, said > 0, self.style(rng))
                 if rng.random() < 0.5:
                     # One symbol per 40 ms must still do.
                     n = 4 * int(max(n * rng.uniform(*timbre.STRETCH), 4.4 * len(t)) / 4)
                     pace = n / len(m)
-                    m, said = timbre.stretch(m, n), timbre.stretch(said.astype(np.float32), n)
+                    m, own, said = (timbre.stretch(x, n) for x in (m, own, said.astype(np.float32)))
+            if self.teaches and z["kind"][c] in KNOWN:
+                known.append(len(mels))
+                plain.append(own)
             speeches.append(said.reshape(-1, 4).mean(1) >= 0.5)
             mels.append(m)
             frames.append(n // 4)
@@ -147,7 +153,7 @@ class Shards:
             start.append(first)
             full.append(t[at:])
             full_counts.append(len(t) - at)
-            if changed and rng.random() < (0.8 if z["kind"][c] in TRUE_TIMBRE else 0.5):
+            if changed and masked and rng.random() < (0.8 if z["kind"][c] in TRUE_TIMBRE else 0.5):
                 timbre.masks(rng, m, self.mean)
             elif not changed and rng.random() < augment:
                 for _ in range(2):
@@ -163,16 +169,27 @@ class Shards:
         speech = np.zeros((len(group), top // 4), np.float32)
         for i, (m, said) in enumerate(zip(mels, speeches)):
             mel[i, :len(m)], speech[i, :len(said)] = m, said
+        taught = np.full((len(known), top, A.MELS), SILENCE, np.float32)
+        for i, m in enumerate(plain):
+            taught[i, :len(m)] = m
         ten = torch.from_numpy
         cat = lambda x: ten(np.concatenate(x)) if sum(map(len, x)) else torch.zeros(0, dtype=torch.long)
         return (ten(mel), torch.tensor(frames), cat(tokens), torch.tensor(counts), torch.tensor(start), cat(full),
-                torch.tensor(full_counts), ten(speech))
+                torch.tensor(full_counts), ten(speech), torch.tensor(known, dtype=torch.long), ten(taught))
 
 
 def ctc(logits, tokens, frames, counts):
     """Summed CTC loss; logits (B, n, 71)."""
     return F.ctc_loss(F.log_softmax(logits.float(), -1).transpose(0, 1), tokens, frames, counts, reduction="sum",
                       zero_infinity=True)
+
+
+def divergence(logits, taught, inside):
+    """Mean Kullback-Leibler divergence, over the frames inside, of what a network says from what its teacher says.
+
+    logits, taught (B, n, 71); inside (B, n). @see Li and Hoiem, "Learning without forgetting", 2016"""
+    apart = F.kl_div(F.log_softmax(logits.float(), -1), F.log_softmax(taught.float(), -1), reduction="none", log_target=True)
+    return (apart.sum(-1) * inside).sum() / inside.sum().clamp(min=1)
 
 
 @functools.lru_cache(None)
@@ -184,9 +201,9 @@ def has_bf16(device):
         return "amx_bf16" in f.read()
 
 
-def losses(model, batch, device, see_padding):
-    """(loss, causal per character, full per character, speech BCE)."""
-    mel, frames, tokens, counts, start, full_tokens, full_counts, speech = batch
+def losses(model, batch, device, see_padding, teacher=None, remember=0.0):
+    """(loss, causal per character, full per character, speech BCE, divergence from the teacher on what it knows)."""
+    mel, frames, tokens, counts, start, full_tokens, full_counts, speech, known, plain = batch
     mel, speech = mel.to(device), speech.to(device)
     n = speech.shape[1]
     at = torch.arange(n)[None]
@@ -207,7 +224,14 @@ def losses(model, batch, device, see_padding):
     weight = (at < frames[:, None]).float().to(device)
     l_speech = F.binary_cross_entropy_with_logits(speech_logit.float(), speech, weight, reduction="sum")
     l_speech = l_speech / weight.sum()
-    return l_full + 0.5 * l_causal + 0.3 * l_speech, l_causal, l_full, l_speech
+    l_known = torch.zeros(())
+    if teacher is not None and len(known):
+        known, within = known.to(device), inside[known].float().to(device)
+        with torch.no_grad(), torch.autocast(torch.device(device).type, torch.bfloat16, enabled=has_bf16(device)):
+            encoded, taught, _, _ = teacher.encode(plain.to(device))
+            taught_full = teacher.refine(encoded, within)
+        l_known = divergence(full[known], taught_full, within) + 0.5 * divergence(causal[known], taught, weight[known])
+    return l_full + 0.5 * l_causal + 0.3 * l_speech + remember * l_known, l_causal, l_full, l_speech, l_known
 
 
 def rate(progress, step, peak, warmup, hold=0.2, floor=0.01):
@@ -236,6 +260,10 @@ def main():
     p.add_argument("--init", help="checkpoint whose averaged weights a new run starts from (fine-tuning), or the folder of "
                    "a shipped model, whose graphs give theirs")
     p.add_argument("--timbre", type=float, default=0.0, help="share of the clips that get another timbre, with strong masks")
+    p.add_argument("--remember", type=float, default=0.0, help="weight of staying near what the shipped weights (--model) say of "
+                   "the clips that they know")
+    p.add_argument("--model", default=export.MODEL_DIR, help="folder of the shipped graphs, the teacher of --remember")
+    p.add_argument("--stop", type=float, help="save and end at this minute; without it the run goes on to the last")
     p.add_argument("--dev", help="folder of `rhvoice.py dev`, scored beside the evaluation set")
     p.add_argument("--clock", choices=["wall", "cpu"], default="wall", help="what --minutes are of; the process may be stopped "
                    "and continued where they are the processor's")
@@ -277,6 +305,11 @@ def main():
         rng = np.random.default_rng(a.seed + step)
         print("resumed at step %d, %.1f min" % (step, spent / 60), flush=True)
     shards.mean = model.mel_mean.cpu().numpy()
+    teacher = None
+    if a.remember:
+        teacher = Recognizer().to(a.device).eval()
+        teacher.load_state_dict(starting_weights(a.model, shards))
+        shards.teaches = True
 
     averaged = Recognizer().to(a.device)
     items = None
@@ -291,7 +324,7 @@ def main():
         averaged.load_state_dict(ema)
         entry = dict(minutes=round((spent + clock() - began) / 60, 1), step=step,
                      hours_seen=round(seen / 360000, 1), hours_distinct=round(shards.frames / 360000, 1), loss_full=round(recent[1], 4),
-                     loss_causal=round(recent[0], 4), loss_speech=round(recent[2], 4))
+                     loss_causal=round(recent[0], 4), loss_speech=round(recent[2], 4), loss_known=round(recent[3], 4))
         if items is None and os.path.exists(os.path.join(evaluate.EVAL, "index.jsonl")):
             items = evaluate.load_set(a.per_cell, also=[a.dev] if a.dev else [])
         if items:
@@ -312,7 +345,7 @@ def main():
     began = clock()
     last_save = spent
     last_report = spent // (a.eval_minutes * 60) * a.eval_minutes * 60
-    recent = None  # running means of the three losses
+    recent = None  # running means of the losses
     done = spent >= a.minutes * 60
     while not done:
         shards.refresh()
@@ -326,8 +359,9 @@ def main():
             for g in opt.param_groups:
                 g["lr"] = rate(now / 60 / a.minutes, step, a.lr, a.warmup)
             model.train()
-            batch = shards.assemble(rng, group, masking(step, now / 60 / a.minutes), a.timbre)
-            loss, *parts = losses(model, batch, a.device, rng.random() < 0.25)
+            batch = shards.assemble(rng, group, masking(step, now / 60 / a.minutes), a.timbre,
+                                    now / 60 / a.minutes < 0.75)
+            loss, *parts = losses(model, batch, a.device, rng.random() < 0.25, teacher, a.remember)
             opt.zero_grad(set_to_none=True)
             loss.backward()
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 3.0)
@@ -345,10 +379,10 @@ def main():
             seen += int(batch[1].sum()) * 4
             step += 1
             if step % 50 == 0:
-                print("%6.1f min step %d lr %.2e causal %.3f full %.3f speech %.4f norm %.2f seen %.1f h of %.1f h" % (
+                print("%6.1f min step %d lr %.2e causal %.3f full %.3f speech %.4f known %.4f norm %.2f seen %.1f h of %.1f h" % (
                     now / 60, step, opt.param_groups[0]["lr"], *recent, norm, seen / 360000, shards.frames / 360000),
                     flush=True)
-            if stop:
+            if stop or a.stop and now >= 60 * a.stop:
                 save()
                 return
             if now - last_save > 300:
