@@ -65,7 +65,7 @@ async function measure(parts: {
   const operatorPort = await freeLoopbackPort();
   const nats = engines === 0 ? null : await NatsServer.start();
   const nodes: EngineProcess[] = [];
-  const ofRole = nats === null ? {} : { ROLE: "gateway", BUS_URL: nats.url, LIVE_LANES: String(engines) };
+  const ofRole = nats === null ? {} : gatewayOf(nats, engines);
   for (let count = 0; count < engines; count++) nodes.push(await startEngineProcess({ BUS_URL: nats!.url }));
   const service = await startServiceProcess({
     ...ofRole,
@@ -126,4 +126,9 @@ function print(round: FleetRound): void {
 
 function rounded(values: readonly number[]): readonly number[] {
   return values.map((value) => Math.round(10 * value) / 10);
+}
+
+function gatewayOf({ url }: NatsServer, engines: number): Readonly<Record<string, string>> {
+  const pepper = "pepper of a fleet that is measured";
+  return { ROLE: "gateway", KEY_PEPPER: pepper, BUS_URL: url, LIVE_LANES: String(engines) };
 }

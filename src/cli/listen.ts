@@ -15,12 +15,14 @@ import {
   SERVICE_OPTIONS,
   withAdvice,
 } from "./service-client.js";
+import { STREAM_URL_HELP, STREAM_URL_OPTION } from "./service-url.js";
 
 export const listenCommand: Command = {
   usage: "listen FILE|-",
   summary: "Streams a WAV file, or raw 16-bit 16 kHz samples from standard input, and writes as it hears.",
   options: {
     ...SERVICE_OPTIONS,
+    ...STREAM_URL_OPTION,
     ...QUIET_OPTION,
     model: { type: "string" },
     "eou-ms": { type: "string" },
@@ -30,6 +32,7 @@ export const listenCommand: Command = {
   },
   optionHelp: [
     ...SERVICE_OPTION_HELP,
+    STREAM_URL_HELP,
     "--json  every message as a line of JSON",
     QUIET_HELP,
     MODEL_HELP,

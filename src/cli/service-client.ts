@@ -1,10 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { ClientOptions } from "../client/client.js";
 import { ConnectionError } from "../client/errors.js";
 import { DauysClient } from "../client/node.js";
 import { CommandError, type CommandInput, UsageError } from "./command.js";
 import { isCausedBy, pathFailure } from "./failures.js";
-import { serviceUrl, URL_HELP } from "./service-url.js";
+import { hostUrls, serviceUrl, URL_HELP } from "./service-url.js";
 
 /** Options of every command that speaks to the service. */
 export const SERVICE_OPTIONS = {
@@ -58,7 +59,7 @@ const TIMEOUT_MS = 24 * 3_600_000;
  */
 export async function openService(input: CommandInput): Promise<DauysClient> {
   const { url } = await serviceUrl(input);
-  return clientFor(url, await findKey(input));
+  return clientFor({ baseUrl: url, ...hostUrls(input) }, await findKey(input));
 }
 
 /**
@@ -71,12 +72,14 @@ export async function openWithoutKey(
 ): Promise<{ readonly client: DauysClient; readonly url: string; readonly hasKey: boolean }> {
   const { url } = await serviceUrl(input);
   const { key } = await lookForKey(input);
-  return { client: clientFor(url, key), url, hasKey: key !== null };
+  return { client: clientFor({ baseUrl: url }, key), url, hasKey: key !== null };
 }
 
-function clientFor(baseUrl: string, apiKey: string | null): DauysClient {
+type Urls = Pick<ClientOptions, "baseUrl" | "sttUrl" | "streamUrl">;
+
+function clientFor(urls: Urls, apiKey: string | null): DauysClient {
   try {
-    return new DauysClient({ baseUrl, apiKey: apiKey ?? undefined, timeoutMs: TIMEOUT_MS });
+    return new DauysClient({ ...urls, apiKey: apiKey ?? undefined, timeoutMs: TIMEOUT_MS });
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(error.message, { cause: error });
     throw error;

@@ -14,6 +14,7 @@ import {
   SERVICE_OPTION_HELP,
   SERVICE_OPTIONS,
 } from "./service-client.js";
+import { STT_URL_HELP, STT_URL_OPTION } from "./service-url.js";
 import { isFolder, isUrl } from "./sources.js";
 import { readPipedInput } from "./standard-input.js";
 import { transcribeSeveral } from "./transcribe-several.js";
@@ -29,6 +30,7 @@ export const transcribeCommand: Command = {
     "those that have theirs already are passed over, and what was charged within 24 hours is not charged again.",
   options: {
     ...SERVICE_OPTIONS,
+    ...STT_URL_OPTION,
     ...QUIET_OPTION,
     output: { type: "string", short: "o" },
     srt: { type: "boolean" },
@@ -41,6 +43,7 @@ export const transcribeCommand: Command = {
   },
   optionHelp: [
     ...SERVICE_OPTION_HELP,
+    STT_URL_HELP,
     "--json  the service's answer as JSON; of several, .json files, and a line for each on standard output",
     QUIET_HELP,
     "-o, --output PLACE  a file, whose ending .srt, .vtt or .json also says what it holds, or a folder",

@@ -1,3 +1,4 @@
+import type { ServedPart } from "../domain/served.js";
 import type { Log } from "../observe/log.js";
 import type { AccountReports } from "../ports/account-reports.js";
 import type { Clock } from "../ports/clock.js";
@@ -36,6 +37,8 @@ export type Handlers<Operation extends HttpOperation = HttpOperation> = Readonly
 
 /** What routes are made of. */
 export interface RouteDeps {
+  /** What the service serves; everything when absent. */
+  readonly serve?: readonly ServedPart[];
   readonly conversations: Conversations;
   readonly keys: KeyStore;
   readonly endings: KeyEndings;

@@ -1,4 +1,5 @@
 import { asServiceError, errorName, ServiceError } from "../domain/errors.js";
+import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
 import { newRequestId } from "../front/shared/request-id.js";
 import { authenticate, type StreamCredential } from "../http/bearer.js";
 import { CORS_HEADERS } from "../http/cors.js";
@@ -12,6 +13,7 @@ import type { LivePath } from "../protocol/endpoints.js";
 import { errorBody } from "../protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS, publicDetail } from "../protocol/error-status.js";
 import { ignoredHeader } from "../protocol/ignored-names.js";
+import { isServed, servedElsewhere } from "../protocol/served-endpoints.js";
 import { LiveAuthorization } from "./authorization.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
 import type { ErrorMessage, LiveDialect } from "./dialects/dialect.js";
@@ -31,10 +33,12 @@ export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
   const keys = new LiveAuthorization(deps.keys, deps.clock, deps.endings);
   const floods = new Floods(deps.clock);
+  const { serve = SERVED_PARTS } = deps;
+  const served = DIALECTS.filter(({ path }) => isServed(path, serve));
   return async (request) => {
     const requestId = newRequestId();
     const log = deps.log.child({ requestId });
-    const known = DIALECTS.find(({ path }) => path === request.path);
+    const known = served.find(({ path }) => path === request.path);
     const dialect = known ?? STREAM_DIALECT;
     const credential = dialect.credential(request);
     const accepted = { protocol: credential.type === "protocol" ? credential.name : null, requestId };
@@ -46,7 +50,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
     const toRefusal = (error: ErrorMessage) => dialect.refusal(request.query, error);
     try {
       if (request.malformed !== null) throw new ServiceError("INVALID_REQUEST", request.malformed);
-      if (known === undefined) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+      if (known === undefined) throw new ServiceError("NOT_FOUND", whyNotHere(request.path, serve));
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const identity = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, deps, keys);
@@ -81,6 +85,11 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       return accept(accepted, (socket) => new LiveSocket(socket, log, toRefusal).refuse(error));
     }
   };
+}
+
+function whyNotHere(path: string, serve: readonly ServedPart[]): string {
+  const isElsewhere = DIALECTS.some((dialect) => dialect.path === path);
+  return isElsewhere ? servedElsewhere(path, serve) : "nothing lives at this path";
 }
 
 /** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */

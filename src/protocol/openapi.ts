@@ -35,9 +35,9 @@ const ERRORS: Readonly<Record<number, string>> = {
 type Json = Readonly<Record<string, unknown>>;
 
 /** The OpenAPI 3.1 description of the public interface, made from the schemas that validate it. */
-export function openApiDocument(): Json {
+export function openApiDocument(endpoints: readonly Endpoint[] = ENDPOINTS): Json {
   const paths: Record<string, Record<string, Json>> = {};
-  for (const endpoint of ENDPOINTS) {
+  for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operation(endpoint) };
   }
   return {

@@ -15,6 +15,7 @@ import {
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
 import { type BatchRows, USUAL_ROWS } from "../domain/placement/batch-rows.js";
+import type { ServedPart } from "../domain/served.js";
 import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
 import type { UsageKind } from "../domain/usage/tariff.js";
 import { openDecoder } from "../input/media/open-decoder.js";
@@ -50,6 +51,8 @@ export interface Engines {
   readonly synthesizers: ReadonlyMap<string, SynthesizerEngine>;
   /** Stands before the transcription engines, so that they take files of any container. */
   readonly decoder: AudioDecoder;
+  /** Engines of other parts are never started. */
+  readonly serve: readonly ServedPart[];
 }
 
 export interface EngineParts {
@@ -92,6 +95,7 @@ export function makeEngines(parts: EngineParts): Engines {
   return {
     recognizers: byId(recognizers),
     synthesizers: byId(synthesizers),
+    serve: parts.config.serve,
     decoder: openDecoder({ searchPath: process.env["PATH"] ?? "", maxSeconds: MAX_FILE_SECONDS, log }),
   };
 }
@@ -105,13 +109,13 @@ function byId<E extends PackageFolder>(engines: readonly E[]): ReadonlyMap<strin
  * @throws what an engine's start threw
  */
 export async function preloadDefaults(
-  { recognizers, synthesizers }: Engines,
+  { recognizers, synthesizers, serve }: Engines,
   { role }: Pick<Config, "role">,
 ): Promise<void> {
   const [recognizer] = recognizers.values();
   const [synthesizer] = synthesizers.values();
-  const live = role === "gateway" ? undefined : recognizer?.live;
-  const engines = [live, recognizer?.transcription, synthesizer?.synthesis];
+  const here = serve.filter((part) => part !== "live" || role !== "gateway");
+  const engines = here.map((part) => (part === "synthesis" ? synthesizer?.synthesis : recognizer?.[part]));
   await Promise.all(engines.map((engine) => engine?.preload()));
 }
 
@@ -136,7 +140,7 @@ export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
 }
 
 /** What each engine is doing, for the console to show; those of the defaults first. */
-export function engineStatuses({ recognizers, synthesizers }: Engines): readonly EngineStatus[] {
+export function engineStatuses({ recognizers, synthesizers, serve }: Engines): readonly EngineStatus[] {
   const of = (
     kind: UsageKind,
     { manifest }: PackageFolder,
@@ -154,12 +158,14 @@ export function engineStatuses({ recognizers, synthesizers }: Engines): readonly
   ]);
   const [speaker = [], ...speakers] = speaking;
   const [hearer = [], ...hearers] = hearing;
-  return [speaker, hearer, ...speakers, ...hearers].flat();
+  const parts = { synthesis: "synthesis", file: "transcription", live: "live" } as const;
+  const all = [speaker, hearer, ...speakers, ...hearers].flat();
+  return all.filter(({ kind }) => serve.includes(parts[kind]));
 }
 
 /** Where each engine's graphs run, those of the defaults first. */
 export function engineHealth(
-  { recognizers, synthesizers }: Engines,
+  { recognizers, synthesizers, serve }: Engines,
   placements: Placements,
 ): readonly EngineHealth[] {
   const of = (
@@ -178,7 +184,7 @@ export function engineHealth(
       of("transcription", model, model.transcription),
     ]),
     ...[...synthesizers.values()].map((model) => of("synthesis", model, model.synthesis)),
-  ];
+  ].filter(({ engine }) => serve.includes(engine));
 }
 
 /** Memory on its way back is as good as given back: the next request loads the model. */

@@ -24,7 +24,7 @@ export interface PlannedModels {
  * @param deviceCount how many devices an engine's workers are dealt over; null on the CPU
  */
 export async function planModels(
-  config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers"> &
+  config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers" | "serve"> &
     Partial<Pick<Config, "role" | "liveLanes">>,
   { recognizers, synthesizers }: Pick<InstalledModels, "recognizers" | "synthesizers">,
   machine: Machine,
@@ -33,6 +33,12 @@ export async function planModels(
   const [recognizer, ...recognizersByName] = recognizers;
   const [synthesizer, ...synthesizersByName] = synthesizers;
   if (recognizer === undefined || synthesizer === undefined) throw new RangeError("each task needs a model");
+  // A part that is served elsewhere leaves its cores and memory to the others.
+  const demand = (kind: EngineKind, bytes: number, wanted: number | null): WorkerDemand => ({
+    bytes,
+    wanted: config.serve.includes(kind) ? wanted : 0,
+    devices: deviceCount(kind),
+  });
   const demandsOf = async (hearing: PackageFolder<ModelManifest>, speaking: PackageFolder<ModelManifest>) => {
     const [hearingBytes, speakingBytes] = await Promise.all([workerBytes(hearing), workerBytes(speaking)]);
     const { role = "all", liveLanes = 1, liveWorkers } = config;
@@ -40,14 +46,10 @@ export async function planModels(
       live:
         role === "gateway"
           ? // Its workers are other processes'.
-            { bytes: 0, wanted: liveLanes }
-          : { bytes: hearingBytes, wanted: liveWorkers, devices: deviceCount("live") },
-      synthesis: { bytes: speakingBytes, wanted: config.synthesisWorkers, devices: deviceCount("synthesis") },
-      transcription: {
-        bytes: hearingBytes,
-        wanted: config.fileWorkers,
-        devices: deviceCount("transcription"),
-      },
+            { bytes: 0, wanted: config.serve.includes("live") ? liveLanes : 0 }
+          : demand("live", hearingBytes, liveWorkers),
+      synthesis: demand("synthesis", speakingBytes, config.synthesisWorkers),
+      transcription: demand("transcription", hearingBytes, config.fileWorkers),
     } satisfies Record<string, WorkerDemand>;
   };
   const demands = await demandsOf(recognizer, synthesizer);
@@ -69,5 +71,6 @@ export async function planModels(
 
 /** `2 live (cores), 2 synthesis (cores), 1 transcription (setting)`. */
 export function describePlan(plan: WorkerPlan): string {
-  return ENGINE_KINDS.map((kind) => `${plan[kind].count} ${kind} (${plan[kind].reason})`).join(", ");
+  const served = ENGINE_KINDS.filter((kind) => plan[kind].count > 0);
+  return served.map((kind) => `${plan[kind].count} ${kind} (${plan[kind].reason})`).join(", ");
 }

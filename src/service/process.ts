@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
 import { SHIPPED_IDS } from "../models/defaults.js";
 import { createLog } from "../observe/log.js";
 import { reachableUrl } from "../settings/address.js";
@@ -107,7 +108,7 @@ async function endOfCrash(service: Program | null): Promise<void> {
 }
 
 /** What a person needs who has started the service: everything at the first start, the addresses at every one. */
-function banner({ host, dataDir, devApiKey }: Config, service: Service): string {
+function banner({ host, dataDir, devApiKey, serve }: Config, service: Service): string {
   const address = reachableUrl(host, service.port);
   const keyFile = devApiKey === null ? join(dataDir, DEVELOPMENT_KEY_FILE) : "DEV_API_KEY";
   return `
@@ -116,7 +117,7 @@ Development key: ${service.isFirstStart ? service.developmentKey : `in ${keyFile
 Console: ${address}/console
 Front: ${service.frontNote}
 Workers: ${service.workerNote}
-${limits(service.modelNotes)}${service.isFirstStart ? firstCommands(address, service.developmentKey) : ""}
+${limits(service.modelNotes)}${service.isFirstStart ? firstCommands(address, service.developmentKey, serve) : ""}
 `;
 }
 
@@ -131,16 +132,22 @@ function limits(notes: ReadonlyMap<string, string>): string {
   return told.length === 0 ? "" : `Limits: ${told.join(" ")} More: docs/models.md\n${better}`;
 }
 
-function firstCommands(address: string, developmentKey: string): string {
+function firstCommands(address: string, developmentKey: string, serve: readonly ServedPart[]): string {
   const key = `Authorization: Bearer ${developmentKey}`;
-  return `
-Speak:
+  const commands: Readonly<Record<ServedPart, string>> = {
+    synthesis: `Speak:
   curl -s ${address}/v1/tts -H "${key}" -H "Content-Type: application/json" \\
     -d '{"text":"Сәлеметсіз бе! Бұл Дауыс қызметі."}' -o salem.wav
-Transcribe:
+`,
+    transcription: `Transcribe:
   curl -s "${address}/v1/transcribe?timestamps=true" -H "${key}" \\
     -H "Content-Type: application/octet-stream" --data-binary @salem.wav
-Listen:
+`,
+    live: `Listen:
   npx dauys listen salem.wav --url ${address}
-`;
+`,
+  };
+  return `\n${SERVED_PARTS.filter((part) => serve.includes(part))
+    .map((part) => commands[part])
+    .join("")}`;
 }

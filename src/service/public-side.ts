@@ -7,6 +7,7 @@ import type { ConsoleDeps } from "../console/server/route.js";
 import { sampleRoutes } from "../console/server/sample-routes.js";
 import type { ServiceFacts } from "../console/server/service-facts.js";
 import { everyModel } from "../domain/catalog/catalog.js";
+import { servesTask } from "../domain/served.js";
 import { connectionsWithin, descriptorLimit, openDescriptors } from "../front/shared/descriptors.js";
 import { LIVE_MESSAGE_LIMITS } from "../front/shared/message-budget.js";
 import { ThreadedFront } from "../front/threads/threaded-front.js";
@@ -64,6 +65,7 @@ export async function openPublicSide(parts: PublicSideParts, owned: Owned): Prom
   const isReady = async () => !isGivenUp(engines) && (await disk.hasRoomFor(0)) && (await store.canServe());
   const transport = createTransport({
     front: config.front,
+    serve: config.serve,
     limits,
     ...(config.frontThreads > 1 && { makeFront }),
     conversations,
@@ -128,7 +130,8 @@ function consoleRoutes(
 ): readonly Route[] {
   const { temporaryKeys, endings, isReady } = shared;
   const { catalog } = conversations;
-  const models = everyModel(catalog).map(({ name, task, lang, notes }) => {
+  const served = everyModel(catalog).filter(({ task }) => servesTask(task, config.serve));
+  const models = served.map(({ name, task, lang, notes }) => {
     const isDefault = name === catalog.speaking.default.name || name === catalog.hearing.default.name;
     return { name, task, lang, notes, isDefault };
   });

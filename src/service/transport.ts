@@ -1,4 +1,5 @@
 import { ServiceError } from "../domain/errors.js";
+import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
 import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../domain/usage/concurrency.js";
 import { type FrontFacts, type FrontKind, frontFacts, selectFront } from "../front/select-front.js";
 import { newRequestId } from "../front/shared/request-id.js";
@@ -16,6 +17,7 @@ import { systemClock } from "../ports/clock.js";
 import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
 import type { KeyIdentity } from "../ports/key-store.js";
 import { NO_TRACER, type Span, type Tracer } from "../ports/span.js";
+import { isServed, servedElsewhere } from "../protocol/served-endpoints.js";
 
 export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings"> {
   /** Where it is told which keys have ended. */
@@ -59,7 +61,11 @@ export function createTransport(deps: TransportDeps): Transport {
   const metrics = deps.metrics ?? new Metrics({ withProcess: false });
   const endings = deps.endings ?? new KeyEndings();
   const routeDeps: RouteDeps = { ...deps, running, clock, slots, endings };
-  const router = new Router([...createRoutes(routeDeps), ...(deps.extraRoutes ?? []), ...upgradeHints()]);
+  const router = new Router([
+    ...createRoutes(routeDeps),
+    ...(deps.extraRoutes ?? []),
+    ...upgradeHints(deps.serve ?? SERVED_PARTS),
+  ]);
   const handlers: FrontHandlers = {
     request: (request, response) => serve(request, response, { router, deps: routeDeps, metrics }),
     upgrade: createStreamUpgrade(routeDeps),
@@ -142,9 +148,13 @@ function beginSpan({ request, requestId }: Exchange, { path }: Route, tracer: Tr
 }
 
 /** What a client is told that opens a live path without upgrading. */
-function upgradeHints(): Route[] {
-  const handle = async () => {
-    throw new ServiceError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
-  };
-  return DIALECTS.map(({ path }) => ({ method: "GET", path, handle }));
+function upgradeHints(serve: readonly ServedPart[]): Route[] {
+  return DIALECTS.map(({ path }) => ({
+    method: "GET",
+    path,
+    handle: async () => {
+      if (!isServed(path, serve)) throw new ServiceError("NOT_FOUND", servedElsewhere(path, serve));
+      throw new ServiceError("INVALID_REQUEST", "this path speaks WebSocket: send an upgrade request");
+    },
+  }));
 }

@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
 import { PROVIDERS, type Provider } from "../domain/placement/provider.js";
+import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
 import { nearestName } from "../domain/text/nearest-name.js";
 import type { CreditPrice } from "../domain/usage/credit-price.js";
 import type { Tariff } from "../domain/usage/tariff.js";
@@ -189,21 +190,31 @@ function isNetwork(entry: string): boolean {
 }
 
 /** Names of providers, in the order in which they are tried. */
-export const PROVIDER_LIST: Rule<readonly Provider[]> = {
-  rule: `a comma-separated list of ${PROVIDERS.join(", ")}, each once`,
-  schema: z
-    .string()
-    .transform(entriesOf)
-    .superRefine((entries, context) => {
-      const known: readonly string[] = PROVIDERS;
-      const wrong = entries.find((entry, index) => !known.includes(entry) || entries.indexOf(entry) < index);
-      if (wrong === undefined) return;
-      const nearest = nearestName(wrong, PROVIDERS);
-      const unknown = nearest === null ? undefined : `did you mean ${nearest}?`;
-      const hint = wrong === "" ? "an entry is empty" : known.includes(wrong) ? "it is named twice" : unknown;
-      context.addIssue({ code: "custom", input: wrong, params: { hint } });
-    }) as unknown as z.ZodType<readonly Provider[], string>,
-};
+export const PROVIDER_LIST: Rule<readonly Provider[]> = listOf(PROVIDERS);
+
+/** What a service serves. */
+export const SERVED_LIST: Rule<readonly ServedPart[]> = listOf(SERVED_PARTS);
+
+function listOf<const T extends string>(names: readonly T[]): Rule<readonly T[]> {
+  return {
+    rule: `a comma-separated list of ${names.join(", ")}, each once`,
+    schema: z
+      .string()
+      .transform(entriesOf)
+      .superRefine((entries, context) => {
+        const known: readonly string[] = names;
+        const wrong = entries.find(
+          (entry, index) => !known.includes(entry) || entries.indexOf(entry) < index,
+        );
+        if (wrong === undefined) return;
+        const nearest = nearestName(wrong, names);
+        const unknown = nearest === null ? undefined : `did you mean ${nearest}?`;
+        const hint =
+          wrong === "" ? "an entry is empty" : known.includes(wrong) ? "it is named twice" : unknown;
+        context.addIssue({ code: "custom", input: wrong, params: { hint } });
+      }) as unknown as z.ZodType<readonly T[], string>,
+  };
+}
 
 /** Numbers of devices. */
 export const DEVICE_LIST: Rule<readonly number[]> = {

@@ -22,6 +22,7 @@ import {
   PEPPER,
   POSTGRES_URL,
   PROVIDER_LIST,
+  SERVED_LIST,
   SHORT_NAME,
   seconds,
   TARIFF,
@@ -46,6 +47,12 @@ const TREE = {
   port: setting("PORT", PORT, {
     otherwise: String(DEFAULT_PORT),
     means: "port it listens on; 0 takes any free one",
+  }),
+  serve: setting("SERVE", SERVED_LIST, {
+    otherwise: "synthesis,transcription,live",
+    means:
+      "what this service serves: each part may have hosts of its own, on one database ([several services](#several-services)); " +
+      "the console, accounts and the catalog are on all",
   }),
   /** Absolute. */
   dataDir: setting("DATA_DIR", FOLDER, {
@@ -315,12 +322,15 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 }
 
 /** A process with a part of the work needs the others; one that does it all would connect for nothing. */
-function requireBus({ role, busServers, busTls }: Config): void {
+function requireBus({ role, busServers, busTls, keyPepper }: Config): void {
   const name = TREE.busServers.name;
   if (role === "all" && busServers !== null)
     throw new ConfigError(`${TREE.role.name} must be gateway or engine with ${name}, received "all"`);
   if (role !== "all" && busServers === null)
     throw new ConfigError(`${name} must be set with ${TREE.role.name}=${role}, received none`);
+  // Gateways come and go, each with a data folder of its own: a pepper that one made there would be none of the others'.
+  if (role === "gateway" && keyPepper === null)
+    throw new ConfigError(`${TREE.keyPepper.name} must be set with ${name}, received none`);
   if ((busTls.certFile === null) !== (busTls.keyFile === null)) {
     const { certFile, keyFile } = TREE.busTls;
     throw new ConfigError(`${certFile.name} and ${keyFile.name} must be set together, received one`);

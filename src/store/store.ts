@@ -135,8 +135,7 @@ export async function openStore(config: StoreConfig, log: Log, options: StoreOpt
     await untilReachable(sql, REACHABLE_WITHIN_MS);
     const ran = await migrate(sql, MIGRATIONS);
     if (ran > 0) log.info({ ran }, "database schema brought up to date");
-    const pepper =
-      config.keyPepper ?? (await rememberedSecret(join(config.dataDir, "key-pepper"), newPepper));
+    const pepper = config.keyPepper ?? (await rememberedPepper(sql, config.dataDir));
     await checkPepper(sql, pepper);
     const clock = options.clock ?? systemClock;
     const sharedClock = new DatabaseClock(sql, clock);
@@ -283,6 +282,16 @@ async function readConnection(dataDir: string): Promise<PostgresConnection | nul
   return text === null ? null : (JSON.parse(text) as PostgresConnection);
 }
 
+/** The pepper of the data folder, made for a database that has none yet: one made beside it could only be wrong. */
+async function rememberedPepper(sql: Sql, dataDir: string): Promise<string> {
+  const path = join(dataDir, "key-pepper");
+  const known = await readIfPresent(path);
+  if (known !== null) return known;
+  const rows = await sql`select from settings where name = 'key_pepper_proof'`;
+  if (rows.length > 0) throw anotherPepper();
+  return await rememberedSecret(path, newPepper);
+}
+
 /**
  * Key hashes mean nothing under another pepper: every key would be unknown. Better not to start.
  */
@@ -290,10 +299,13 @@ async function checkPepper(sql: Sql, pepper: string): Promise<void> {
   const proof = createHmac("sha256", pepper).update("dauys key pepper").digest("hex");
   await sql`insert into settings (name, value) values ('key_pepper_proof', ${proof}) on conflict (name) do nothing`;
   const [row] = await sql<{ value: string }[]>`select value from settings where name = 'key_pepper_proof'`;
-  if (row?.value === proof) return;
-  throw new Error(
-    "Cannot use this database: its keys were made with another pepper. " +
-      "Set KEY_PEPPER, or bring back the file key-pepper of the data folder, as it was when the database was made",
+  if (row?.value !== proof) throw anotherPepper();
+}
+
+function anotherPepper(): Error {
+  return new Error(
+    "Cannot use this database: its keys were made with another pepper. Set KEY_PEPPER to that of the other services, " +
+      "or bring back the file key-pepper of the data folder, as it was when the database was made",
   );
 }
 

@@ -111,7 +111,9 @@ test("the fleet's variables make the service a gateway on the bus that the profi
     const given = /^\$\{(\w+):-/.exec(value ?? "")?.[1];
     return [name, given !== undefined && given in variables ? variables[given] : withDefaults(value ?? "")];
   });
-  const gateway = readConfig(Object.fromEntries(environment));
+  // As the first line of the file gives it.
+  const pepper = { KEY_PEPPER: "made by openssl rand -hex 32" };
+  const gateway = readConfig({ ...Object.fromEntries(environment), ...pepper });
   const engine = readConfig(
     Object.fromEntries(
       Object.entries(services["engine"]!.environment).map(([name, value]) => [

@@ -57,6 +57,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
       startServiceProcess({
         ...models,
         ROLE: "gateway",
+        KEY_PEPPER: "pepper of a fleet",
         BUS_URL: nats.url,
         LIVE_LANES: "2",
         LIVE_PER_ORG: "1000",

@@ -120,7 +120,9 @@ test("a process with a part of the work needs a bus, and one that does it all ta
     () => readConfig({ BUS_URL: "nats://a:4222" }),
     /ROLE must be gateway or engine with BUS_URL, received "all"/,
   );
-  const gateway = { ROLE: "gateway", BUS_URL: "tls://a:4222", BUS_TLS_CERT: "cert.pem" };
+  const served = { ROLE: "gateway", BUS_URL: "tls://a:4222" };
+  assert.throws(() => readConfig(served), /KEY_PEPPER must be set with BUS_URL, received none/);
+  const gateway = { ...served, KEY_PEPPER: "a pepper of 21 letters", BUS_TLS_CERT: "cert.pem" };
   assert.throws(() => readConfig(gateway), /BUS_TLS_CERT and BUS_TLS_KEY must be set together, received one/);
   const both = readConfig({ ...gateway, BUS_TLS_KEY: "key.pem" });
   assert.deepEqual(both.busTls, { caFile: null, certFile: resolve("cert.pem"), keyFile: resolve("key.pem") });

@@ -186,6 +186,7 @@ test("a database whose keys were made with another pepper is refused", async () 
     openStore(privateStore(dataDir, { databaseUrl }), SILENT),
     /another pepper.*KEY_PEPPER/,
   );
+  await assert.rejects(stat(join(dataDir, "key-pepper")), /ENOENT/, "no pepper is made that cannot be right");
 });
 
 test("a wrong password for the database is said at once", async () => {

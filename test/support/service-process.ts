@@ -8,11 +8,24 @@ import {
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
+import { databaseUrlOf } from "../store/support.js";
 import { temporaryFolder } from "./folders.js";
 import { prepareDatabase } from "./prepared-database.js";
+import { SEED } from "./seed.js";
 import { SILENT } from "./silent-log.js";
+import { openSpread } from "./spread.js";
 
 export { type ServiceProcess, TEST_KEY } from "../../bench/support/service-process.js";
+
+/** With 2, every service that a test starts is two behind one address and one database. */
+const SERVICES = "TEST_SERVICES";
+
+/** Two services on one database. */
+export interface TwoServices extends ServiceProcess {
+  readonly services: readonly [ServiceProcess, ServiceProcess];
+  /** How many requests each has got. */
+  counts(): readonly number[];
+}
 
 /**
  * Starts the real service in a process of its own. Its database was made before, unless its folder has one, and its
@@ -21,6 +34,54 @@ export { type ServiceProcess, TEST_KEY } from "../../bench/support/service-proce
 export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
   options: ServiceProcessOptions = {},
+): Promise<ServiceProcess> {
+  return process.env[SERVICES] === "2"
+    ? await startTwoServices(environment, options)
+    : await startOne(environment, options);
+}
+
+/** Starts two services on the private database of the first; requests go to either by chance, by the tests' seed. */
+export async function startTwoServices(
+  environment: Readonly<Record<string, string>> = {},
+  options: ServiceProcessOptions = {},
+): Promise<TwoServices> {
+  const first = await startOne(environment, options);
+  const second = await startBeside(first, environment, options);
+  const spread = await openSpread([first.port, second.port], SEED);
+  return {
+    ...first,
+    url: spread.url,
+    port: spread.port,
+    services: [first, second],
+    counts: () => spread.counts(),
+    output: () => first.output() + second.output(),
+    stop: async () => {
+      await spread.close();
+      const codes = [await second.stop(), await first.stop()];
+      return codes.find((code) => code !== 0) ?? 0;
+    },
+  };
+}
+
+/** Another service on the private database of one that runs. */
+async function startBeside(
+  { dataDir }: ServiceProcess,
+  environment: Readonly<Record<string, string>> = {},
+  options: ServiceProcessOptions = {},
+): Promise<ServiceProcess> {
+  const { PORT: _port, DATA_DIR: _dataDir, ...others } = environment;
+  const shared = {
+    DATABASE_URL: await databaseUrlOf(dataDir),
+    KEY_PEPPER: (await readFile(join(dataDir, "key-pepper"), "utf8")).trim(),
+    // Metrics are each service's own.
+    OPERATOR_PORT: "0",
+  };
+  return await startOne({ ...others, ...shared }, options);
+}
+
+async function startOne(
+  environment: Readonly<Record<string, string>>,
+  options: ServiceProcessOptions,
 ): Promise<ServiceProcess> {
   const ownDir = environment["DATA_DIR"] === undefined ? await temporaryFolder() : null;
   const dataDir = environment["DATA_DIR"] ?? ownDir!;

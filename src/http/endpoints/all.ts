@@ -1,5 +1,8 @@
 import { everyModel } from "../../domain/catalog/catalog.js";
+import { ServiceError } from "../../domain/errors.js";
+import { SERVED_PARTS, type ServedPart, servesTask } from "../../domain/served.js";
 import { HTTP_OPERATIONS } from "../../protocol/endpoints.js";
+import { isServed, servedElsewhere } from "../../protocol/served-endpoints.js";
 import type { Handlers, Route, RouteDeps } from "../route.js";
 import { accountHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
@@ -10,8 +13,12 @@ import { tokenHandlers } from "./token.js";
 import { transcribeHandlers } from "./transcribe.js";
 import { transcriptionsHandlers } from "./transcriptions.js";
 
-/** Every HTTP route of the public interface: an operation of the endpoint table without a handler does not compile. */
+/**
+ * Every HTTP route of the public interface: an operation of the endpoint table without a handler does not compile. Those of
+ * parts that are served elsewhere say so.
+ */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
+  const { serve = SERVED_PARTS } = deps;
   const handlers: Handlers = {
     ...catalogHandlers(deps),
     ...synthesisHandlers(deps),
@@ -23,7 +30,14 @@ export function createRoutes(deps: RouteDeps): readonly Route[] {
   };
   const routes = HTTP_OPERATIONS.map((operation) => {
     const [method, path] = operation.split(" ") as [Route["method"], string];
-    return { method, path, handle: handlers[operation] };
+    return { method, path, handle: isServed(path, serve) ? handlers[operation] : elsewhere(path, serve) };
   });
-  return [...routes, ...referenceRoutes(everyModel(deps.conversations.catalog))];
+  const models = everyModel(deps.conversations.catalog).filter(({ task }) => servesTask(task, serve));
+  return [...routes, ...referenceRoutes(models, serve)];
+}
+
+function elsewhere(path: string, serve: readonly ServedPart[]): Route["handle"] {
+  return async () => {
+    throw new ServiceError("NOT_FOUND", servedElsewhere(path, serve));
+  };
 }

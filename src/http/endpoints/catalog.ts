@@ -5,6 +5,7 @@ import {
   type HearingModel,
   type SpeakingModel,
 } from "../../domain/catalog/catalog.js";
+import { SERVED_PARTS, servesTask } from "../../domain/served.js";
 import { type Model, type Models, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
 import { errorHeaders } from "../../protocol/error-status.js";
 import { readQuery } from "../../protocol/query.js";
@@ -23,15 +24,22 @@ export function catalogHandlers({
   conversations,
   running,
   isReady,
-}: Pick<RouteDeps, "conversations" | "running" | "isReady">): Handlers<CatalogOperation> {
+  serve = SERVED_PARTS,
+}: Pick<RouteDeps, "conversations" | "running" | "isReady" | "serve">): Handlers<CatalogOperation> {
   const { catalog } = conversations;
-  const speaking = catalog.speaking.all;
+  const speaking = servesTask("synthesis", serve) ? catalog.speaking.all : [];
+  const hearing = servesTask("transcription", serve) ? catalog.hearing.all : [];
   const models: Models = {
     object: "list",
     data: speaking.map((model) => toModel(model, catalog)),
-    transcription: catalog.hearing.all.map((model) => toRecognizer(model, catalog)),
+    transcription: hearing.map((model) => toRecognizer(model, catalog)),
   };
-  const health = { status: "ok", models: everyModel(catalog).map(({ name }) => name) };
+  const health = {
+    status: "ok",
+    models: everyModel(catalog)
+      .filter(({ task }) => servesTask(task, serve))
+      .map(({ name }) => name),
+  };
   // The two shapes below are what chat front ends of the OpenAI shape ask a speech service for.
   const modelIds = { models: speaking.map(({ name }) => ({ id: name, name })) };
   const voiceIds = {

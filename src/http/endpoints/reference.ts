@@ -2,8 +2,10 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { CatalogModel } from "../../domain/catalog/catalog.js";
+import type { ServedPart } from "../../domain/served.js";
 import { asyncApiDocument } from "../../protocol/asyncapi.js";
 import { openApiDocument } from "../../protocol/openapi.js";
+import { servedEndpoints } from "../../protocol/served-endpoints.js";
 import type { Exchange } from "../exchange.js";
 import type { Route } from "../route.js";
 import { documentLinks, documentRoutes } from "./documents.js";
@@ -57,10 +59,14 @@ const CONSOLE_PATH = "/console";
 const REFERENCE_PATH = "/docs";
 
 /** The machine-readable references, a page that shows one, and the bare address; everything comes from this service. */
-export function referenceRoutes(models: readonly CatalogModel[]): readonly Route[] {
+export function referenceRoutes(
+  models: readonly CatalogModel[],
+  serve: readonly ServedPart[],
+): readonly Route[] {
+  const endpoints = servedEndpoints(serve);
   const html = Buffer.from(page(models));
-  const openApi = Buffer.from(JSON.stringify(openApiDocument()));
-  const asyncApi = Buffer.from(JSON.stringify(asyncApiDocument()));
+  const openApi = Buffer.from(JSON.stringify(openApiDocument(endpoints)));
+  const asyncApi = Buffer.from(JSON.stringify(asyncApiDocument(endpoints)));
   return [
     get("/", leadOn),
     get("/openapi.json", (exchange) => send(exchange, "application/json", openApi)),
