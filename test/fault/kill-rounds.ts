@@ -15,12 +15,14 @@ import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { eventually } from "../support/eventually.js";
+import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { momentOfFault, pace } from "../support/pace.js";
 import { liveCredits, synthesisCredits } from "../support/prices.js";
 import { SEED, uniform } from "../support/seed.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type ServiceProcess, startBeside, startServiceProcess } from "../support/service-process.js";
 import { SILENT } from "../support/silent-log.js";
+import { openSpread } from "../support/spread.js";
 
 const SENTENCES = ["Сәлем, әлем. ", "Бүгін ауа райы жақсы. ", "Ертең жаңбыр жауады."];
 const TEXT = SENTENCES.join("");
@@ -60,41 +62,133 @@ export interface KillReport {
   readonly heard: number;
 }
 
+/** Where clients work, and the service that is killed there. */
+interface Target extends Pick<ServiceProcess, "url" | "key"> {
+  /** As kill -9 does. */
+  kill(): Promise<void>;
+  /** Starts what was killed again, in its data folder. */
+  restart(): Promise<void>;
+  /** Exit code, 0 unless a service ended otherwise. */
+  stop(): Promise<number | null>;
+  output(): string;
+}
+
 /** Kills the whole service at random moments under load, starts it again, and compares the ledger with what clients saw. */
 export async function killRounds(dataDir: string, rounds: number): Promise<KillReport> {
+  const service = await oneService({ ...(await settings()), DATA_DIR: dataDir });
   const report = { rounds, answered: 0, broken: 0, sessions: 0, heard: 0 };
-  const settings = { ...(await lightModels()), DATA_DIR: dataDir, MODEL_PRELOAD: "true" };
-  let service = await startServiceProcess(settings);
-  await withDatabase(dataDir, (sql) =>
-    new Transfers(sql).topUp("org_development", 10_000_000, "kill rounds"),
-  );
+  return await endedAfter(service, () => manyRounds(service, dataDir, report));
+}
+
+/**
+ * The same with two services on one database, of which one is killed: it starts again, and after the last round it does not,
+ * so the other one settles what it has left. Of that the other knows what was in the database: nobody pays more than before,
+ * some pay less.
+ */
+export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<KillReport> {
+  const both = await twoServices({ ...(await settings()), DATA_DIR: dataDir });
+  const report = { rounds, answered: 0, broken: 0, sessions: 0, heard: 0 };
+  return await endedAfter(both, async () => {
+    await manyRounds(both, dataDir, report);
+    const speech = await spokenText(both);
+    const seen = await killUnderLoad(both, speech, { afterMs: 3_000, leastAnswers: 1 });
+    await compare(dataDir, seen, "swept");
+    await both.restart();
+    await compare(dataDir, seen, "swept");
+    return report;
+  });
+}
+
+async function settings(): Promise<Record<string, string>> {
+  return { ...(await lightModels()), MODEL_PRELOAD: "true" };
+}
+
+async function endedAfter(target: Target, work: () => Promise<KillReport>): Promise<KillReport> {
+  let isOver = false;
   try {
-    const speech = await spokenText(service);
-    for (let round = 0; round < rounds; round++) {
-      // On a machine that is busy with something else nothing may have been answered by any of the moments.
-      const isIdle = round === rounds - 1 && report.answered === 0;
-      const seen = await killUnderLoad(service, speech, {
-        afterMs: 500 + killMoment() * 4_000,
-        leastAnswers: isIdle ? 1 : 0,
-      });
-      service = await startServiceProcess(settings);
-      await compare(dataDir, seen);
-      report.broken += [...seen.broken.values()].filter((credits) => credits > 0).length;
-      report.answered += seen.answered.size;
-      report.sessions += seen.sessions.length;
-      report.heard += seen.sessions.filter(
-        ({ doneCredits, heardSeconds }) => doneCredits === null && heardSeconds > 0,
-      ).length;
-    }
-    assert.equal(await service.stop(), 0, service.output());
+    const report = await work();
+    isOver = true;
     return report;
   } finally {
-    service.child.kill("SIGKILL");
+    const code = await target.stop();
+    if (isOver) assert.equal(code, 0, target.output());
   }
 }
 
+async function oneService(environment: Record<string, string>): Promise<Target> {
+  let service = await startServiceProcess(environment);
+  return {
+    get url() {
+      return service.url;
+    },
+    key: service.key,
+    kill: () => killed(service),
+    restart: async () => {
+      service = await startServiceProcess(environment);
+    },
+    stop: () => service.stop(),
+    output: () => service.output(),
+  };
+}
+
+/** The second is killed: the private database is the first one's. */
+async function twoServices(environment: Record<string, string>): Promise<Target> {
+  const first = await startServiceProcess(environment);
+  const beside = { ...environment, DATA_DIR: await temporaryFolder() };
+  let second = await startBeside(first, beside);
+  const spread = await openSpread(() => [first.port, second.port], SEED);
+  return {
+    url: spread.url,
+    key: first.key,
+    kill: () => killed(second),
+    restart: async () => {
+      second = await startBeside(first, beside);
+    },
+    stop: async () => {
+      await spread.close();
+      const codes = [await second.stop(), await first.stop()];
+      return codes.find((code) => code !== 0) ?? 0;
+    },
+    output: () => first.output() + second.output(),
+  };
+}
+
+async function killed({ child }: ServiceProcess): Promise<void> {
+  child.kill("SIGKILL");
+  await once(child, "exit");
+}
+
+async function manyRounds(
+  service: Target,
+  dataDir: string,
+  report: { -readonly [Member in keyof KillReport]: number },
+): Promise<KillReport> {
+  const { rounds } = report;
+  await withDatabase(dataDir, (sql) =>
+    new Transfers(sql).topUp("org_development", 10_000_000, "kill rounds"),
+  );
+  const speech = await spokenText(service);
+  for (let round = 0; round < rounds; round++) {
+    // On a machine that is busy with something else nothing may have been answered by any of the moments.
+    const isIdle = round === rounds - 1 && report.answered === 0;
+    const seen = await killUnderLoad(service, speech, {
+      afterMs: 500 + killMoment() * 4_000,
+      leastAnswers: isIdle ? 1 : 0,
+    });
+    await service.restart();
+    await compare(dataDir, seen);
+    report.broken += [...seen.broken.values()].filter((credits) => credits > 0).length;
+    report.answered += seen.answered.size;
+    report.sessions += seen.sessions.length;
+    report.heard += seen.sessions.filter(
+      ({ doneCredits, heardSeconds }) => doneCredits === null && heardSeconds > 0,
+    ).length;
+  }
+  return report;
+}
+
 async function killUnderLoad(
-  service: ServiceProcess,
+  service: Target,
   speech: Int16Array,
   { afterMs, leastAnswers }: { readonly afterMs: number; readonly leastAnswers: number },
 ): Promise<Seen> {
@@ -111,8 +205,7 @@ async function killUnderLoad(
   await momentOfFault(afterMs);
   await eventually("there was load", () => seen.answered.size >= leastAnswers, 120_000);
   gone.abort();
-  service.child.kill("SIGKILL");
-  await once(service.child, "exit");
+  await service.kill();
   await Promise.all(clients);
   return seen;
 }
@@ -127,7 +220,7 @@ async function repeat(gone: AbortSignal, work: () => Promise<void>): Promise<voi
   }
 }
 
-async function speak(service: ServiceProcess, seen: Seen): Promise<void> {
+async function speak(service: Target, seen: Seen): Promise<void> {
   const answer = await fetch(`${service.url}/v1/tts`, { method: "POST", ...speechRequest(service) });
   await answer.arrayBuffer();
   assert.equal(answer.status, 200);
@@ -135,7 +228,7 @@ async function speak(service: ServiceProcess, seen: Seen): Promise<void> {
   seen.answered.set(answer.headers.get("x-request-id")!, credits);
 }
 
-function speechRequest(service: ServiceProcess) {
+function speechRequest(service: Target) {
   return {
     headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },
     body: JSON.stringify({ text: TEXT, nfe: 4 }),
@@ -143,7 +236,7 @@ function speechRequest(service: ServiceProcess) {
 }
 
 /** Reads frames as they come: `fetch` would throw away what it has not handed on when the connection breaks. */
-async function speakStreaming(service: ServiceProcess, seen: Seen): Promise<void> {
+async function speakStreaming(service: Target, seen: Seen): Promise<void> {
   const { headers, body } = speechRequest(service);
   const asked = request(`${service.url}/v1/tts/stream`, { method: "POST", headers });
   asked.end(body);
@@ -164,7 +257,7 @@ async function speakStreaming(service: ServiceProcess, seen: Seen): Promise<void
   (isWhole ? seen.answered : seen.broken).set(id, credits);
 }
 
-async function transcribe(service: ServiceProcess, seen: Seen): Promise<void> {
+async function transcribe(service: Target, seen: Seen): Promise<void> {
   const seconds = 0.5 + fileLength() * 3;
   const wav = writeWav(new Int16Array(Math.round(seconds * FILE_RATE_HZ)), FILE_RATE_HZ);
   const answer = await fetch(`${service.url}/v1/transcribe`, {
@@ -178,12 +271,7 @@ async function transcribe(service: ServiceProcess, seen: Seen): Promise<void> {
   seen.answered.set(answer.headers.get("x-request-id")!, body.credits_charged);
 }
 
-async function listen(
-  service: ServiceProcess,
-  seen: Seen,
-  speech: Int16Array,
-  lengthMs: number,
-): Promise<void> {
+async function listen(service: Target, seen: Seen, speech: Int16Array, lengthMs: number): Promise<void> {
   const socket = new WebSocket(`${service.url.replace("http", "ws")}/v1/stream`, {
     headers: { authorization: `Bearer ${service.key}` },
   });
@@ -209,18 +297,28 @@ async function listen(
   await closed;
 }
 
-async function compare(dataDir: string, seen: Seen): Promise<void> {
+/** @param by `swept`: another service has settled, by what the database knew */
+async function compare(dataDir: string, seen: Seen, by: "restarted" | "swept" = "restarted"): Promise<void> {
   await withDatabase(dataDir, async (sql) => {
-    await eventually("no hold left", async () => {
-      return (await sql`select id from holds where state in ('open', 'posted')`).length === 0;
-    });
+    await eventually(
+      "no hold left",
+      async () => {
+        return (await sql`select id from holds where state in ('open', 'posted')`).length === 0;
+      },
+      120_000,
+    );
     assert.deepEqual(await brokenRules(sql), []);
     const rows = await sql<{ id: string; kind: string; amount: string }[]>`
       select id, kind, amount from holds where opened_at > ${seen.since}`;
     const charged = new Map(rows.map((row) => [row.id, Number(row.amount)]));
-    for (const [id, credits] of seen.answered) assert.equal(charged.get(id), credits, `charge of ${id}`);
-    for (const [id, credits] of seen.broken) assert.equal(charged.get(id), credits, `charge of broken ${id}`);
-    for (const session of seen.sessions) compareSession(session, charged);
+    for (const [id, credits] of [...seen.answered, ...seen.broken]) {
+      const isLess = by === "swept" && charged.get(id) === 0;
+      assert.ok(
+        isLess || charged.get(id) === credits,
+        `${id} was charged ${charged.get(id)}, not ${credits}`,
+      );
+    }
+    for (const session of seen.sessions) compareSession(session, charged, by === "swept");
     const unanswered = rows.filter(({ id, kind, amount }) => {
       return kind !== "live" && Number(amount) > 0 && !seen.answered.has(id) && !seen.broken.has(id);
     });
@@ -243,6 +341,7 @@ async function withDatabase<T>(dataDir: string, work: (sql: Sql) => Promise<T>):
 function compareSession(
   { id, sentSamples, heardSeconds, doneCredits }: LiveSeen,
   charged: ReadonlyMap<string, number>,
+  mayBeLess: boolean,
 ): void {
   if (id === null) return;
   const credits = charged.get(id) ?? 0;
@@ -250,13 +349,13 @@ function compareSession(
     assert.equal(credits, doneCredits, `charge of ${id}`);
     return;
   }
-  const least = liveCredits(Math.round(heardSeconds * LIVE_RATE_HZ), LIVE_RATE_HZ);
+  const least = mayBeLess ? 0 : liveCredits(Math.round(heardSeconds * LIVE_RATE_HZ), LIVE_RATE_HZ);
   const most = liveCredits(sentSamples, LIVE_RATE_HZ);
   assert.ok(credits >= least && credits <= most, `${id} was charged ${credits}, not ${least} to ${most}`);
 }
 
 /** Speech for live sessions. */
-async function spokenText(service: ServiceProcess): Promise<Int16Array> {
+async function spokenText(service: Target): Promise<Int16Array> {
   const answer = await fetch(`${service.url}/v1/tts`, { method: "POST", ...speechRequest(service) });
   const wav = new Uint8Array(await answer.arrayBuffer());
   const samples = new WavSampleReader(wav.length).push(wav);

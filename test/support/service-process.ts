@@ -46,8 +46,9 @@ export async function startTwoServices(
   options: ServiceProcessOptions = {},
 ): Promise<TwoServices> {
   const first = await startOne(environment, options);
-  const second = await startBeside(first, environment, options);
-  const spread = await openSpread([first.port, second.port], SEED);
+  const { PORT: _port, DATA_DIR: _dataDir, ...others } = environment;
+  const second = await startBeside(first, others, options);
+  const spread = await openSpread(() => [first.port, second.port], SEED);
   return {
     ...first,
     url: spread.url,
@@ -64,19 +65,18 @@ export async function startTwoServices(
 }
 
 /** Another service on the private database of one that runs. */
-async function startBeside(
+export async function startBeside(
   { dataDir }: ServiceProcess,
   environment: Readonly<Record<string, string>> = {},
   options: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const { PORT: _port, DATA_DIR: _dataDir, ...others } = environment;
   const shared = {
     DATABASE_URL: await databaseUrlOf(dataDir),
     KEY_PEPPER: (await readFile(join(dataDir, "key-pepper"), "utf8")).trim(),
     // Metrics are each service's own.
     OPERATOR_PORT: "0",
   };
-  return await startOne({ ...others, ...shared }, options);
+  return await startOne({ ...environment, ...shared }, options);
 }
 
 async function startOne(

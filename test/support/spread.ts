@@ -12,14 +12,17 @@ export interface Spread {
   close(): Promise<void>;
 }
 
-/** @param seed decides which request goes where */
-export async function openSpread(ports: readonly number[], seed: number): Promise<Spread> {
+/**
+ * @param portsNow of the services, as many as at the beginning: one that starts again has another
+ * @param seed decides which request goes where
+ */
+export async function openSpread(portsNow: () => readonly number[], seed: number): Promise<Spread> {
   const next = uniform(seed);
-  const counts = ports.map(() => 0);
+  const counts = portsNow().map(() => 0);
   const pick = () => {
-    const nth = Math.min(ports.length - 1, Math.floor(next() * ports.length));
+    const nth = Math.min(counts.length - 1, Math.floor(next() * counts.length));
     counts[nth]!++;
-    return ports[nth]!;
+    return portsNow()[nth]!;
   };
   const server = createServer((asked, answer) => forward(asked, answer, pick()));
   // What a service sends stays as it is, and connections live as long as their clients want.
