@@ -1,11 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
-import { cpuSecondsOf } from "./service-process.js";
+import { cpuSecondsOf, untilReady } from "./service-process.js";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
-const READY_WITHIN_MS = 120_000;
-const POLL_MS = 50;
 
 /** A process with `ROLE=engine`. */
 export interface EngineProcess {
@@ -38,12 +36,20 @@ export async function startEngineProcess(
   child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
   const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   const output = () => written.join("");
-  await Promise.race([
-    untilReady(operatorPort),
-    exited.then((code) => {
-      throw new Error(`the engine node ended with ${code} before it was ready:\n${output()}`);
-    }),
-  ]);
+  const isOver = new AbortController();
+  try {
+    await Promise.race([
+      untilReady(`http://127.0.0.1:${operatorPort}`, isOver.signal),
+      exited.then((code) => {
+        throw new Error(`the engine node ended with ${code} before it was ready:\n${output()}`);
+      }),
+    ]);
+  } catch (error) {
+    child.kill("SIGKILL");
+    throw error;
+  } finally {
+    isOver.abort();
+  }
   return {
     child,
     operatorPort,
@@ -58,15 +64,4 @@ export async function startEngineProcess(
       await exited;
     },
   };
-}
-
-async function untilReady(operatorPort: number): Promise<void> {
-  const deadlineMs = performance.now() + READY_WITHIN_MS;
-  while (performance.now() < deadlineMs) {
-    const answer = await fetch(`http://127.0.0.1:${operatorPort}/ready`).catch(() => null);
-    await answer?.body?.cancel();
-    if (answer?.ok === true) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
-  }
-  throw new Error(`the engine node was not ready within ${READY_WITHIN_MS} ms`);
 }

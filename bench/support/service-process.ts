@@ -95,17 +95,20 @@ export async function startServiceProcess(
   );
   const output = () => written.join("");
   const url = `http://127.0.0.1:${port}`;
+  const isOver = new AbortController();
   try {
     await Promise.race([
-      untilReady(url),
+      untilReady(url, isOver.signal),
       exited.then((code) => {
         throw new Error(`the service ended with ${code} before it was ready:\n${output()}`);
       }),
     ]);
   } catch (error) {
-    // Nobody else knows it, and it would keep this process.
+    // No caller has a handle on it, and it would keep this process.
     child.kill("SIGKILL");
     throw error;
+  } finally {
+    isOver.abort();
   }
   return {
     url,
@@ -132,15 +135,16 @@ export async function creditDevelopment(service: ServiceProcess, credits: number
   await promisify(execFile)(process.execPath, args, { env: { ...process.env, DATA_DIR: service.dataDir } });
 }
 
-async function untilReady(url: string): Promise<void> {
+/** Settles at the first answer of `/ready`, or without one when it is over. */
+export async function untilReady(url: string, isOver: AbortSignal): Promise<void> {
   const deadlineMs = performance.now() + READY_WITHIN_MS;
-  while (performance.now() < deadlineMs) {
+  while (performance.now() < deadlineMs && !isOver.aborted) {
     const answer = await fetch(`${url}/ready`).catch(() => null);
     await answer?.body?.cancel();
     if (answer?.ok === true) return;
     await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
-  throw new Error(`the service was not ready within ${READY_WITHIN_MS} ms`);
+  throw new Error(`${url} was not ready within ${READY_WITHIN_MS} ms`);
 }
 
 /** CPU seconds of a process and its threads so far. */

@@ -19,6 +19,7 @@ export const DOCUMENTS: Readonly<Record<string, string>> = {
   "models.md": "Models",
   "operations.md": "Operations",
   "deployment.md": "Deployment",
+  "fleet.md": "Several machines",
   "runtimes.md": "Runtimes",
   "security.md": "Security",
   "benchmarks.md": "Benchmarks",
