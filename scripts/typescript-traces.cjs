@@ -32,7 +32,7 @@ function mapOf(path) {
   return maps.get(path);
 }
 
-/** Without descriptors, say, there is no map: whoever looks at a trace is not to meet an exception of ours. */
+/** Without descriptors, say, there is no map: code that looks at a trace must not meet an exception of ours. */
 function readMap(path) {
   try {
     return existsSync(path) ? new SourceMap(JSON.parse(readFileSync(path, "utf8"))) : null;

@@ -119,7 +119,7 @@ export class BundleWriter {
       this.#view.setUint32(start + 4 * index, value, true);
     const body = start + RECORD_HEAD_BYTES;
     this.#length = body + roundUp(bodyBytes);
-    // What was there before is nobody's business.
+    // The bytes that were there before go to no one else.
     this.#bytes.fill(0, body + bodyBytes, this.#length);
     return body;
   }
@@ -127,8 +127,8 @@ export class BundleWriter {
 
 /** @throws {RangeError} for bytes that are no bundle */
 export function readBundle(bytes: Uint8Array): Bundle {
-  // The bus lends memory at any offset, where no view of samples can begin.
-  const aligned = bytes.byteOffset % 4 === 0 ? bytes : bytes.slice();
+  // The bus lends memory at any offset, where no view of samples can begin; and it lends a Buffer, whose `slice` is no copy.
+  const aligned = bytes.byteOffset % 4 === 0 ? bytes : new Uint8Array(bytes);
   const view = new DataView(aligned.buffer, aligned.byteOffset, aligned.byteLength);
   if (aligned.length < BUNDLE_HEAD_BYTES) throw cutShort(aligned.length);
   const records: LaneRecord[] = [];

@@ -8,9 +8,9 @@ import { LaneSession } from "./lane-sessions.js";
 import { InOrder, LaneWindow } from "./lane-window.js";
 import { type LaneName, lostOf, toFront, toNode } from "./subjects.js";
 
-/** Why a lane has ended although nobody stopped it; its sessions are replayed on another. */
+/** Why a lane has ended without being stopped; its sessions are replayed on another. */
 export type LaneEnding =
-  /** Nobody hears its node's subject. */
+  /** No process hears its node's subject. */
   | "gone"
   /** Its node gave no sign of life. */
   | "silent"

@@ -70,7 +70,7 @@ export class HostedSession {
     this.#parts.span.end();
   }
 
-  /** What the worker says, as its front knows the session; audio that nobody needs any more goes. */
+  /** What the worker says, as its front knows the session; audio that is not needed any more goes. */
   take(answer: LiveWorkerAnswer): LiveWorkerAnswer {
     if (answer.type === "final") this.#parts.span.event("final");
     if (answer.type === "final" || answer.type === "idle") this.#advance(answer.resume);

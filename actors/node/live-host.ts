@@ -183,7 +183,7 @@ export class LiveHost {
 
   #beat(): void {
     const { bus, node, cell, zone, model, manifest, clock } = this.#options;
-    // Before the start has ended nobody can be heard.
+    // Before the start has ended no front can be heard.
     if (this.#endings.length === 0) return;
     const nowMs = clock.nowMs();
     for (const placed of [...this.#lanes.values()])
@@ -206,13 +206,16 @@ export class LiveHost {
       return;
     }
     placed.heardAtMs = this.#options.clock.nowMs();
-    const isWhole =
-      placed.lane.isNext(bundle.nth, bytes.length) &&
-      bundle.records.every((record) => this.#take(placed, record));
-    if (!isWhole) {
-      this.#drop(placed, "gap");
-      return;
+    let isWhole = false;
+    try {
+      isWhole =
+        placed.lane.isNext(bundle.nth, bytes.length) &&
+        bundle.records.every((record) => this.#take(placed, record));
+    } finally {
+      // Also after an exception: a bundle that was taken in part would be missing in silence.
+      if (!isWhole) this.#drop(placed, "gap");
     }
+    if (!isWhole) return;
     Atomics.add(placed.worker.bell, LIVE_CELL.bell, 1);
     Atomics.notify(placed.worker.bell, LIVE_CELL.bell);
     placed.lane.report();

@@ -69,7 +69,7 @@ export class SecondPass {
     return this.#input;
   }
 
-  /** The encoder's, to flush from; nobody's when it is over. */
+  /** The encoder's, to flush from; none when it is over. */
   get state(): EncoderState {
     return this.#state;
   }

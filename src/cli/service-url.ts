@@ -38,7 +38,7 @@ export async function serviceUrl({ options, environment }: CommandInput): Promis
 }
 
 /**
- * Where files are transcribed and live speech is heard, as far as somebody said so; else where everything is.
+ * Where files are transcribed and live speech is heard, as far as it was said; else where everything is.
  *
  * @throws {UsageError} for an address that is none of http or https, or for live speech of ws or wss
  */

@@ -68,7 +68,7 @@ export class KeyEndings {
     return () => void this.#watchers.delete(watcher);
   }
 
-  /** Keys that somebody works with for longer than a request. */
+  /** Keys in use for longer than a request. */
   get watchedKeys(): readonly string[] {
     return distinct(
       this.#watched(({ keyId, grant }) => (grant === undefined ? keyId : null)),

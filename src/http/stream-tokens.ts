@@ -40,7 +40,7 @@ export class StreamTokens {
   /**
    * Who the token was made for; null when it is unknown, late or used, or its key has ended. It cannot be used again.
    *
-   * @throws {ServiceError} `AUTH_UNAVAILABLE` when nobody can say whether it was used
+   * @throws {ServiceError} `AUTH_UNAVAILABLE` when the store cannot say whether it was used
    */
   async redeem(token: string): Promise<KeyIdentity | null> {
     const content = this.#texts.read(token) as readonly [string, number, KeyIdentity] | null;

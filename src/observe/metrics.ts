@@ -327,7 +327,7 @@ export class Metrics {
     });
   }
 
-  /** Asked for what is known of engine processes whenever somebody looks. */
+  /** Asked for what is known of engine processes at each scrape. */
   observeFleet(
     read: () => { readonly capacity: number; readonly used: number; readonly oldestBeatMs: number },
   ): void {
@@ -367,7 +367,7 @@ export class Metrics {
     });
   }
 
-  /** Asked for the runs of a model's graphs, and the rows in them, whenever somebody looks. @param boundsMs of the buckets, rising */
+  /** Asked for the runs of a model's graphs, and the rows in them, at each scrape. @param boundsMs of the buckets, rising */
   observeRuns(boundsMs: readonly number[], read: () => readonly SharedCounts[]): void {
     if (this.#modelRuns === null) {
       this.#modelRuns = new SharedHistogram({

@@ -3,7 +3,7 @@ import { asServiceError, errorName } from "../domain/errors.js";
 /** What is told of a span: our own words and figures, no text, audio or key among them. */
 export type SpanAttributes = Readonly<Record<string, string | number | boolean>>;
 
-/** A part of the way of one request, for traces. Everything that works for a request tells its span; most of the time nobody listens. */
+/** A part of the way of one request, for traces. Everything that works for a request tells its span; mostly there is no listener. */
 export interface Span {
   /** False of {@link NO_SPAN}: what only serves to tell it can be spared. */
   readonly isTold: boolean;

@@ -220,7 +220,7 @@ function ofNative({ uws, current = uws }: (typeof SHAPES)[string]): Outcome {
 
 /**
  * Whether clients that came before the limit were held and served while new ones were refused. A front closes who says
- * nothing for 8 to 12 s: where the machine stands still for so long, nobody is held.
+ * nothing for 8 to 12 s: where the machine stands still for so long, no client is held.
  */
 async function isServedWhileFull(service: ServiceProcess): Promise<boolean> {
   const first = await open(service.port);

@@ -78,7 +78,7 @@ export function busContract(name: string, skip: string | false, makeBus: () => P
       for (const { end } of all) end();
     });
 
-    test("who publishes with a reply subject is told when nobody hears, and only then", async () => {
+    test("who publishes with a reply subject is told when there is no subscriber, and only then", async () => {
       const lost = await listen(sender, "t.lost");
       const { heard, end } = await listen(receiver, "t.heard");
       sender.publish("t.heard", bytesOf(1), "t.lost");

@@ -8,7 +8,7 @@ function urls(options: Record<string, string>, environment: Record<string, strin
   return hostUrls({ options: { text }, environment } as unknown as CommandInput);
 }
 
-test("files and live speech have addresses of their own where somebody says so", () => {
+test("files and live speech have addresses of their own where they are given", () => {
   const environment = {
     DAUYS_STT_URL: "https://stt.example.test/",
     DAUYS_STREAM_URL: "wss://live.example.test",

@@ -65,6 +65,17 @@ function podsOf(
   return owners.map((owner) => ({ owner, spec: owner["spec"].template.spec }));
 }
 
+/** What the service reads in a container; the pepper is the Secret's. */
+function configOf(container: Resource, resources: readonly Resource[]) {
+  const hasPepper = container.env?.some(
+    ({ name, valueFrom }: Resource) => name === "KEY_PEPPER" && valueFrom !== undefined,
+  );
+  return readConfig({
+    ...environmentOf(container, resources),
+    ...(hasPepper === true && { KEY_PEPPER: "the pepper of the Secret" }),
+  });
+}
+
 /** The environment of a container of ours, with its ConfigMap; what secrets hold is left out. */
 function environmentOf(container: Resource["spec"], resources: readonly Resource[]): Record<string, string> {
   const maps = (container.envFrom ?? []).map(({ configMapRef }: Resource) => {
@@ -108,7 +119,7 @@ for (const [overlay, resources] of RENDERED) {
           for (const name of names) assert.ok(NAMES.has(name), `there is no setting ${name}`);
           for (const [name, value] of Object.entries(environment))
             assert.ok(!SECRET_SETTINGS.has(name) || isOpenAddress(value), `${name} is a secret`);
-          readConfig(environment);
+          configOf(container, resources);
           for (const { name, valueFrom } of container.env ?? [])
             if (valueFrom !== undefined) assert.equal(valueFrom.secretKeyRef.key, name);
         }
@@ -140,7 +151,7 @@ for (const [overlay, resources] of RENDERED) {
     test("a pod that leaves has the time that DRAIN_S and the stop of the service take", () => {
       for (const { owner, spec } of podsOf(resources)) {
         for (const container of spec.containers.filter(isOurs)) {
-          const { drainMs } = readConfig(environmentOf(container, resources));
+          const { drainMs } = configOf(container, resources);
           const [, seconds = "0"] = container.lifecycle?.preStop?.exec?.command ?? [];
           const needed = Number(seconds) + drainMs / 1_000 + STOP_SECONDS;
           assert.ok(spec.terminationGracePeriodSeconds >= needed, `${owner.metadata.name}: ${needed} s`);

@@ -82,7 +82,7 @@ export async function killRounds(dataDir: string, rounds: number): Promise<KillR
 
 /**
  * The same with two services on one database, of which one is killed: it starts again, and after the last round it does not,
- * so the other one settles what it has left. Of that the other knows what was in the database: nobody pays more than before,
+ * so the other one settles what it has left. Of that the other knows what was in the database: no client pays more than before,
  * some pay less.
  */
 export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<KillReport> {

@@ -85,7 +85,7 @@ test("a session is looked up once in half a minute, and at once when something o
   endings.endUser("usr_2");
   endings.endMembership("org_2", "usr_1");
   await keys.find(key);
-  assert.equal(lookUps(), 1, "somebody else's ending");
+  assert.equal(lookUps(), 1, "the ending of another");
   endings.endMembership("org_1", "usr_1");
   assert.notEqual(await keys.find(key), null, "who comes back is let in again");
   assert.equal(lookUps(), 2);
@@ -94,7 +94,7 @@ test("a session is looked up once in half a minute, and at once when something o
   assert.equal(await keys.find(key), null, "ended on another service");
 });
 
-test("a session that ends while it is looked up lets nobody in", async () => {
+test("a session that ends while it is looked up admits no request", async () => {
   let answer: (isGood: boolean) => void = () => {};
   const isGood = () => new Promise<boolean>((resolve) => (answer = resolve));
   const { keys, endings } = issuing(new ManualClock(), isGood);
@@ -112,7 +112,7 @@ test("a live session ends with the console's session, also when its key is late"
   clock.advance(TEMPORARY_KEY_LIFETIME_S * 1_000);
   endings.endMembership("org_2", "usr_1");
   endings.endUser("usr_2");
-  assert.equal(told, 0, "somebody else's ending");
+  assert.equal(told, 0, "the ending of another");
   assert.deepEqual(endings.watchedPlaces, [{ session: SESSION, organizationId: "org_1" }]);
   endings.endSession(SESSION);
   assert.equal(told, 1);

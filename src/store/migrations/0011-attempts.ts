@@ -5,7 +5,7 @@ export const attempts: Migration = {
   version: 11,
   name: "attempts",
   sql: `
-    -- Of the name only a keyed hash is kept: it may be the address of somebody who has no account here.
+    -- Of the name only a keyed hash is kept: it may be the address of a person without an account here.
     create table attempts (
       name  bytea primary key check (length(name) = 32),
       count integer not null check (count >= 0),

@@ -27,9 +27,9 @@ const anyRecord = fc.record(
   { noNullPrototype: true },
 );
 
-/** As a bus lends bytes: inside of others, at any offset. */
-function lent(bytes: Uint8Array, offset: number): Uint8Array {
-  const around = new Uint8Array(bytes.length + offset + 3).fill(255);
+/** As NATS lends bytes: a Buffer inside of others, at any offset. */
+function lent(bytes: Uint8Array, offset: number): Buffer {
+  const around = Buffer.alloc(bytes.length + offset + 3, 255);
   around.set(bytes, offset);
   return around.subarray(offset, offset + bytes.length);
 }
@@ -85,7 +85,7 @@ test("bytes that are cut short are no bundle, and no other cut of them is read b
   );
 });
 
-test("bytes that nobody wrote give records within them, or a RangeError", () => {
+test("bytes that no lane wrote give records within them, or a RangeError", () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 120 }), (bytes) => {
       try {

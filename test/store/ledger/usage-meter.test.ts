@@ -145,7 +145,7 @@ test("a place is free as soon as its own service knows, before the database is t
   const reference = (name: string) => ({ id: `${organizationId}:${name}`, organizationId, mostAtOnce: 1 });
   const first = await here.hold(reference("first"), "synthesis", quantity);
   await ledger.sql.begin(async (transaction) => {
-    // Nobody can settle it for as long as this goes on.
+    // No service can settle it for as long as this goes on.
     await transaction`select from holds where id = ${`${organizationId}:first`} for update`;
     const released = first.release();
     const second = await here.hold(reference("second"), "synthesis", quantity);
