@@ -36,20 +36,7 @@ export async function startEngineProcess(
   child.stderr.on("data", (bytes: Buffer) => written.push(bytes.toString()));
   const exited = new Promise<number | null>((resolve) => child.once("exit", (code) => resolve(code)));
   const output = () => written.join("");
-  const isOver = new AbortController();
-  try {
-    await Promise.race([
-      untilReady(`http://127.0.0.1:${operatorPort}`, isOver.signal),
-      exited.then((code) => {
-        throw new Error(`the engine node ended with ${code} before it was ready:\n${output()}`);
-      }),
-    ]);
-  } catch (error) {
-    child.kill("SIGKILL");
-    throw error;
-  } finally {
-    isOver.abort();
-  }
+  await untilReady(`http://127.0.0.1:${operatorPort}`, child, exited, output);
   return {
     child,
     operatorPort,

@@ -95,21 +95,7 @@ export async function startServiceProcess(
   );
   const output = () => written.join("");
   const url = `http://127.0.0.1:${port}`;
-  const isOver = new AbortController();
-  try {
-    await Promise.race([
-      untilReady(url, isOver.signal),
-      exited.then((code) => {
-        throw new Error(`the service ended with ${code} before it was ready:\n${output()}`);
-      }),
-    ]);
-  } catch (error) {
-    // No caller has a handle on it, and it would keep this process.
-    child.kill("SIGKILL");
-    throw error;
-  } finally {
-    isOver.abort();
-  }
+  await untilReady(url, child, exited, output);
   return {
     url,
     port,
@@ -135,16 +121,39 @@ export async function creditDevelopment(service: ServiceProcess, credits: number
   await promisify(execFile)(process.execPath, args, { env: { ...process.env, DATA_DIR: service.dataDir } });
 }
 
-/** Settles at the first answer of `/ready`, or without one when it is over. */
-export async function untilReady(url: string, isOver: AbortSignal): Promise<void> {
-  const deadlineMs = performance.now() + READY_WITHIN_MS;
-  while (performance.now() < deadlineMs && !isOver.aborted) {
-    const answer = await fetch(`${url}/ready`).catch(() => null);
-    await answer?.body?.cancel();
-    if (answer?.ok === true) return;
-    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+/**
+ * Settles at the first answer of `/ready` that says so.
+ * @throws with what the process wrote when it ends before, or is not ready in time; then it is ended
+ */
+export async function untilReady(
+  url: string,
+  child: ChildProcess,
+  exited: Promise<number | null>,
+  output: () => string,
+): Promise<void> {
+  let isOver = false;
+  const answer = async () => {
+    const deadlineMs = performance.now() + READY_WITHIN_MS;
+    while (performance.now() < deadlineMs && !isOver) {
+      const ready = await fetch(`${url}/ready`).catch(() => null);
+      await ready?.body?.cancel();
+      if (ready?.ok === true) return;
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    }
+    throw new Error(`${url} was not ready within ${READY_WITHIN_MS} ms:\n${output()}`);
+  };
+  const ending = exited.then((code) => {
+    throw new Error(`${url} ended with ${code} before it was ready:\n${output()}`);
+  });
+  try {
+    await Promise.race([answer(), ending]);
+  } catch (error) {
+    // No caller has a handle on it, and it would keep this process.
+    child.kill("SIGKILL");
+    throw error;
+  } finally {
+    isOver = true;
   }
-  throw new Error(`${url} was not ready within ${READY_WITHIN_MS} ms`);
 }
 
 /** CPU seconds of a process and its threads so far. */
