@@ -1,26 +1,64 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { CallHost, type CallHostOptions } from "../actors/node/call-host.js";
+import { workingOnFiles } from "../actors/node/file-host.js";
 import { LiveHost } from "../actors/node/live-host.js";
+import { speakingWith } from "../actors/node/synthesis-host.js";
+import type { RecognizerManifest, SynthesizerManifest } from "../native/models/manifest.js";
+import type { PackageFolder } from "../native/models/package.js";
 import { startLiveWorker } from "../native/start-workers.js";
 import { peerName } from "./bus/open-bus.js";
 import { startOperatorServer } from "./http/operator-server.js";
 import { Metrics } from "./observe/metrics.js";
 import { openTraces } from "./observe/traces.js";
+import type { Bus } from "./ports/bus.js";
 import { systemClock } from "./ports/clock.js";
+import type { Tracer } from "./ports/span.js";
 import { SERVICE_VERSION } from "./protocol/service-version.js";
 import { readTunings, type ServiceOptions } from "./service/compose.js";
-import { liveObserver, workerSettings } from "./service/engines.js";
+import {
+  engineOver,
+  filePool,
+  liveObserver,
+  synthesisEngine,
+  type WorkerParts,
+  workerSettings,
+} from "./service/engines.js";
 import { connectBus, manifestHash } from "./service/fleet.js";
 import { readInstalledModels } from "./service/installed-models.js";
 import { readMachine } from "./service/machine.js";
 import { Owned } from "./service/owned.js";
 import { missingProviders, Placements } from "./service/placements.js";
-import { planModels } from "./service/planned-workers.js";
+import { describePlan, planModels } from "./service/planned-workers.js";
 import type { Program } from "./service/process.js";
 import { THREAD_ENTRIES } from "./service/thread-entries.js";
+import type { EngineKind } from "./service/worker-plan.js";
+
+/** What a node does of one kind. */
+interface NodeHost {
+  readonly kind: EngineKind;
+  readonly model: string;
+  readonly isReady: boolean;
+  readonly lost: Promise<Error>;
+  /** For operators. */
+  load(): object;
+  drain(withinMs: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface NodeParts extends WorkerParts {
+  readonly bus: Bus;
+  readonly node: string;
+  readonly tracer: Tracer;
+}
+
+/** Pieces on a worker at once: it makes several, and chooses at every run which go on. */
+const PIECES_PER_WORKER = 32;
+/** Tasks for each file worker: the audio of one is pulled while it works on the other. */
+const TASKS_PER_WORKER = 2;
 
 /**
- * `ROLE=engine`: live workers that gateways reach over the bus, of the default model. Without a database, keys and a public
- * port; what was started is stopped when a later part fails.
+ * `ROLE=engine`: workers that gateways reach over the bus, of the default models, for the parts in `SERVE`. Without a database,
+ * keys and a public port; what was started is stopped when a later part fails.
  *
  * @throws {ConfigError} when the bus does not take the connection
  */
@@ -42,63 +80,58 @@ export async function startEngineNode({
     });
     owned.add("traces", close);
     const installed = await readInstalledModels(config, log);
-    const [model] = installed.recognizers;
-    const { manifest } = model!;
     const placements = new Placements(config, await missingProviders(config), { metrics, log });
-    const machine = readMachine();
-    const { ofDefaults } = await planModels(config, installed, machine, (kind) =>
+    const workers = await planModels(config, installed, readMachine(), (kind) =>
       placements.deviceCount(kind),
     );
-    const { count, reason } = ofDefaults.live;
-    metrics.engineWorkers.set({ engine: "live", model: manifest.id, reason }, count);
     const entries = { ...THREAD_ENTRIES, ...others };
     const tunings = await readTunings(config, log);
-    const settings = workerSettings({ config, entries, placements, tunings }, "live", model!);
-    const { cell, zone, liveSessionsPerWorker: sessionsPerWorker } = config;
-    const host = new LiveHost({
-      ...{ bus, node, cell, zone, sessionsPerWorker, log },
-      model: manifest.id,
-      manifest: manifestHash(manifest),
-      workerCount: count,
-      startWorker: (cells, onMessage, index) => startLiveWorker(settings, cells, onMessage, index),
-      contextSamples: manifest.contextFrames * manifest.frameSamples,
-      clock: systemClock,
-      onPace: liveObserver(metrics, manifest.id).paced,
-      tracer,
+    const parts = { config, log, entries, workers, placements, tunings, metrics, bus, node, tracer };
+    const [recognizer] = installed.recognizers;
+    const [synthesizer] = installed.synthesizers;
+    const starts = {
+      live: () => startLive(parts, recognizer!),
+      synthesis: () => startSynthesis(parts, synthesizer!),
+      transcription: () => startTranscription(parts, recognizer!),
+    };
+    const starting = config.serve.map(async (kind) => {
+      const { count, reason } = workers.ofDefaults[kind];
+      const host = await starts[kind]();
+      metrics.engineWorkers.set({ engine: kind, model: host.model, reason }, count);
+      owned.add(`${kind} host`, () => host.stop());
+      return host;
     });
-    owned.add("live host", () => host.stop());
-    await host.start();
+    // What has started is owned, also where another fails.
+    await Promise.allSettled(starting);
+    const hosts = await Promise.all(starting);
     const { operatorHost, operatorPort } = config;
-    const status = () => ({
-      engine: "live",
-      model: manifest.id,
-      ...{ node, sessions: host.sessionCount, capacity: host.capacity, lanes: host.laneCount },
-      ...placements.status("live", manifest.id),
+    const status = (host: NodeHost) => ({
+      engine: host.kind,
+      ...{ model: host.model, node },
+      ...host.load(),
+      ...placements.status(host.kind, host.model),
     });
     const operator =
       operatorPort === 0
         ? null
         : await startOperatorServer({
             ...{ host: operatorHost, port: operatorPort, metrics, log },
-            engines: () => [status()],
-            isReady: () => host.isReady,
+            engines: () => hosts.map(status),
+            isReady: () => hosts.every(({ isReady }) => isReady),
           });
     if (operator !== null) owned.add("operator port", () => operator.close());
     let stopping: Promise<void> | null = null;
     const stop = async () => {
-      await host.drain(config.drainMs);
+      await Promise.all(hosts.map((host) => host.drain(config.drainMs)));
       await owned.stop();
     };
     return {
       port: operator?.port ?? 0,
-      banner: `\nDauys engine node ${node}: ${count} live workers (${reason}) of ${manifest.id}\n`,
-      lost: Promise.race([host.lost, placements.lost]),
+      banner: `\nDauys engine node ${node}: ${describePlan(workers.ofDefaults)}\n`,
+      lost: Promise.race([...hosts.map(({ lost }) => lost), placements.lost]),
       endWorkers: (withinMs) =>
         Promise.race([
-          host.stop().then(
-            () => true,
-            () => true,
-          ),
+          Promise.allSettled(hosts.map((host) => host.stop())).then(() => true),
           sleep(withinMs, false),
         ]),
       noteDriverFault: () => {},
@@ -109,6 +142,102 @@ export async function startEngineNode({
     };
   } catch (error) {
     await owned.stop();
+    throw error;
+  }
+}
+
+async function startLive(parts: NodeParts, model: PackageFolder<RecognizerManifest>): Promise<NodeHost> {
+  const { bus, node, tracer, config, log, metrics, workers } = parts;
+  const { manifest } = model;
+  const settings = workerSettings(parts, "live", model);
+  const { cell, zone, liveSessionsPerWorker: sessionsPerWorker } = config;
+  const host = new LiveHost({
+    ...{ bus, node, cell, zone, sessionsPerWorker, log, tracer },
+    model: manifest.id,
+    manifest: manifestHash(manifest),
+    workerCount: workers.ofDefaults.live.count,
+    startWorker: (cells, onMessage, index) => startLiveWorker(settings, cells, onMessage, index),
+    contextSamples: manifest.contextFrames * manifest.frameSamples,
+    clock: systemClock,
+    onPace: liveObserver(metrics, manifest.id).paced,
+  });
+  await started(host.start(), () => host.stop());
+  return {
+    ...{ kind: "live", model: manifest.id, lost: host.lost },
+    get isReady() {
+      return host.isReady;
+    },
+    load: () => ({ sessions: host.sessionCount, capacity: host.capacity, lanes: host.laneCount }),
+    drain: (withinMs) => host.drain(withinMs),
+    stop: () => host.stop(),
+  };
+}
+
+async function startSynthesis(
+  parts: NodeParts,
+  model: PackageFolder<SynthesizerManifest>,
+): Promise<NodeHost> {
+  const engine = synthesisEngine(parts, model);
+  await started(engine.start(), () => engine.stop());
+  return startCalls(parts, model, {
+    kind: "synthesis",
+    capacity: parts.workers.ofDefaults.synthesis.count * PIECES_PER_WORKER,
+    isGivenUp: () => engine.isGivenUp,
+    perform: speakingWith(engine, systemClock),
+    stop: () => engine.stop(),
+  });
+}
+
+async function startTranscription(
+  parts: NodeParts,
+  model: PackageFolder<RecognizerManifest>,
+): Promise<NodeHost> {
+  const pool = filePool(parts, model);
+  const engine = engineOver(pool, model.manifest, parts.log);
+  // Every worker is warm before the first task.
+  await started(engine.start(), () => engine.stop());
+  return startCalls(parts, model, {
+    kind: "transcription",
+    capacity: parts.workers.ofDefaults.transcription.count * TASKS_PER_WORKER,
+    perform: workingOnFiles(pool, model.manifest),
+    stop: () => engine.stop(),
+  });
+}
+
+async function startCalls(
+  { bus, node, tracer, config, log }: NodeParts,
+  { manifest }: PackageFolder,
+  own: Pick<CallHostOptions, "kind" | "capacity" | "isGivenUp" | "perform"> & { stop(): Promise<void> },
+): Promise<NodeHost> {
+  const { cell, zone } = config;
+  const { stop, ...work } = own;
+  const host = new CallHost({
+    ...{ bus, node, cell, zone, log, tracer, clock: systemClock, ...work },
+    model: manifest.id,
+    manifest: manifestHash(manifest),
+  });
+  const end = async () => {
+    host.stop();
+    await stop();
+  };
+  await started(host.start(), end);
+  return {
+    ...{ kind: work.kind, model: manifest.id, lost: host.lost },
+    get isReady() {
+      return host.isReady;
+    },
+    load: () => ({ calls: host.callCount, capacity: host.capacity }),
+    drain: (withinMs) => host.drain(withinMs),
+    stop: end,
+  };
+}
+
+/** @throws what the start throws, once what it left is stopped */
+async function started(starting: Promise<void>, stop: () => Promise<void>): Promise<void> {
+  try {
+    await starting;
+  } catch (error) {
+    await stop().catch(() => {});
     throw error;
   }
 }

@@ -22,6 +22,8 @@ export interface NodeWatcher {
 
 export interface DirectoryOptions {
   readonly bus: Bus;
+  /** Subject of the beats; those of live workers when absent. */
+  readonly beats?: string;
   /** A node without a sign of life for so long is lost. */
   readonly lostMs: number;
   readonly clock: Clock;
@@ -46,9 +48,9 @@ export class FleetDirectory {
   constructor(options: DirectoryOptions) {
     this.#options = options;
     this.#lookedAtMs = options.clock.nowMs();
-    const { bus, lostMs, repeat = byTimer } = options;
+    const { bus, beats = BEATS_OF_LIVE, lostMs, repeat = byTimer } = options;
     this.#endings = [
-      bus.subscribe(BEATS_OF_LIVE, ({ bytes }) => this.#hear(decodeBeat(bytes))),
+      bus.subscribe(beats, ({ bytes }) => this.#hear(decodeBeat(bytes))),
       repeat(() => this.#look(), lostMs / LOOKS),
     ];
   }

@@ -1,5 +1,5 @@
 /** Rises when peers that know only an earlier one would misunderstand; part of every subject. */
-const ROOT = "dauys.v1";
+export const ROOT = "dauys.v1";
 
 /** Of what a node serves, named by the kind of work. */
 export const BEATS_OF_LIVE = `${ROOT}.beat.live`;

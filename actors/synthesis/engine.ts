@@ -143,6 +143,7 @@ export class SynthesisEngine implements Synthesizer {
 
   speak(job: SynthesisJob, signal: AbortSignal, options: SpeakOptions = {}): Promise<SynthesizedPiece> {
     const { urgency = { kind: "whole" }, onBounds = () => {}, onPcm = () => {}, span = NO_SPAN } = options;
+    const { askedAtMs = this.#options.clock.nowMs() } = options;
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(new ServiceError("CANCELLED", "synthesis was cancelled"));
       if (this.#isStopping) return reject(new ServiceError("SHUTTING_DOWN", "the service is stopping"));
@@ -153,7 +154,7 @@ export class SynthesisEngine implements Synthesizer {
         id: this.#nextJob++,
         job,
         signal,
-        dueAtMs: dueAtMs(urgency, this.#options.clock.nowMs(), estimateWorkMs(job)),
+        dueAtMs: dueAtMs(urgency, askedAtMs, estimateWorkMs(job)),
         playsFromMs: urgency.kind === "heard" ? urgency.runsDryAtMs : null,
         onBounds,
         onPcm,

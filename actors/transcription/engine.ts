@@ -81,6 +81,7 @@ export class TranscriptionEngine {
     const run = new FileRun({
       ...{ source, hotWords, sampleRateHz, frameSamples, forgets },
       onProgress: growing(onProgress),
+      onGiveUp: (cell) => this.#options.pool.gaveUp?.(cell),
       ...(span !== undefined && { span }),
     });
     const onAbort = () => this.#queue.giveUp(run, cancelled());

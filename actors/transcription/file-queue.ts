@@ -8,7 +8,11 @@ export interface FilePool {
   readonly workerCount: number;
   /** Frames of speech that fill the largest run of its workers; none where pieces run alone. */
   readonly runFrames?: number;
+  /** A task whose worker died is tried so often, on another one each time; twice when absent. */
+  readonly mostAttempts?: number;
   run(task: FileTask): Promise<unknown>;
+  /** Nobody wants what is made of the file with this cell any more, which says so: for workers that do not share it. */
+  gaveUp?(cell: SharedArrayBuffer): void;
   close(): Promise<void>;
 }
 
@@ -18,7 +22,6 @@ const TASK_FRAMES = 1_000;
 const MOST_TASK_FRAMES = 4_000;
 /** Parts in memory, 2.3 MB each: some for each worker, and enough for several files at once. */
 const partsHeld = (workerCount: number) => 4 * workerCount + 2 * LEAST_PARTS_HELD;
-/** A task whose worker died is tried once more on another one. */
 const MAX_ATTEMPTS = 2;
 
 type Answered = { readonly answer: FileAnswer<unknown> } | { readonly lost: unknown };
@@ -55,13 +58,17 @@ export class FileQueue {
     for (let attempt = 1; ; attempt++) {
       const answered = await this.#attempt(task, attempt);
       if ("lost" in answered) {
-        if (attempt < MAX_ATTEMPTS) continue;
+        if (attempt < this.#mostAttempts) continue;
         throw workerLost(answered.lost);
       }
       const { answer } = answered;
       if (answer.ok) return answer.value as T;
       throw new ServiceError(answer.code, answer.message);
     }
+  }
+
+  get #mostAttempts(): number {
+    return this.#pool.mostAttempts ?? MAX_ATTEMPTS;
   }
 
   #pump(): void {
@@ -130,7 +137,7 @@ export class FileQueue {
   /** If their worker dies, the pieces of each file are tried again without those of others, one of which may be to blame. */
   async #decode(pieces: readonly RunPiece[]): Promise<void> {
     let groups: readonly (readonly RunPiece[])[] = [pieces];
-    for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    for (let attempt = 1; attempt <= this.#mostAttempts; attempt++) {
       const lost: RunPiece[] = [];
       const spans = [...new Set(pieces.map(({ run }) => run))].map((run) =>
         run.taskSpan("worker run", {
@@ -145,7 +152,7 @@ export class FileQueue {
           attempt,
         );
         if (!("lost" in answered)) settle(group, answered.answer);
-        else if (attempt < MAX_ATTEMPTS) lost.push(...group);
+        else if (attempt < this.#mostAttempts) lost.push(...group);
         else for (const { run } of group) run.failed(workerLost(answered.lost));
       }
       for (const span of spans) span.end();

@@ -29,6 +29,8 @@ export interface FileRunOptions {
   readonly forgets: boolean;
   /** Told the share that is done, 0 to 1, whenever it grows. */
   readonly onProgress: (share: number) => void;
+  /** Told when it is given up, with the cell that says so to workers. */
+  readonly onGiveUp?: (cell: SharedArrayBuffer) => void;
   /** Of the file. */
   readonly span?: Span;
 }
@@ -172,6 +174,7 @@ export class FileRun {
     this.#wait.end();
     this.#failure ??= error;
     Atomics.store(new Int32Array(this.#cell), 0, FILE_TASK_CELL.giveUp);
+    this.#options.onGiveUp?.(this.#cell);
     this.#ready.length = 0;
     this.#advance();
   }

@@ -66,7 +66,8 @@ async function measure(parts: {
   const nats = engines === 0 ? null : await NatsServer.start();
   const nodes: EngineProcess[] = [];
   const ofRole = nats === null ? {} : gatewayOf(nats, engines);
-  for (let count = 0; count < engines; count++) nodes.push(await startEngineProcess({ BUS_URL: nats!.url }));
+  for (let count = 0; count < engines; count++)
+    nodes.push(await startEngineProcess({ SERVE: "live", BUS_URL: nats!.url }));
   const service = await startServiceProcess({
     ...ofRole,
     LIVE_PER_ORG: "1000",

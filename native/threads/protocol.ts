@@ -170,7 +170,7 @@ export type FromSynthesisWorker =
 export type FileTask =
   | {
       readonly type: "hear";
-      readonly source: WavSource;
+      readonly source: AudioSource;
       /** The part, in frames of the model; the end exclusive, and it may lie behind the audio. */
       readonly startFrame: number;
       readonly endFrame: number;
@@ -213,7 +213,7 @@ interface EncodedPart {
 
 /** A run of speech in a file, with the encoder's output of all its frames. */
 export interface FilePiece {
-  readonly source: WavSource;
+  readonly source: AudioSource;
   /** In frames of the model, the end exclusive and behind some silence. */
   readonly startFrame: number;
   readonly endFrame: number;
@@ -245,6 +245,18 @@ export interface WavSource {
   /** Samples per channel at its own rate: what is there, not what its header claims. */
   readonly sampleCount: number;
 }
+
+/** A part of a file's audio in memory, as the process that has the file has read it. */
+export interface PcmSource {
+  /** Int16, mono, at the model's rate. */
+  readonly samples: SharedArrayBuffer;
+  /** Where in the file the first of them lies. */
+  readonly startSample: number;
+  /** Of the whole file, at the model's rate: behind it is silence. */
+  readonly sampleCount: number;
+}
+
+export type AudioSource = WavSource | PcmSource;
 
 /** A file task's answer: errors travel as values, since classes do not survive the way between threads. */
 export type FileAnswer<T> =

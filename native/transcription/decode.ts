@@ -6,15 +6,10 @@ import { type RowsOfLength, sharedRuns } from "../../src/domain/placement/shared
 import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
 import type { DecodedUtterance } from "../recognition/utterance-decoder.js";
-import type { DecodedPiece, FileAnswer, FilePiece, WavSource } from "../threads/protocol.js";
+import type { AudioSource, DecodedPiece, FileAnswer, FilePiece } from "../threads/protocol.js";
+import { type FileAudio, openAudio } from "./open-audio.js";
+import { LEAD_FRAMES } from "./read-spans.js";
 import { obeyCell } from "./task-cell.js";
-import { WavAudio } from "./wav-audio.js";
-
-/**
- * A piece begins as if nothing were before it, up to its first words: the full-context half has learned to begin so. With what
- * the encoder still remembers of earlier speech there the word error of noisy recordings is a point higher.
- */
-const LEAD_FRAMES = 10;
 
 /**
  * The second pass over some pieces of files: those that are about as long share a run, and the searches of a run go on beside
@@ -111,17 +106,19 @@ async function encodeLeads(
 /** The files of a task's pieces. */
 class OpenFiles {
   readonly #rateHz: number;
-  readonly #files = new Map<string, Promise<WavAudio>>();
+  /** By their paths, or by themselves if they lie in memory. */
+  readonly #files = new Map<unknown, Promise<FileAudio>>();
 
   constructor(rateHz: number) {
     this.#rateHz = rateHz;
   }
 
-  open(source: WavSource): Promise<WavAudio> {
-    const known = this.#files.get(source.path);
+  open(source: AudioSource): Promise<FileAudio> {
+    const name = "path" in source ? source.path : source;
+    const known = this.#files.get(name);
     if (known !== undefined) return known;
-    const opening = WavAudio.open(source, this.#rateHz);
-    this.#files.set(source.path, opening);
+    const opening = openAudio(source, this.#rateHz);
+    this.#files.set(name, opening);
     return opening;
   }
 
@@ -173,7 +170,7 @@ function compiledOnce(vocabulary: readonly string[]): (piece: FilePiece) => HotW
 }
 
 /** What the second pass works on, `[frames, encodedSize]`. */
-async function encodedOf(piece: FilePiece, audio: WavAudio, model: RecognizerModel): Promise<Float32Array> {
+async function encodedOf(piece: FilePiece, audio: FileAudio, model: RecognizerModel): Promise<Float32Array> {
   const { encodedSize, manifest } = model;
   const { startFrame, endFrame, isCutBefore, isCutBehind } = piece;
   const flushFrames = isCutBehind ? Math.ceil(manifest.flushSamples / manifest.frameSamples) : 0;
@@ -201,7 +198,7 @@ async function encodedOf(piece: FilePiece, audio: WavAudio, model: RecognizerMod
 
 /** The encoder's output where nothing was before, and of silence behind it. */
 async function encodeAlone(
-  audio: WavAudio,
+  audio: FileAudio,
   model: RecognizerModel,
   { startFrame, endFrame, flushFrames }: { startFrame: number; endFrame: number; flushFrames: number },
 ): Promise<Float32Array> {

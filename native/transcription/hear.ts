@@ -2,8 +2,8 @@ import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepBatch } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { FileTask, HeardPart } from "../threads/protocol.js";
+import { openAudio } from "./open-audio.js";
 import { obeyCell } from "./task-cell.js";
-import { WavAudio } from "./wav-audio.js";
 
 /**
  * Runs the encoder over a part of a file: how likely each frame is speech, and what the second pass works on. A part without a
@@ -23,7 +23,7 @@ export async function hearPart(
   const speech = new Float32Array(endFrame - startFrame);
   const buffer = roomFor(task.room, speech.length * encodedSize);
   const encoded = new Float32Array(buffer);
-  const audio = await WavAudio.open(task.source, sampleRateHz);
+  const audio = await openAudio(task.source, sampleRateHz);
   try {
     let batch: StepBatch | null = null;
     let state = task.state;

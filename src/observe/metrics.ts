@@ -279,6 +279,25 @@ export class Metrics {
     inFlight: (changeBytes: number) => this.laneBytesInFlight.inc(changeBytes),
   };
 
+  readonly fleetCalls = new Gauge({
+    name: "fleet_calls",
+    help: "Pieces of speech and tasks of files that engine processes work on for this gateway",
+    labelNames: ["kind"] as const,
+    ...this.#own,
+  });
+  readonly fleetCallsLost = new Counter({
+    name: "fleet_calls_lost_total",
+    help: "Pieces of speech and tasks of files that engine processes have lost or refused, by why; they went to others",
+    labelNames: ["kind", "reason"] as const,
+    ...this.#own,
+  });
+  /** What calls to engine processes tell. */
+  readonly observeCalls = {
+    began: (kind: string) => this.fleetCalls.inc({ kind }),
+    ended: (kind: string) => this.fleetCalls.dec({ kind }),
+    lost: (kind: string, reason: string) => this.fleetCallsLost.inc({ kind, reason }),
+  };
+
   /** @param options.withProcess adds memory, CPU, event loop and garbage collection of the process */
   constructor({ withProcess }: { readonly withProcess: boolean }) {
     if (!withProcess) return;

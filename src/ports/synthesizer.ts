@@ -40,6 +40,8 @@ export interface SynthesizedPiece {
 export interface SpeakOptions {
   /** `whole` when absent. */
   readonly urgency?: Urgency;
+  /** When it was asked for, by the synthesizer's clock; now when absent. */
+  readonly askedAtMs?: number;
   /**
    * Told `characterBounds` before the first part of a piece whose chunks grow, where the model knows them; those of the end
    * may lie in silence that is not sent then.

@@ -2,6 +2,7 @@ import { LiveEngine, type LiveEngineOptions, type LiveObserver } from "../../act
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import type { FilePool } from "../../actors/transcription/file-queue.js";
 import type { DeviceTunings } from "../../native/devices/tuning.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
@@ -23,6 +24,7 @@ import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import type { AudioDecoder } from "../ports/audio-decoder.js";
 import { systemClock } from "../ports/clock.js";
+import type { Synthesizer } from "../ports/synthesizer.js";
 import type { Config } from "../settings/settings.js";
 import type { Fleet } from "./fleet.js";
 import type { InstalledModels } from "./installed-models.js";
@@ -40,7 +42,7 @@ interface RecognizerEngines extends PackageFolder<RecognizerManifest> {
 }
 
 export interface SynthesizerEngine extends PackageFolder<SynthesizerManifest> {
-  readonly synthesis: ResidentModel<SynthesisEngine>;
+  readonly synthesis: ResidentModel<Engine & Synthesizer & { readonly isGivenUp?: boolean }>;
 }
 
 /** The engines of every installed model, which load it when they are needed, and what stands before them. */
@@ -65,9 +67,12 @@ export interface EngineParts {
   /** What was measured of devices here. */
   readonly tunings: DeviceTunings;
   readonly metrics: Metrics;
-  /** Where live workers are other processes'; else they are threads of this one. */
+  /** Where workers are other processes'; else they are threads of this one. */
   readonly fleet?: Fleet | null;
 }
+
+/** What workers of this process need. */
+export type WorkerParts = Omit<EngineParts, "installed" | "fleet">;
 
 /** One engine of one model, for operators. */
 export interface EngineHealth extends EnginePlacement {
@@ -89,7 +94,7 @@ export function makeEngines(parts: EngineParts): Engines {
   const synthesizers = installed.synthesizers.map(
     (model): SynthesizerEngine => ({
       ...model,
-      synthesis: resident("synthesis", parts, model, () => synthesisEngine(parts, model)),
+      synthesis: resident("synthesis", parts, model, () => speaker(parts, model)),
     }),
   );
   return {
@@ -105,7 +110,7 @@ function byId<E extends PackageFolder>(engines: readonly E[]): ReadonlyMap<strin
 }
 
 /**
- * Loads the models that requests without a model get; live ones elsewhere are waited for by the first session alone.
+ * Loads the models that requests without a model get; those of a gateway are elsewhere, and waited for by requests alone.
  * @throws what an engine's start threw
  */
 export async function preloadDefaults(
@@ -114,8 +119,8 @@ export async function preloadDefaults(
 ): Promise<void> {
   const [recognizer] = recognizers.values();
   const [synthesizer] = synthesizers.values();
-  const here = serve.filter((part) => part !== "live" || role !== "gateway");
-  const engines = here.map((part) => (part === "synthesis" ? synthesizer?.synthesis : recognizer?.[part]));
+  if (role === "gateway") return;
+  const engines = serve.map((part) => (part === "synthesis" ? synthesizer?.synthesis : recognizer?.[part]));
   await Promise.all(engines.map((engine) => engine?.preload()));
 }
 
@@ -243,16 +248,33 @@ function liveThreads(
   };
 }
 
+function speaker(
+  parts: EngineParts,
+  model: PackageFolder<SynthesizerManifest>,
+): Engine & Synthesizer & { readonly isGivenUp?: boolean } {
+  return parts.fleet?.synthesizerOf(model) ?? synthesisEngine(parts, model);
+}
+
 function transcriptionEngine(
   parts: EngineParts,
-  { folder, manifest }: PackageFolder<RecognizerManifest>,
+  model: PackageFolder<RecognizerManifest>,
 ): TranscriptionEngine {
-  const { log } = parts;
+  const { log, fleet } = parts;
+  const { manifest } = model;
+  return engineOver(fleet?.filePoolOf(model) ?? filePool(parts, model), manifest, log);
+}
+
+/** File workers that are threads of this process. */
+export function filePool(parts: WorkerParts, model: PackageFolder<RecognizerManifest>): FilePool {
+  return startFilePool({
+    ...workerSettings(parts, "transcription", model),
+    workerCount: workerCount(parts, "transcription", model.manifest),
+  });
+}
+
+export function engineOver(pool: FilePool, manifest: RecognizerManifest, log: Log): TranscriptionEngine {
   return new TranscriptionEngine({
-    pool: startFilePool({
-      ...workerSettings(parts, "transcription", { folder, manifest }),
-      workerCount: workerCount(parts, "transcription", manifest),
-    }),
+    pool,
     modelId: manifest.id,
     sampleRateHz: manifest.sampleRateHz,
     frameSamples: manifest.frameSamples,
@@ -262,8 +284,9 @@ function transcriptionEngine(
   });
 }
 
-function synthesisEngine(
-  parts: EngineParts,
+/** Speaks with threads of this process. */
+export function synthesisEngine(
+  parts: WorkerParts,
   { folder, manifest }: PackageFolder<SynthesizerManifest>,
 ): SynthesisEngine {
   const { metrics, log } = parts;
@@ -281,7 +304,7 @@ function synthesisEngine(
 }
 
 /** Every installed model is planned for. */
-function workerCount({ workers }: EngineParts, kind: EngineKind, { id }: ModelManifest): number {
+function workerCount({ workers }: WorkerParts, kind: EngineKind, { id }: ModelManifest): number {
   return workers.byModel.get(id)![kind].count;
 }
 

@@ -1,10 +1,17 @@
 import { createHash } from "node:crypto";
+import { beatsOf } from "../../actors/fleet/call-subjects.js";
 import { FleetDirectory } from "../../actors/fleet/directory.js";
+import { FleetCalls } from "../../actors/fleet/fleet-calls.js";
+import { FleetFilePool } from "../../actors/fleet/fleet-file-pool.js";
 import { FleetLanes } from "../../actors/fleet/fleet-lanes.js";
+import { NodePlaces } from "../../actors/fleet/node-places.js";
+import { RemoteSynthesizer } from "../../actors/fleet/remote-synthesizer.js";
 import type { LiveEngineOptions } from "../../actors/live/engine.js";
-import type { RecognizerManifest } from "../../native/models/manifest.js";
+import { MODEL_WAIT_MS } from "../../actors/residency/resident-model.js";
+import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { openBus, peerName } from "../bus/open-bus.js";
+import type { ServedPart } from "../domain/served.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import type { Bus } from "../ports/bus.js";
@@ -25,6 +32,10 @@ export interface Fleet {
   lanesOf(
     model: PackageFolder<RecognizerManifest>,
   ): Pick<LiveEngineOptions, "startWorker" | "loadOf" | "isExcused">;
+  /** What speaks with a model, on engine processes that serve it. */
+  synthesizerOf(model: PackageFolder<SynthesizerManifest>): RemoteSynthesizer;
+  /** What works on files with a model, on engine processes that serve it. */
+  filePoolOf(model: PackageFolder<RecognizerManifest>): FleetFilePool;
 }
 
 /** @throws {ConfigError} when no server takes the connection */
@@ -67,8 +78,21 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   const { cell, zone, engineLostMs: lostMs, laneWindowBytes: windowBytes } = config;
   const front = peerName();
   const bus = await connectBus(parts, `gateway ${front}`, owned);
-  const directory = new FleetDirectory({ bus, lostMs, clock: systemClock, log });
-  owned.add("directory", async () => directory.close());
+  const directoryOf = (kind: ServedPart) => {
+    const directory = new FleetDirectory({ bus, beats: beatsOf(kind), lostMs, clock: systemClock, log });
+    owned.add(`directory of ${kind}`, async () => directory.close());
+    return directory;
+  };
+  const directory = directoryOf("live");
+  const calls = new FleetCalls({ bus, front, observer: metrics.observeCalls });
+  owned.add("calls", async () => calls.close());
+  const callees = { synthesis: directoryOf("synthesis"), transcription: directoryOf("transcription") };
+  const placesOf = (kind: "synthesis" | "transcription", { manifest }: PackageFolder<ModelManifest>) =>
+    new NodePlaces({
+      ...{ calls, kind, cell, zone, model: manifest.id, manifest: manifestHash(manifest) },
+      directory: callees[kind],
+      waitMs: MODEL_WAIT_MS,
+    });
   metrics.observeFleet(() => ({
     capacity: directory.beats.reduce((sum, beat) => sum + beat.capacity, 0),
     used: directory.beats.reduce((sum, beat) => sum + beat.used, 0),
@@ -86,10 +110,17 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
       });
       return lanes;
     },
+    synthesizerOf: (model) =>
+      new RemoteSynthesizer({ places: placesOf("synthesis", model), clock: systemClock }),
+    filePoolOf: (model) =>
+      new FleetFilePool({
+        places: placesOf("transcription", model),
+        sampleRateHz: model.manifest.sampleRateHz,
+      }),
   };
 }
 
 /** A manifest names every file of the weights by its hash. */
-export function manifestHash(manifest: RecognizerManifest): string {
+export function manifestHash(manifest: ModelManifest): string {
   return createHash("sha256").update(JSON.stringify(manifest)).digest("base64url");
 }

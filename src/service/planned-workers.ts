@@ -42,12 +42,20 @@ export async function planModels(
   const demandsOf = async (hearing: PackageFolder<ModelManifest>, speaking: PackageFolder<ModelManifest>) => {
     const [hearingBytes, speakingBytes] = await Promise.all([workerBytes(hearing), workerBytes(speaking)]);
     const { role = "all", liveLanes = 1, liveWorkers } = config;
+    // Its workers are other processes'.
+    const elsewhere = (kind: EngineKind, wanted: number): WorkerDemand => ({
+      bytes: 0,
+      wanted: config.serve.includes(kind) ? wanted : 0,
+    });
+    if (role === "gateway") {
+      return {
+        live: elsewhere("live", liveLanes),
+        synthesis: elsewhere("synthesis", 1),
+        transcription: elsewhere("transcription", 1),
+      };
+    }
     return {
-      live:
-        role === "gateway"
-          ? // Its workers are other processes'.
-            { bytes: 0, wanted: config.serve.includes("live") ? liveLanes : 0 }
-          : demand("live", hearingBytes, liveWorkers),
+      live: demand("live", hearingBytes, liveWorkers),
       synthesis: demand("synthesis", speakingBytes, config.synthesisWorkers),
       transcription: demand("transcription", hearingBytes, config.fileWorkers),
     } satisfies Record<string, WorkerDemand>;

@@ -39,7 +39,7 @@ const TREE = {
   role: setting("ROLE", oneOf("all", "gateway", "engine"), {
     otherwise: "all",
     means:
-      "what the process does: everything; `gateway` all but live transcription, which `engine` processes do for it " +
+      "what the process does: everything; `gateway` all but the work of models, which `engine` processes do for it " +
       "([beyond one machine](fleet.md))",
   }),
   host: setting("HOST", HOST_NAME, { otherwise: DEFAULT_HOST, means: "address it listens on" }),
@@ -52,7 +52,7 @@ const TREE = {
     otherwise: "synthesis,transcription,live",
     means:
       "what this service serves: each part may have hosts of its own, on one database ([several services](#several-services)); " +
-      "the console, accounts and the catalog are on all",
+      "the console, accounts and the catalog are on all; with `ROLE=engine`, what it does for gateways",
   }),
   /** Absolute. */
   dataDir: setting("DATA_DIR", FOLDER, {

@@ -44,7 +44,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
   let operatorPort: number;
   const nodes: EngineProcess[] = [];
   const startNode = async () => {
-    nodes.push(await startEngineProcess({ ...models, BUS_URL: nats.url }));
+    nodes.push(await startEngineProcess({ ...models, SERVE: "live", BUS_URL: nats.url }));
   };
 
   before(async () => {

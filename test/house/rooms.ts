@@ -158,14 +158,14 @@ export const ROOMS: readonly Room[] = [
   ),
   room(
     "actors/fleet",
-    "a gateway's side of the fleet: which engine nodes there are, lanes to their live workers",
-    `${BASE} src/observe src/ports native/ring native/threads actors/live`,
+    "a gateway's side of the fleet: which engine nodes there are, lanes to their live workers, calls to the others",
+    `${BASE} src/observe src/ports native/ring native/threads native/transcription actors/live`,
     "@msgpack/msgpack",
   ),
   room(
     "actors/node",
-    "an engine node's side: lanes of gateways on its workers",
-    `${BASE} src/observe src/ports native/ring native/threads actors/live actors/fleet`,
+    "an engine node's side: lanes and calls of gateways on its workers",
+    `${BASE} src/observe src/ports native/ring native/threads native/transcription actors/live actors/fleet`,
     "",
   ),
   room(
@@ -303,7 +303,8 @@ export const ROOMS: readonly Room[] = [
   room(
     "src/engine-node.ts",
     "puts an engine node together: no store, no keys, no public port",
-    "src/observe src/protocol src/ports native src/bus src/http src/service actors/node",
+    `src/observe src/protocol src/ports native native/models src/bus src/http src/service
+     actors/node`,
     "tools",
   ),
   room("src/main.ts", "the program", "src/service src/engine-node.ts", ""),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { type FilePool, FileQueue } from "../../../actors/transcription/file-queue.js";
 import { FileRun } from "../../../actors/transcription/file-run.js";
 import { PieceFinder } from "../../../actors/transcription/piece-finder.js";
-import type { FilePiece, FileTask, WavSource } from "../../../native/threads/protocol.js";
+import type { AudioSource, FilePiece, FileTask, WavSource } from "../../../native/threads/protocol.js";
 import type { WavHeader } from "../../../src/domain/audio/wav.js";
 import { asServiceError, ServiceError } from "../../../src/domain/errors.js";
 import { settled } from "../../support/deferred.js";
@@ -30,12 +30,17 @@ function fileOf(name: string, lengths: readonly number[]): FakeFile {
   return { source: { path: name, header: HEADER, sampleCount: speech.length * FRAME_SAMPLES }, speech };
 }
 
+/** All files here lie on a disk. */
+function pathOf(source: AudioSource): string {
+  return (source as WavSource).path;
+}
+
 /** Workers whose tasks end when the test says so: what is decoded of a piece is where it lies. */
 function fakePool(files: readonly FakeFile[], workerCount: number) {
   const running: { readonly task: FileTask; settle(isLost?: boolean): void }[] = [];
   const answerOf = (task: FileTask) => {
     if (task.type === "hear") {
-      const { speech } = files.find(({ source }) => source.path === task.source.path)!;
+      const { speech } = files.find(({ source }) => source.path === pathOf(task.source))!;
       const room = task.room ?? new SharedArrayBuffer(4 * (task.endFrame - task.startFrame));
       const heard = new Float32Array(task.endFrame - task.startFrame);
       heard.set(speech.subarray(task.startFrame, task.endFrame));
@@ -158,8 +163,8 @@ test("a task that loses its worker twice fails its own file alone, however its p
   while (runs.some(({ isOver }) => !isOver)) {
     const { task, settle } = running[0]!;
     const pieces = task.type === "decode" ? task.pieces : [];
-    if (new Set(pieces.map(({ source }) => source.path)).size > 1) shared++;
-    settle(pieces.some(({ source }) => source.path === "0"));
+    if (new Set(pieces.map(({ source }) => pathOf(source))).size > 1) shared++;
+    settle(pieces.some(({ source }) => pathOf(source) === "0"));
     await settled();
   }
   assert.ok(shared > 0, "pieces of both files shared a task");

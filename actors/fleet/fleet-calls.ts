@@ -1,0 +1,226 @@
+import { ServiceError } from "../../src/domain/errors.js";
+import type { ServedPart } from "../../src/domain/served.js";
+import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import { decodeToCaller, encodeCall, type ToCaller, type ToHost } from "./call-messages.js";
+import { answersTo, callsTo, lastWord, nodeGone } from "./call-subjects.js";
+import { InOrder } from "./lane-window.js";
+
+/** Why a call has ended without an answer; it may be made to another node. */
+export type CallEnding =
+  /** No process hears its node's subject. */
+  | "gone"
+  /** Its node gave no sign of life. */
+  | "silent"
+  /** Something that its node said is missing. */
+  | "gap"
+  /** Its node does not know it. */
+  | "unknown"
+  /** The connection to the bus was lost meanwhile. */
+  | "reconnect"
+  /** Its node has no room for it. */
+  | "refused";
+
+export class CallLost extends Error {
+  override readonly name = "CallLost";
+  readonly ending: CallEnding;
+
+  constructor(ending: CallEnding, node: string) {
+    super(`the call to engine node ${node} is lost: ${ending}`);
+    this.ending = ending;
+  }
+}
+
+/** Told what becomes of calls, for metrics. */
+export interface CallObserver {
+  began(kind: ServedPart): void;
+  ended(kind: ServedPart): void;
+  lost(kind: ServedPart, ending: CallEnding): void;
+}
+
+/** What is wanted of a node. */
+export interface CallRequest {
+  readonly node: string;
+  readonly kind: ServedPart;
+  readonly model: string;
+  /** Hash of the model's manifest. */
+  readonly manifest: string;
+  readonly body: unknown;
+  readonly traceparent: string | null;
+  /** Told what the node says before its answer, in order; bytes in it are lent. What it throws ends the call. */
+  readonly onPart: (value: unknown) => void;
+  /** Bytes that the node may ask for, of a thing by its number. What it throws ends the call. */
+  readonly bytesOf?: (item: number, start: number, count: number) => Promise<Uint8Array>;
+}
+
+/** A call on its way. */
+export interface Call {
+  /** Rejects with `CallLost`, what the node has failed with, or the reason of the signal. Bytes in it are lent: read in the same turn. */
+  readonly answer: Promise<unknown>;
+  /** Tells the node something more. */
+  note(value: unknown): void;
+}
+
+interface Pending {
+  readonly id: number;
+  readonly request: CallRequest;
+  readonly heard: InOrder;
+  readonly settle: (outcome: { readonly value: unknown } | { readonly error: unknown }) => void;
+}
+
+/** So often a node is asked whether it still has the calls, and hears which those are: a dead one is noticed by it. */
+const ALIVE_EVERY_MS = 100;
+
+/** Calls of this process to engine nodes. Any loss ends a call; nothing is repaired on it. */
+export class FleetCalls {
+  readonly #bus: Bus;
+  readonly #front: string;
+  readonly #observer: CallObserver;
+  readonly #calls = new Map<number, Pending>();
+  readonly #endings: (() => void)[];
+  #nextCall = 0;
+  #aliveTimer: NodeJS.Timeout | undefined;
+
+  /** @param parts.front random, of this run of the process */
+  constructor(parts: { readonly bus: Bus; readonly front: string; readonly observer: CallObserver }) {
+    const { bus, front } = parts;
+    this.#bus = bus;
+    this.#front = front;
+    this.#observer = parts.observer;
+    this.#endings = [
+      bus.subscribe(answersTo(front), (message) => this.#hear(message)),
+      bus.subscribe(nodeGone(front), ({ subject }) => this.#hearLoss(subject)),
+      bus.onReconnect(() => this.#loseAll(() => true, "reconnect")),
+    ];
+  }
+
+  /** @param signal aborting it cancels the call, which rejects with its reason */
+  begin(request: CallRequest, signal: AbortSignal): Call {
+    const id = this.#nextCall++;
+    const { node, kind, model, manifest, body, traceparent } = request;
+    const answer = new Promise<unknown>((resolve, reject) => {
+      const onAbort = () => {
+        if (!this.#calls.has(id)) return;
+        this.#say(request, { type: "cancel", call: id });
+        settle({ error: signal.reason });
+      };
+      const settle: Pending["settle"] = (outcome) => {
+        if (!this.#calls.delete(id)) return;
+        signal.removeEventListener("abort", onAbort);
+        if (this.#calls.size === 0) clearInterval(this.#aliveTimer);
+        this.#observer.ended(kind);
+        if ("error" in outcome) reject(outcome.error);
+        else resolve(outcome.value);
+      };
+      if (this.#calls.size === 0) this.#aliveTimer = setInterval(() => this.#sayAlive(), ALIVE_EVERY_MS);
+      this.#calls.set(id, { id, request, heard: new InOrder(), settle });
+      this.#observer.began(kind);
+      signal.addEventListener("abort", onAbort, { once: true });
+      if (signal.aborted) onAbort();
+      else this.#say(request, { type: "call", call: id, model, manifest, body, traceparent });
+    });
+    return {
+      answer,
+      note: (value) => {
+        if (this.#calls.has(id)) this.#say({ node, kind }, { type: "note", call: id, value });
+      },
+    };
+  }
+
+  /** A node gives no sign of life. */
+  silent(kind: ServedPart, node: string): void {
+    this.#loseAll(({ request }) => request.kind === kind && request.node === node, "silent");
+  }
+
+  close(): void {
+    this.#loseAll(() => true, "gone");
+    for (const end of this.#endings) end();
+  }
+
+  #hear({ subject, bytes }: BusMessage): void {
+    const pending = this.#calls.get(Number(lastWord(subject)));
+    if (pending === undefined) return;
+    const message = decodeToCaller(bytes);
+    if (message.type === "refused" || message.type === "unknown") {
+      this.#lose(pending, message.type);
+      return;
+    }
+    if (!pending.heard.take(message.n)) {
+      this.#giveUp(pending);
+      this.#lose(pending, "gap");
+      return;
+    }
+    try {
+      this.#take(pending, message);
+    } catch (error) {
+      this.#giveUp(pending);
+      pending.settle({ error });
+    }
+  }
+
+  #take(pending: Pending, message: Exclude<ToCaller, { type: "refused" | "unknown" }>): void {
+    switch (message.type) {
+      case "part":
+        pending.request.onPart(message.value);
+        return;
+      case "pull":
+        void this.#answerPull(pending, message);
+        return;
+      case "done":
+        pending.settle({ value: message.value });
+        return;
+      case "failed":
+        pending.settle({ error: new ServiceError(message.code, message.message) });
+    }
+  }
+
+  async #answerPull(
+    pending: Pending,
+    { pull, item, start, count }: Extract<ToCaller, { type: "pull" }>,
+  ): Promise<void> {
+    const { id, request } = pending;
+    try {
+      const bytes = await request.bytesOf?.(item, start, count);
+      if (bytes === undefined) throw new ServiceError("INTERNAL", "an engine asked for what there is not");
+      if (this.#calls.has(id)) this.#say(request, { type: "pulled", call: id, pull, bytes });
+    } catch (error) {
+      this.#giveUp(pending);
+      pending.settle({ error });
+    }
+  }
+
+  #giveUp({ id, request }: Pending): void {
+    this.#say(request, { type: "cancel", call: id });
+  }
+
+  #hearLoss(subject: string): void {
+    const node = lastWord(subject);
+    const kind = lastWord(subject.slice(0, -node.length - 1));
+    this.#loseAll(({ request }) => request.kind === kind && request.node === node, "gone");
+  }
+
+  #loseAll(isLost: (pending: Pending) => boolean, ending: CallEnding): void {
+    for (const pending of [...this.#calls.values()]) if (isLost(pending)) this.#lose(pending, ending);
+  }
+
+  #lose(pending: Pending, ending: CallEnding): void {
+    const { node, kind } = pending.request;
+    if (this.#calls.has(pending.id)) this.#observer.lost(kind, ending);
+    pending.settle({ error: new CallLost(ending, node) });
+  }
+
+  #sayAlive(): void {
+    const byHost = new Map<string, Pending[]>();
+    for (const pending of this.#calls.values()) {
+      const { node, kind } = pending.request;
+      const subject = callsTo(node, kind, this.#front);
+      byHost.set(subject, [...(byHost.get(subject) ?? []), pending]);
+    }
+    for (const calls of byHost.values())
+      this.#say(calls[0]!.request, { type: "alive", calls: calls.map(({ id }) => id) });
+  }
+
+  #say({ node, kind }: Pick<CallRequest, "node" | "kind">, message: ToHost): void {
+    const front = this.#front;
+    this.#bus.publish(callsTo(node, kind, front), encodeCall(message), nodeGone(front, kind, node));
+  }
+}

@@ -1,0 +1,160 @@
+import type {
+  AudioSource,
+  DecodedPiece,
+  FileAnswer,
+  FilePiece,
+  FileTask,
+  HeardPart,
+  PcmSource,
+} from "../../native/threads/protocol.js";
+import { decodedSpan, heardSpan } from "../../native/transcription/read-spans.js";
+import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
+import type { SampleSpan } from "../../src/domain/audio/resample.js";
+import { ServiceError } from "../../src/domain/errors.js";
+import { alignedBytes, MOST_PART_BYTES } from "../fleet/call-messages.js";
+import {
+  type DecodeCall,
+  type FileCall,
+  type FileOfCall,
+  type GiveUpNote,
+  HEARD,
+  type HearCall,
+  type HearDone,
+  type HeardBytes,
+} from "../fleet/file-call.js";
+import type { HostedCall } from "./call-host.js";
+
+/** What of the model says which samples its workers read. */
+interface Frames {
+  readonly frameSamples: number;
+  readonly contextFrames: number;
+}
+
+interface Pool {
+  run(task: FileTask): Promise<unknown>;
+}
+
+/** Asked for one after the other, so many of a call at a time: what one worker takes is on its way while another works. */
+const PULLS_AHEAD = 2;
+
+/** Does tasks of fronts' files on the workers of this node. Their audio is pulled, and nothing of it is kept. */
+export function workingOnFiles(pool: Pool, frames: Frames): (call: HostedCall) => Promise<unknown> {
+  return async (call) => {
+    const body = call.body as FileCall;
+    return body.type === "hear" ? hear(call, body, pool, frames) : decode(call, body, pool, frames);
+  };
+}
+
+async function hear(call: HostedCall, body: HearCall, pool: Pool, frames: Frames): Promise<HearDone> {
+  const { startFrame, endFrame, stateBytes, file } = body;
+  const cell = cancelledBy(call);
+  let state: Extract<FileTask, { type: "hear" }>["state"] = null;
+  if (stateBytes !== null) {
+    const [values, bytes] = [await pulled(call, 1, stateBytes[0]), await pulled(call, 2, stateBytes[1])];
+    state = { values: new Float32Array(alignedBytes(values)), bytes };
+  }
+  const source = await audioOf(call, 0, file, heardSpan({ startFrame, endFrame, state }, frames));
+  const heard = await run<HeardPart>(pool, {
+    ...{ type: "hear", source, startFrame, endFrame, state, room: null, cell },
+  });
+  const floats = (endFrame - startFrame) * heard.encodedSize;
+  send(call, HEARD.speech, bytesOf(heard.speech));
+  send(call, HEARD.encoded, new Uint8Array(heard.encoded, 0, floats * Float32Array.BYTES_PER_ELEMENT));
+  if (heard.state !== null) {
+    send(call, HEARD.stateValues, bytesOf(heard.state.values));
+    send(call, HEARD.stateBytes, heard.state.bytes);
+  }
+  return { encodedSize: heard.encodedSize, hasState: heard.state !== null };
+}
+
+async function decode(
+  call: HostedCall,
+  { files, pieces, encodedSize }: DecodeCall,
+  pool: Pool,
+  frames: Frames,
+): Promise<readonly FileAnswer<DecodedPiece>[]> {
+  const cells = files.map(() => cancelledBy(call));
+  call.onNote = (note) => {
+    const cell = cells[(note as GiveUpNote).giveUp];
+    if (cell !== undefined) giveUp(cell);
+  };
+  const wanted: FilePiece[] = [];
+  for (const [index, { file, ...numbers }] of pieces.entries()) {
+    const { startFrame, endFrame } = numbers;
+    const { hotWords, sampleCount } = files[file]!;
+    const piece = { ...numbers, hotWords, cell: cells[file]! };
+    const byteCount = (endFrame - startFrame) * encodedSize * Float32Array.BYTES_PER_ELEMENT;
+    const encoded = await pulled(call, files.length + index, byteCount);
+    const source = await audioOf(call, file, { sampleCount }, decodedSpan(numbers, frames));
+    wanted.push({ ...piece, source, parts: [{ encoded: encoded.buffer, startFrame, endFrame }] });
+  }
+  return run(pool, { type: "decode", pieces: wanted });
+}
+
+/** @throws {ServiceError} what the task has failed with, or `WORKER_LOST` with its worker */
+async function run<T>(pool: Pool, task: FileTask): Promise<T> {
+  let answer: FileAnswer<T>;
+  try {
+    answer = (await pool.run(task)) as FileAnswer<T>;
+  } catch (cause) {
+    throw new ServiceError("WORKER_LOST", "a file worker ended", { cause });
+  }
+  if (!answer.ok) throw new ServiceError(answer.code, answer.message);
+  return answer.value;
+}
+
+async function audioOf(
+  call: HostedCall,
+  item: number,
+  { sampleCount }: FileOfCall,
+  { start, end }: SampleSpan,
+): Promise<AudioSource> {
+  const sampleBytes = Int16Array.BYTES_PER_ELEMENT;
+  const count = Math.max(0, Math.min(end, sampleCount) - start);
+  const bytes = await pulled(call, item, count * sampleBytes, start * sampleBytes);
+  return { samples: bytes.buffer, startSample: start, sampleCount } satisfies PcmSource;
+}
+
+/** Bytes of an item, in memory that workers share. */
+async function pulled(
+  call: HostedCall,
+  item: number,
+  byteCount: number,
+  fromByte = 0,
+): Promise<Uint8Array<SharedArrayBuffer>> {
+  const bytes = new Uint8Array(new SharedArrayBuffer(byteCount));
+  let asked = 0;
+  const takeTurns = async () => {
+    while (asked < byteCount) {
+      const at = asked;
+      const count = Math.min(MOST_PART_BYTES, byteCount - at);
+      asked += count;
+      bytes.set(await call.pull(item, fromByte + at, count), at);
+    }
+  };
+  await Promise.all(Array.from({ length: PULLS_AHEAD }, takeTurns));
+  return bytes;
+}
+
+function send({ send }: HostedCall, what: number, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at += MOST_PART_BYTES) {
+    const part = bytes.subarray(at, at + MOST_PART_BYTES);
+    send({ what, at, byteCount: bytes.length, bytes: part } satisfies HeardBytes);
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: Float32Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength);
+}
+
+/** A cell that tells workers when the front wants a call no more; see `FILE_TASK_CELL`. */
+function cancelledBy({ signal }: HostedCall): SharedArrayBuffer {
+  const cell = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT);
+  if (signal.aborted) giveUp(cell);
+  signal.addEventListener("abort", () => giveUp(cell), { once: true });
+  return cell;
+}
+
+function giveUp(cell: SharedArrayBuffer): void {
+  Atomics.store(new Int32Array(cell), 0, FILE_TASK_CELL.giveUp);
+}

@@ -1,0 +1,32 @@
+import type { Clock } from "../../src/ports/clock.js";
+import type { Synthesizer } from "../../src/ports/synthesizer.js";
+import { MOST_PART_BYTES } from "../fleet/call-messages.js";
+import { type SpeakCall, type SpeakDone, type SpeakPart, urgencyOf } from "../fleet/speak-call.js";
+import type { HostedCall } from "./call-host.js";
+
+const MOST_PART_SAMPLES = MOST_PART_BYTES / Int16Array.BYTES_PER_ELEMENT;
+
+/** Speaks pieces of fronts; the synthesizer orders those of all fronts by when they are due. */
+export function speakingWith(
+  synthesizer: Synthesizer,
+  clock: Clock,
+): (call: HostedCall) => Promise<SpeakDone> {
+  return async ({ body, signal, span, send }) => {
+    const call = body as SpeakCall;
+    let toSkip = call.skipSamples;
+    const nowMs = clock.nowMs();
+    const { characterBounds, sampleRateHz } = await synthesizer.speak(call.job, signal, {
+      urgency: urgencyOf(call, nowMs),
+      askedAtMs: nowMs - call.askedAgoMs,
+      span,
+      onBounds: (bounds) => send({ bounds } satisfies SpeakPart),
+      onPcm: (made) => {
+        const skipped = Math.min(toSkip, made.length);
+        toSkip -= skipped;
+        for (let at = skipped; at < made.length; at += MOST_PART_SAMPLES)
+          send({ pcm: made.subarray(at, at + MOST_PART_SAMPLES) } satisfies SpeakPart);
+      },
+    });
+    return { sampleRateHz, bounds: characterBounds };
+  };
+}

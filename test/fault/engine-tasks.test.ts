@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
+import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
+import { readMetrics } from "../../bench/support/operator-metrics.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { joined, silence, speech, wavOf } from "../support/audio.js";
+import { eventually } from "../support/eventually.js";
+import { lightModels } from "../support/light-models.js";
+import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+
+/** A machine under load may be slow; what is waited for comes sooner or later. */
+const LIMIT_MS = 120_000;
+const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Ертең балалар келеді.";
+const SERVE = "synthesis,transcription";
+
+describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }, () => {
+  let models: { readonly MODELS_DIR: string };
+  let nats: NatsServer;
+  let alone: ServiceProcess;
+  let gateway: ServiceProcess;
+  let operatorPort: number;
+  let nodes: EngineProcess[] = [];
+  const startNode = async () => {
+    const own = { SERVE, SYNTHESIS_WORKERS: "1", FILE_WORKERS: "1", BUS_URL: nats.url };
+    nodes.push(await startEngineProcess({ ...models, ...own }));
+  };
+
+  before(async () => {
+    models = await lightModels();
+    nats = await NatsServer.start();
+    operatorPort = await freeLoopbackPort();
+    [gateway, alone] = await Promise.all([
+      startServiceProcess({
+        ...models,
+        ...{ SERVE, ROLE: "gateway", KEY_PEPPER: "pepper of a fleet", BUS_URL: nats.url },
+        OPERATOR_PORT: String(operatorPort),
+      }),
+      startServiceProcess({ ...models, SERVE }),
+      startNode(),
+      startNode(),
+    ]);
+  });
+  after(async () => {
+    assert.equal(await gateway.stop(), 0, gateway.output());
+    assert.equal(await alone.stop(), 0, alone.output());
+    for (const node of nodes) assert.equal(await node.stop(), 0, node.output());
+    await nats.kill();
+  });
+
+  /** Calls that were lost with their nodes so far. */
+  const lostCalls = async (kind: string) => {
+    const metrics = await readMetrics(operatorPort);
+    const of = (reason: string) =>
+      metrics.get(`fleet_calls_lost_total{kind="${kind}",reason="${reason}"}`) ?? 0;
+    return of("gone") + of("silent");
+  };
+  const kill = async (node: EngineProcess) => {
+    nodes = nodes.filter((other) => other !== node);
+    await node.kill();
+    await startNode();
+  };
+
+  test("a node that is killed in mid-sentence costs its listener no sample and no credit", async (t) => {
+    const spent = await balance(gateway);
+    const lostBefore = await lostCalls("synthesis");
+    let charged = 0;
+    let rounds = 0;
+    // A piece may have been done in the moment of the kill: then that was no fault.
+    for (; (await lostCalls("synthesis")) === lostBefore; rounds++) {
+      const wanted = { text: TEXT, nfe: 32, seed: rounds };
+      const answer = await speak(gateway, wanted);
+      const reader = answer.body!.getReader();
+      const chunks = [(await reader.read()).value!];
+      const working = await Promise.all(nodes.map(callsOn));
+      await kill(nodes[working.findIndex((calls) => calls > 0)] ?? nodes[0]!);
+      for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
+      const expected = new Uint8Array(await (await speak(alone, wanted)).arrayBuffer());
+      assert.ok(Buffer.concat(chunks).equals(expected), "the same stream as of one process");
+      charged += Number(answer.headers.get("x-svc-credits"));
+    }
+    assert.ok(charged > 0);
+    assert.equal(spent - (await balance(gateway)), charged, "every answer is charged once");
+    t.diagnostic(`${rounds} rounds`);
+  });
+
+  test("a node that is frozen and killed in mid-file costs no word and no credit", async (t) => {
+    const pcm = joined(
+      ...Array.from({ length: 6 }, () => [SPOKEN, silence(0.6)]).flat(),
+      silence(25),
+      SPOKEN,
+    );
+    const wav = wavOf(pcm, 16_000, 1);
+    const expected = await transcribe(alone, wav);
+    const spent = await balance(gateway);
+    const lostBefore = await lostCalls("transcription");
+    let charged = 0;
+    let rounds = 0;
+    // Before a frozen node is taken to be lost it gets tasks, unless the upload takes longer than that.
+    for (; (await lostCalls("transcription")) === lostBefore; rounds++) {
+      const [frozen] = nodes;
+      frozen!.child.kill("SIGSTOP");
+      const answering = transcribe(gateway, wav);
+      let isAnswered = false;
+      void answering.then(() => {
+        isAnswered = true;
+      });
+      const isOver = async () => isAnswered || (await lostCalls("transcription")) > lostBefore;
+      await eventually("a call is lost, or the file is done", isOver, LIMIT_MS);
+      await kill(frozen!);
+      const answer = await answering;
+      assert.deepEqual(answer.segments, expected.segments);
+      assert.ok(answer.segments.length > 5, "there is speech in it");
+      charged += answer.credits_charged;
+    }
+    assert.equal(spent - (await balance(gateway)), charged, "every file is charged once");
+    t.diagnostic(`${rounds} rounds`);
+  });
+});
+
+const SPOKEN = speech("kazakh-speech-commands/example_1.flac");
+
+/** Pieces and tasks that a node works on. */
+async function callsOn({ operatorPort }: EngineProcess): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${operatorPort}/health`);
+  const { engines } = (await answer.json()) as { engines: readonly { calls: number }[] };
+  return engines.reduce((sum, { calls }) => sum + calls, 0);
+}
+
+async function speak({ url, key }: ServiceProcess, body: object): Promise<Response> {
+  const answer = await fetch(`${url}/v1/tts/stream`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify(body),
+  });
+  assert.equal(answer.status, 200);
+  return answer;
+}
+
+interface Transcript {
+  readonly segments: readonly unknown[];
+  readonly credits_charged: number;
+}
+
+async function transcribe({ url, key }: ServiceProcess, wav: Uint8Array): Promise<Transcript> {
+  const answer = await fetch(`${url}/v1/transcribe?timestamps=true`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/octet-stream" },
+    body: new Uint8Array(wav),
+  });
+  assert.equal(answer.status, 200);
+  return (await answer.json()) as Transcript;
+}
+
+async function balance({ url, key }: ServiceProcess): Promise<number> {
+  const answer = await fetch(`${url}/v1/balance`, { headers: { authorization: `Bearer ${key}` } });
+  assert.equal(answer.status, 200);
+  return ((await answer.json()) as { balance: number }).balance;
+}
