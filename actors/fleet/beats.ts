@@ -10,12 +10,18 @@ export interface Beat {
   /** Hash of the model's manifest. */
   readonly manifest: string;
   /** Versions of the lanes that it speaks. */
-  readonly protocol: { readonly least: number; readonly most: number };
+  readonly protocol: Versions;
   /** Sessions that it takes. */
   readonly capacity: number;
   readonly used: number;
   /** It takes no more work and is about to end. */
   readonly isDraining: boolean;
+}
+
+/** Versions of what is said on a lane, from `least` to `most`. */
+export interface Versions {
+  readonly least: number;
+  readonly most: number;
 }
 
 export const BEAT_EVERY_MS = 500;

@@ -2,7 +2,7 @@ import type { Log } from "../../src/observe/log.js";
 import type { Bus } from "../../src/ports/bus.js";
 import type { Clock } from "../../src/ports/clock.js";
 import { type Beat, decodeBeat } from "./beats.js";
-import { placeLane, type Wanted } from "./placement.js";
+import { commonVersion, isBetterElsewhere, placeLane, type Wanted } from "./placement.js";
 import { BEATS_OF_LIVE } from "./subjects.js";
 
 interface Known {
@@ -18,6 +18,19 @@ export interface NodeWatcher {
   silent(): void;
   /** It is about to end; told with each beat, for there may be no other node at first. */
   draining(): void;
+  /** Another node, or this one, has given a sign of life: there may be a better place. */
+  heard?(): void;
+}
+
+/** A lane's place on a node. */
+export interface Place {
+  readonly node: string;
+  readonly zone: string;
+  /** Of what is said on the lane: the latest that both sides speak. */
+  readonly version: number;
+  /** The lane has a place on another node, and is here only until its sessions are there: it counts no more. */
+  vacate(): void;
+  leave(): void;
 }
 
 export interface DirectoryOptions {
@@ -40,6 +53,8 @@ export class FleetDirectory {
   readonly #options: DirectoryOptions;
   readonly #nodes = new Map<string, Known>();
   readonly #watchers = new Map<string, Set<NodeWatcher>>();
+  /** Of this front on each node. */
+  readonly #lanes = new Map<string, number>();
   readonly #endings: (() => void)[];
   /** Those who wait for a node. */
   #waiting: (() => void)[] = [];
@@ -68,14 +83,23 @@ export class FleetDirectory {
 
   /** A node for a lane; null when none is there. */
   place(wanted: Wanted, random: () => number): Beat | null {
-    const able = [...this.#nodes.values()].filter(({ isPassedBy }) => !isPassedBy).map(({ beat }) => beat);
-    return placeLane(able, wanted, (node) => this.#watchers.get(node)?.size ?? 0, random);
+    return placeLane(this.#able, wanted, this.#lanesOn, random);
+  }
+
+  /** Whether a lane would stand better on another node than on its own. */
+  isBetterElsewhere(wanted: Wanted, own: Place): boolean {
+    return isBetterElsewhere(this.#able, wanted, this.#lanesOn, own);
+  }
+
+  /** The node takes no more sessions for now, by its own word. */
+  isFull(node: string): boolean {
+    const beat = this.#nodes.get(node)?.beat;
+    return beat !== undefined && beat.used >= beat.capacity;
   }
 
   /**
    * Waits for a node that fits, and puts a lane on it.
    *
-   * @returns the node, and how the lane leaves it
    * @throws the signal's reason when it is aborted first
    */
   async take(
@@ -83,20 +107,47 @@ export class FleetDirectory {
     watcher: NodeWatcher,
     random: () => number,
     signal: AbortSignal,
-  ): Promise<{ readonly node: string; readonly leave: () => void }> {
+  ): Promise<Place> {
     const onAbort = () => this.#wake();
     signal.addEventListener("abort", onAbort, { once: true });
     try {
       for (;;) {
         signal.throwIfAborted();
-        const beat = this.place(wanted, random);
-        // Counted in the same turn: of two lanes that wait the second sees where the first is.
-        if (beat !== null) return { node: beat.node, leave: this.#watch(beat.node, watcher) };
+        const place = this.takeNow(wanted, watcher, random);
+        if (place !== null) return place;
         await new Promise<void>((resolve) => this.#waiting.push(resolve));
       }
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
+  }
+
+  /** Puts a lane on a node that fits; null when none does. */
+  takeNow(wanted: Wanted, watcher: NodeWatcher, random: () => number): Place | null {
+    const beat = this.place(wanted, random);
+    if (beat === null) return null;
+    const { node, zone, protocol } = beat;
+    // Counted in the same turn: of two lanes that wait the second sees where the first is.
+    const vacate = this.#count(node);
+    const unwatch = this.#watch(node, watcher);
+    const leave = () => {
+      vacate();
+      unwatch();
+    };
+    return { node, zone, version: commonVersion(protocol, wanted.protocol)!, vacate, leave };
+  }
+
+  /** Returns how the lane is counted no more. */
+  #count(node: string): () => void {
+    this.#lanes.set(node, this.#lanesOn(node) + 1);
+    let isCounted = true;
+    return () => {
+      if (!isCounted) return;
+      isCounted = false;
+      const left = this.#lanesOn(node) - 1;
+      if (left > 0) this.#lanes.set(node, left);
+      else this.#lanes.delete(node);
+    };
   }
 
   #watch(node: string, watcher: NodeWatcher): () => void {
@@ -106,6 +157,13 @@ export class FleetDirectory {
       watchers.delete(watcher);
       if (watchers.size === 0 && this.#watchers.get(node) === watchers) this.#watchers.delete(node);
     };
+  }
+
+  readonly #lanesOn = (node: string): number => this.#lanes.get(node) ?? 0;
+
+  /** Beats of nodes that may be asked. */
+  get #able(): readonly Beat[] {
+    return [...this.#nodes.values()].filter(({ isPassedBy }) => !isPassedBy).map(({ beat }) => beat);
   }
 
   /** Its node has refused a lane, or said nothing: others are asked first. */
@@ -130,6 +188,8 @@ export class FleetDirectory {
       log.info({ node: beat.node, zone: beat.zone, model: beat.model }, "engine node heard");
     this.#nodes.set(beat.node, { beat, heardAtMs: clock.nowMs(), isPassedBy: false });
     if (beat.isDraining) for (const watcher of [...(this.#watchers.get(beat.node) ?? [])]) watcher.draining();
+    for (const watchers of [...this.#watchers.values()])
+      for (const watcher of [...watchers]) watcher.heard?.();
     this.#wake();
   }
 

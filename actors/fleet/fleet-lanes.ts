@@ -1,9 +1,12 @@
 import type { Log } from "../../src/observe/log.js";
 import type { Bus } from "../../src/ports/bus.js";
 import type { LiveEngineOptions } from "../live/engine.js";
-import type { FleetDirectory } from "./directory.js";
-import { LANE_VERSION } from "./lane-records.js";
-import { LaneLost, type LaneObserver, RemoteLiveWorker } from "./remote-live-worker.js";
+import type { Versions } from "./beats.js";
+import type { FleetDirectory, NodeWatcher, Place } from "./directory.js";
+import { LANE_VERSIONS } from "./lane-records.js";
+import { LaneWorker } from "./lane-worker.js";
+import type { Wanted } from "./placement.js";
+import { LaneLost, type LaneMove, type LaneObserver, RemoteLiveWorker } from "./remote-live-worker.js";
 
 export interface FleetLanesParts {
   readonly bus: Bus;
@@ -23,51 +26,71 @@ export interface FleetLanesParts {
   readonly log: Log;
   /** From 0 to 1, exclusive. */
   readonly random?: () => number;
+  /** Of lanes; {@link LANE_VERSIONS} when absent. */
+  readonly protocol?: Versions;
 }
 
 /** Lanes of all models of this process; a name is never used again. */
 let laneCount = 0;
 /** A lane without a worker takes sessions only when all are: they wait there. */
 const WITHOUT_WORKER = 1_000_000;
+/** Before it a lane whose node is full. */
+const WITHOUT_ROOM = 1_000;
+/** A session that has not paused leaves a node in the midst of its utterance after this, by why its lane moves. */
+const MOVE_WITHIN_MS: Readonly<Record<LaneMove, number>> = { draining: 5_000, balance: 30_000, full: 30_000 };
 
-/** Puts the lanes of a live engine on nodes of the fleet. */
+type Start = Parameters<LiveEngineOptions["startWorker"]>;
+
+/** A lane and where it is. */
+interface PlacedLane {
+  readonly lane: number;
+  readonly cells: Start[0];
+  readonly onMessage: Start[1];
+  readonly stopping: AbortSignal;
+  /** None before its first. */
+  worker: LaneWorker | null;
+  place: Place | null;
+  isJoining: boolean;
+}
+
+/** Puts the lanes of a live engine on nodes of the fleet, and on others as nodes come and go. */
 export class FleetLanes {
   readonly #parts: FleetLanesParts;
-  readonly #workers = new Map<number, RemoteLiveWorker>();
+  readonly #wanted: Wanted;
+  readonly #random: () => number;
+  readonly #workers = new Map<number, LaneWorker>();
+  /** A lane is on its way to a better place: where the others should be is seen when it is there. */
+  #isBalancing = false;
 
   constructor(parts: FleetLanesParts) {
     this.#parts = parts;
+    const { cell, zone, model, manifest, protocol = LANE_VERSIONS, random = Math.random } = parts;
+    this.#wanted = { cell, zone, model, manifest, protocol };
+    this.#random = random;
   }
 
   /** Waits for a node that takes the lane, as long as it takes. @throws the signal's reason when it is aborted */
   readonly startWorker: LiveEngineOptions["startWorker"] = async (cells, onMessage, lane, stopping) => {
-    const { directory, front, random = Math.random, lostMs, log } = this.#parts;
-    const { bus, observer, contextSamples, windowBytes, model, manifest, cell, zone } = this.#parts;
-    const wanted = { cell, zone, model, manifest, protocol: LANE_VERSION };
+    const placed: PlacedLane = {
+      cells,
+      onMessage,
+      lane,
+      stopping,
+      worker: null,
+      place: null,
+      isJoining: true,
+    };
     for (;;) {
-      let worker: RemoteLiveWorker | null = null;
-      const watcher = {
-        silent: () => worker?.lose("silent"),
-        draining: () => {
-          // Where else should its sessions go? The node serves them to the end of its patience.
-          if (directory.place(wanted, random) !== null) worker?.lose("draining");
-        },
-      };
-      const { node, leave } = await directory.take(wanted, watcher, random, stopping);
-      const name = { front, lane: laneCount++ };
-      const join = { model, manifest };
-      worker = await RemoteLiveWorker.join(
-        { bus, node, name, join, contextSamples, windowBytes, cells, onMessage, observer },
-        lostMs,
-        stopping,
-      );
-      if (worker === null) {
-        leave();
-        directory.passBy(node);
-        continue;
-      }
-      log.info({ lane, node }, "lane placed");
-      this.#keep(lane, worker, leave);
+      const watched = this.#watch(placed);
+      const place = await this.#parts.directory.take(this.#wanted, watched.watcher, this.#random, stopping);
+      const remote = await this.#join(placed, place, watched.lose);
+      if (remote === null) continue;
+      const worker = new LaneWorker(remote, onMessage);
+      Object.assign(placed, { worker, place, isJoining: false });
+      this.#workers.set(lane, worker);
+      void worker.ended.then(() => {
+        if (this.#workers.get(lane) === worker) this.#workers.delete(lane);
+      });
       return worker;
     }
   };
@@ -75,15 +98,93 @@ export class FleetLanes {
   /** What has become of a node says nothing against the sessions on it. */
   readonly isExcused = (reason: Error): boolean => reason instanceof LaneLost && reason.ending !== "worker";
 
-  readonly loadOf = (lane: number, sessions: number): number =>
-    sessions + (this.#workers.has(lane) ? 0 : WITHOUT_WORKER);
+  readonly loadOf = (lane: number, sessions: number): number => {
+    const worker = this.#workers.get(lane);
+    if (worker === undefined) return sessions + WITHOUT_WORKER;
+    return sessions + (this.#parts.directory.isFull(worker.node) ? WITHOUT_ROOM : 0);
+  };
 
-  #keep(lane: number, worker: RemoteLiveWorker, leave: () => void): void {
-    this.#workers.set(lane, worker);
-    void worker.ended.then((reason) => {
+  /** Puts a lane on another node, if one fits. */
+  async #move(placed: PlacedLane, reason: LaneMove): Promise<void> {
+    const { worker, place: before, stopping } = placed;
+    if (worker === null || before === null || worker.isMoving || placed.isJoining || stopping.aborted) return;
+    const { directory, observer, log } = this.#parts;
+    const watched = this.#watch(placed);
+    const elsewhere = { ...this.#wanted, except: before.node };
+    const place = directory.takeNow(elsewhere, watched.watcher, this.#random);
+    // Where else should its sessions go? The node serves them to the end of its patience.
+    if (place === null) return;
+    placed.isJoining = true;
+    const remote = await this.#join(placed, place, watched.lose);
+    placed.isJoining = false;
+    if (remote === null) return;
+    if (this.#workers.get(placed.lane) !== worker) {
+      // It was lost meanwhile, and has been started elsewhere.
+      await remote.stop();
+      return;
+    }
+    before.vacate();
+    placed.place = place;
+    observer.moved(reason);
+    log.info({ lane: placed.lane, from: before.node, to: place.node, reason }, "lane moves");
+    worker.moveTo(remote, MOVE_WITHIN_MS[reason]);
+  }
+
+  /** Told of the node that a lane is put on. */
+  #watch(placed: PlacedLane) {
+    let remote: RemoteLiveWorker | null = null;
+    const watcher: NodeWatcher = {
+      silent: () => remote?.lose("silent"),
+      draining: () => void this.#move(placed, "draining"),
+      heard: () => void this.#balance(placed),
+    };
+    return {
+      watcher,
+      lose: (joined: RemoteLiveWorker) => {
+        remote = joined;
+      },
+    };
+  }
+
+  async #balance(placed: PlacedLane): Promise<void> {
+    const { place } = placed;
+    if (this.#isBalancing || place === null || placed.isJoining || placed.worker?.isMoving === true) return;
+    if (!this.#parts.directory.isBetterElsewhere(this.#wanted, place)) return;
+    this.#isBalancing = true;
+    await this.#move(placed, "balance");
+    this.#isBalancing = false;
+  }
+
+  /** Asks a node for a lane; null when it does not take it. */
+  async #join(
+    placed: PlacedLane,
+    { node, version, leave }: Place,
+    onJoined: (remote: RemoteLiveWorker) => void,
+  ): Promise<RemoteLiveWorker | null> {
+    const { directory, front, lostMs, log, bus, observer } = this.#parts;
+    const { contextSamples, windowBytes, model, manifest } = this.#parts;
+    const { cells, onMessage, stopping, lane } = placed;
+    const name = { front, lane: laneCount++ };
+    const remote = await RemoteLiveWorker.join(
+      {
+        ...{ bus, node, name, version, contextSamples, windowBytes, cells, onMessage, observer },
+        join: { model, manifest },
+        onRefused: () => void this.#move(placed, "full"),
+      },
+      lostMs,
+      stopping,
+    );
+    if (remote === null) {
       leave();
-      if (this.#workers.get(lane) === worker) this.#workers.delete(lane);
-      if (reason instanceof LaneLost && reason.ending === "gone") this.#parts.directory.forget(worker.node);
+      directory.passBy(node);
+      return null;
+    }
+    onJoined(remote);
+    void remote.ended.then((reason) => {
+      leave();
+      if (reason instanceof LaneLost && reason.ending === "gone") directory.forget(node);
     });
+    log.info({ lane, node }, "lane placed");
+    return remote;
   }
 }

@@ -2,8 +2,13 @@
 // a head of 20 bytes and a body that is padded to 4. All numbers are little-endian, 32 bits, unsigned.
 import { decode, encode } from "@msgpack/msgpack";
 import type { ToLiveWorker } from "../../native/threads/protocol.js";
+import type { Versions } from "./beats.js";
 
-export const LANE_VERSION = 1;
+/**
+ * Versions of lanes that are spoken here. Another rises `most`, and `least` follows a release later: engines come first, and
+ * speak with gateways of the release before. What only adds records, answers or keys needs no version: they are passed by.
+ */
+export const LANE_VERSIONS: Versions = { least: 1, most: 1 };
 
 export const RECORD = {
   /** The lane's first: what its front wants; `Join`. */
@@ -64,7 +69,13 @@ const NO_BODY = new Uint8Array();
 export class BundleWriter {
   readonly #bytes = new Uint8Array(MOST_BUNDLE_BYTES);
   readonly #view = new DataView(this.#bytes.buffer);
+  readonly #version: number;
   #length = BUNDLE_HEAD_BYTES;
+
+  /** @param version of the lane, written into every bundle */
+  constructor(version: number) {
+    this.#version = version;
+  }
 
   get isEmpty(): boolean {
     return this.#length === BUNDLE_HEAD_BYTES;
@@ -96,7 +107,7 @@ export class BundleWriter {
 
   /** The bundle, whose bytes are the caller's; the next one begins. */
   take(nth: number): Uint8Array {
-    this.#view.setUint32(0, LANE_VERSION, true);
+    this.#view.setUint32(0, this.#version, true);
     this.#view.setUint32(4, nth, true);
     const bundle = this.#bytes.slice(0, this.#length);
     this.#length = BUNDLE_HEAD_BYTES;

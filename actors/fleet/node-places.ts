@@ -82,7 +82,8 @@ export class NodePlaces {
       signal.removeEventListener("abort", onAbort);
       this.#works.delete(work);
     };
-    const wanted = { cell, zone, model, manifest, protocol: CALL_VERSION };
+    const protocol = { least: CALL_VERSION, most: CALL_VERSION };
+    const wanted = { cell, zone, model, manifest, protocol };
     let node = "";
     // A node that drains finishes what it has.
     const watcher = { silent: () => calls.silent(kind, node), draining: () => {} };

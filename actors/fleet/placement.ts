@@ -1,4 +1,4 @@
-import type { Beat } from "./beats.js";
+import type { Beat, Versions } from "./beats.js";
 
 /** What a front wants of a node. */
 export interface Wanted {
@@ -6,8 +6,10 @@ export interface Wanted {
   readonly zone: string;
   readonly model: string;
   readonly manifest: string;
-  /** The version of lanes that it speaks. */
-  readonly protocol: number;
+  /** Versions of lanes that it speaks. */
+  readonly protocol: Versions;
+  /** A node that is not meant. */
+  readonly except?: string;
 }
 
 /**
@@ -24,9 +26,7 @@ export function placeLane(
   lanesOn: (node: string) => number,
   random: () => number,
 ): Beat | null {
-  const fitting = beats.filter((beat) => fits(beat, wanted));
-  const near = fitting.filter(({ zone }) => zone === wanted.zone);
-  const reachable = near.length > 0 ? near : fitting;
+  const reachable = reachableOf(beats, wanted);
   const fewest = Math.min(...reachable.map(({ node }) => lanesOn(node)));
   const rest = reachable.filter(({ node }) => lanesOn(node) === fewest);
   const pick = () => rest.splice(Math.floor(random() * rest.length), 1)[0] ?? null;
@@ -35,13 +35,42 @@ export function placeLane(
   return shareOf(other) < shareOf(one) ? other : one;
 }
 
-function fits(beat: Beat, { cell, model, manifest, protocol }: Wanted): boolean {
+/**
+ * Pure: whether a lane would stand better on another node than on its own: one of the front's zone where its own is of another,
+ * or one with at least two lanes of the front fewer, so that it is not moved back.
+ */
+export function isBetterElsewhere(
+  beats: readonly Beat[],
+  wanted: Wanted,
+  lanesOn: (node: string) => number,
+  own: Pick<Beat, "node" | "zone">,
+): boolean {
+  const reachable = reachableOf(beats, wanted);
+  if (own.zone !== wanted.zone && reachable.some(({ zone }) => zone === wanted.zone)) return true;
+  const most = lanesOn(own.node) - 2;
+  return reachable.some(({ node, zone }) => zone === own.zone && lanesOn(node) <= most);
+}
+
+/** Pure: the latest version that both speak; null when there is none. */
+export function commonVersion(one: Versions, other: Versions): number | null {
+  const version = Math.min(one.most, other.most);
+  return version >= one.least && version >= other.least ? version : null;
+}
+
+/** Nodes that can take a lane: those of the front's zone, or else all. */
+function reachableOf(beats: readonly Beat[], wanted: Wanted): readonly Beat[] {
+  const fitting = beats.filter((beat) => fits(beat, wanted));
+  const near = fitting.filter(({ zone }) => zone === wanted.zone);
+  return near.length > 0 ? near : fitting;
+}
+
+function fits(beat: Beat, { cell, model, manifest, protocol, except }: Wanted): boolean {
   return (
+    beat.node !== except &&
     beat.cell === cell &&
     beat.model === model &&
     beat.manifest === manifest &&
-    beat.protocol.least <= protocol &&
-    protocol <= beat.protocol.most &&
+    commonVersion(beat.protocol, protocol) !== null &&
     !beat.isDraining &&
     beat.used < beat.capacity
   );

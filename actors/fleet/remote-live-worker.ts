@@ -20,10 +20,17 @@ export type LaneEnding =
   | "unknown"
   /** The connection to the bus was lost meanwhile. */
   | "reconnect"
-  /** Its node is about to end. */
-  | "draining"
   /** Its worker on the node has ended. */
   | "worker";
+
+/** Why a lane goes to another node while its own is there. */
+export type LaneMove =
+  /** Its node is about to end. */
+  | "draining"
+  /** Another node has fewer lanes, or is nearer. */
+  | "balance"
+  /** Its node had no room for a session. */
+  | "full";
 
 export class LaneLost extends Error {
   override readonly name = "LaneLost";
@@ -39,6 +46,8 @@ export class LaneLost extends Error {
 export interface LaneObserver {
   /** Sessions of a lane are replayed on another. */
   replayed(ending: LaneEnding, sessions: number): void;
+  /** Sessions of a lane go to another node while theirs is there. */
+  moved(reason: LaneMove): void;
   /** Bytes on their way have become so many more, or fewer. */
   inFlight(changeBytes: number): void;
 }
@@ -48,12 +57,16 @@ export interface RemoteWorkerParts {
   readonly node: string;
   readonly name: LaneName;
   readonly join: Join;
+  /** Of what is said on the lane. */
+  readonly version: number;
   /** Samples of left context a replay needs before the point it resumes at. */
   readonly contextSamples: number;
   readonly windowBytes: number;
   /** Of the engine's lane, whose bell is rung after each write into any of its rings. */
   readonly cells: SharedArrayBuffer;
   readonly onMessage: (message: LiveWorkerMessage) => void;
+  /** The node has no room for a session, which is asked again. */
+  readonly onRefused: () => void;
   readonly observer: LaneObserver;
 }
 
@@ -64,6 +77,10 @@ const REFUSED_AGAIN_MS = 500;
 /** With so many sessions what they send is gathered for a while: a bundle costs the bus as much as a message. */
 const BUSY_SESSIONS = 16;
 const GATHER_MS = 5;
+/** What a node says of the end of a lane; a later version may have other words for it. */
+const ENDINGS: ReadonlyMap<string, LaneEnding> = new Map(
+  (["gap", "unknown", "worker"] as const).map((ending) => [ending, ending]),
+);
 const OF_LANE = { session: 0, epoch: 0, position: 0 };
 
 /** A live worker of an engine node, as the live engine knows a worker thread: it reads the rings and answers. */
@@ -71,7 +88,7 @@ export class RemoteLiveWorker implements LiveWorker {
   readonly ended: Promise<Error | null>;
   readonly #parts: RemoteWorkerParts;
   readonly #bell: Int32Array;
-  readonly #bundle = new BundleWriter();
+  readonly #bundle: BundleWriter;
   readonly #window: LaneWindow;
   readonly #reports = new InOrder();
   readonly #sessions = new Map<number, LaneSession>();
@@ -92,6 +109,7 @@ export class RemoteLiveWorker implements LiveWorker {
     const { bus, name, windowBytes, cells } = parts;
     this.#parts = parts;
     this.#bell = new Int32Array(cells);
+    this.#bundle = new BundleWriter(parts.version);
     this.#window = new LaneWindow(windowBytes);
     this.ended = new Promise((resolve) => {
       this.#tellEnded = resolve;
@@ -136,6 +154,11 @@ export class RemoteLiveWorker implements LiveWorker {
 
   get node(): string {
     return this.#parts.node;
+  }
+
+  /** Sessions that the node has no room for. */
+  get refusedSessions(): readonly number[] {
+    return [...this.#refused].map(({ session }) => session);
   }
 
   post(message: ToLiveWorker): void {
@@ -232,7 +255,7 @@ export class RemoteLiveWorker implements LiveWorker {
   #hear(report: LaneReport): void {
     if (this.#isEnded) return;
     if (report.state === "refused") this.#tellJoined(false);
-    else if (report.state !== "open") this.lose(report.state);
+    else if (report.state !== "open") this.lose(ENDINGS.get(report.state) ?? "unknown");
     else if (!this.#reports.take(report.nth)) this.lose("gap");
     else this.#take(report);
   }
@@ -262,6 +285,7 @@ export class RemoteLiveWorker implements LiveWorker {
 
   #waitForRoom(session: LaneSession): void {
     this.#refused.add(session);
+    this.#parts.onRefused();
     this.#refusedTimer ??= setTimeout(() => {
       this.#refusedTimer = undefined;
       for (const waiting of this.#refused) waiting.rewind();

@@ -15,7 +15,15 @@ import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
 /** What the engine needs of a live worker. */
 export interface LiveWorker extends Child, LiveWorkerPort {}
 
-export type LiveWorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
+export type LiveWorkerMessage =
+  | Exclude<FromLiveWorker, WorkerStatus>
+  /** The worker has another place for these sessions: each is to be opened again, at its next pause. */
+  | {
+      readonly type: "rejoin";
+      readonly sessions: readonly number[];
+      /** After which one is opened again in the midst of its utterance. */
+      readonly withinMs: number;
+    };
 
 /** Told how the engine is doing, for metrics. */
 export interface LiveObserver {
@@ -186,6 +194,8 @@ export class LiveEngine implements LiveDecoder {
 
   #onMessage(message: LiveWorkerMessage): void {
     if (message.type === "pace") this.#options.observer?.paced(message);
+    else if (message.type === "rejoin")
+      for (const session of message.sessions) this.#feeds.get(session)?.rejoin(message.withinMs);
     else for (const answer of message.answers) this.#feeds.get(answer.session)?.onAnswer(answer);
   }
 

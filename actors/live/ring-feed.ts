@@ -48,6 +48,8 @@ export class RingFeed implements LiveFeed {
   #finishMark: number | null = null;
   #isReady = false;
   #isReleased = false;
+  /** While it is to join its worker again at its next pause. */
+  #rejoinTimer: NodeJS.Timeout | undefined;
 
   constructor(parts: RingFeedParts) {
     this.#parts = parts;
@@ -93,6 +95,7 @@ export class RingFeed implements LiveFeed {
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
+    this.#rejoined();
     this.#post({ type: "close", session: this.session });
     this.#parts.onRelease();
     this.#ring = null;
@@ -108,6 +111,7 @@ export class RingFeed implements LiveFeed {
 
   /** (Re)joins the lane's worker: audio since the last final is decoded again, answers of earlier epochs are dropped. */
   attach(): void {
+    this.#rejoined();
     const worker = this.#lane?.worker ?? null;
     if (this.#isReleased || worker === null || this.#ring === null) return;
     this.#epoch++;
@@ -137,6 +141,14 @@ export class RingFeed implements LiveFeed {
     this.ready();
   }
 
+  /** Joins its lane's worker again at its next pause, or after `withinMs` wherever it is then. */
+  rejoin(withinMs: number): void {
+    this.#rejoined();
+    if (this.#isReleased) return;
+    if (withinMs === 0) this.attach();
+    else this.#rejoinTimer = setTimeout(() => this.attach(), withinMs);
+  }
+
   fail(message: string): void {
     this.#emit({ type: "failed", message });
   }
@@ -160,19 +172,32 @@ export class RingFeed implements LiveFeed {
       }
       case "final": {
         this.#advance(answer.resume);
-        if (answer.text === null) return;
-        this.#nextUtterance = answer.utterance + 1;
-        const { utterance, text, startSample, endSample, words } = answer;
-        this.#emit({ type: "final", utterance, text, startSample, endSample, words });
+        if (answer.text !== null) {
+          this.#nextUtterance = answer.utterance + 1;
+          const { utterance, text, startSample, endSample, words } = answer;
+          this.#emit({ type: "final", utterance, text, startSample, endSample, words });
+        }
+        this.#pause();
         return;
       }
       case "idle":
         this.#advance(answer.resume);
+        this.#pause();
         return;
       case "finished":
         this.#emit({ type: "finished" });
         return;
     }
+  }
+
+  /** Between utterances nothing is lost by another worker; at its end a session stays where it is. */
+  #pause(): void {
+    if (this.#rejoinTimer !== undefined && this.#finishMark === null) this.attach();
+  }
+
+  #rejoined(): void {
+    clearTimeout(this.#rejoinTimer);
+    this.#rejoinTimer = undefined;
   }
 
   /** The ring with room for so many samples more, as far as it may grow; null when no worker is left for the session. */

@@ -8,13 +8,13 @@ import type { Log } from "../../src/observe/log.js";
 import type { Bus, BusMessage } from "../../src/ports/bus.js";
 import type { Clock } from "../../src/ports/clock.js";
 import { NO_SPAN, type Tracer } from "../../src/ports/span.js";
-import { BEAT_EVERY_MS, encodeBeat } from "../fleet/beats.js";
+import { BEAT_EVERY_MS, encodeBeat, type Versions } from "../fleet/beats.js";
 import {
   type Bundle,
   decodeJoin,
   decodeOpen,
   type Join,
-  LANE_VERSION,
+  LANE_VERSIONS,
   type LaneRecord,
   RECORD,
   readBundle,
@@ -39,6 +39,8 @@ export interface LiveHostOptions {
   readonly model: string;
   /** Hash of the model's manifest. */
   readonly manifest: string;
+  /** Of lanes; {@link LANE_VERSIONS} when absent. */
+  readonly protocol?: Versions;
   readonly workerCount: number;
   readonly sessionsPerWorker: number;
   readonly startWorker: (
@@ -188,7 +190,7 @@ export class LiveHost {
     const nowMs = clock.nowMs();
     for (const placed of [...this.#lanes.values()])
       if (nowMs - placed.heardAtMs > FRONT_LOST_MS) this.#drop(placed, null);
-    const protocol = { least: LANE_VERSION, most: LANE_VERSION };
+    const { protocol = LANE_VERSIONS } = this.#options;
     const taken = { capacity: this.capacity, used: this.sessionCount, isDraining: this.#isDraining };
     bus.publish(BEATS_OF_LIVE, encodeBeat({ node, cell, zone, model, manifest, protocol, ...taken }));
   }
@@ -226,7 +228,8 @@ export class LiveHost {
     const { bus, clock, ...own } = this.#options;
     const up = this.#workers.filter(({ supervisor }) => supervisor.child !== null);
     const [worker] = up.toSorted((a, b) => a.sessions.size - b.sessions.size || a.lanes.size - b.lanes.size);
-    const isOurs = version === LANE_VERSION && model === own.model && manifest === own.manifest;
+    const { least, most } = own.protocol ?? LANE_VERSIONS;
+    const isOurs = version >= least && version <= most && model === own.model && manifest === own.manifest;
     if (worker === undefined || !isOurs || this.#isDraining) {
       this.#refuse(name, "refused");
       return;

@@ -270,12 +270,19 @@ export class Metrics {
     help: "Live sessions on lanes that were lost",
     ...this.#own,
   });
+  readonly laneMoves = new Counter({
+    name: "lane_moves_total",
+    help: "Lanes whose sessions went to another engine process between two utterances, by why",
+    labelNames: ["reason"] as const,
+    ...this.#own,
+  });
   /** What lanes to engine processes tell. */
   readonly observeLanes = {
     replayed: (reason: string, sessions: number) => {
       this.laneReplays.inc({ reason });
       this.laneReplayedSessions.inc(sessions);
     },
+    moved: (reason: string) => this.laneMoves.inc({ reason }),
     inFlight: (changeBytes: number) => this.laneBytesInFlight.inc(changeBytes),
   };
 

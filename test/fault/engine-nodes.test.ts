@@ -87,10 +87,11 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     );
     return nodes.splice(at, 1)[0]!;
   };
-  /** Lanes that were lost so far. */
+  /** Lanes that were lost, or have moved, so far. */
   const lost = async (reason: string) => {
     const metrics = await readMetrics(operatorPort);
-    return metrics.get(`lane_replays_total{reason="${reason}"}`) ?? 0;
+    const name = reason === "draining" ? "lane_moves_total" : "lane_replays_total";
+    return metrics.get(`${name}{reason="${reason}"}`) ?? 0;
   };
   /** Waits until another lane is lost for one of these reasons. */
   const loses = async (what: string, reasons: readonly string[], act: () => Promise<void>) => {

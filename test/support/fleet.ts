@@ -1,6 +1,6 @@
 import { FleetDirectory } from "../../actors/fleet/directory.js";
-import { FleetLanes } from "../../actors/fleet/fleet-lanes.js";
-import type { LaneEnding } from "../../actors/fleet/remote-live-worker.js";
+import { FleetLanes, type FleetLanesParts } from "../../actors/fleet/fleet-lanes.js";
+import type { LaneEnding, LaneMove } from "../../actors/fleet/remote-live-worker.js";
 import type { LiveEngine, LiveEngineOptions } from "../../actors/live/engine.js";
 import { LiveHost, type LiveHostOptions } from "../../actors/node/live-host.js";
 import { readManifest } from "../../native/models/find-packages.js";
@@ -38,20 +38,28 @@ export async function liveHost(bus: Bus, changes: Partial<LiveHostOptions> = {})
 /** The side of a gateway: a live engine whose workers are nodes' on the bus; not started yet. */
 export async function remoteLiveEngine(
   bus: Bus,
-  { lostMs = PATIENT_MS, ...changes }: Partial<LiveEngineOptions> & { readonly lostMs?: number } = {},
+  {
+    lostMs = PATIENT_MS,
+    protocol,
+    cell = OF_FLEET.cell,
+    ...changes
+  }: Partial<LiveEngineOptions> & Partial<Pick<FleetLanesParts, "lostMs" | "protocol" | "cell">> = {},
 ) {
   const manifest = (await readManifest(RECOGNIZER_FOLDER)) as RecognizerManifest;
   const directory = new FleetDirectory({ bus, lostMs, clock: systemClock, log: SILENT });
   const endings: LaneEnding[] = [];
+  const moves: LaneMove[] = [];
   let inFlightBytes = 0;
   const lanes = new FleetLanes({
     ...OF_FLEET,
-    ...{ bus, directory, lostMs, log: SILENT },
+    ...{ bus, directory, lostMs, cell, log: SILENT },
     front: peerName(),
     contextSamples: manifest.contextFrames * manifest.frameSamples,
     windowBytes: LANE_WINDOW_BYTES,
+    ...(protocol !== undefined && { protocol }),
     observer: {
       replayed: (ending) => void endings.push(ending),
+      moved: (reason) => void moves.push(reason),
       inFlight: (change) => {
         inFlightBytes += change;
       },
@@ -64,6 +72,8 @@ export async function remoteLiveEngine(
     directory,
     /** Why lanes were lost, in order. */
     endings: endings as readonly LaneEnding[],
+    /** Why lanes went to other nodes, in order. */
+    moves: moves as readonly LaneMove[],
     inFlightBytes: () => inFlightBytes,
     stop: async () => {
       await engine.stop();

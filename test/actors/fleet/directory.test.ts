@@ -7,7 +7,7 @@ import { InProcessHub } from "../../../src/bus/in-process-bus.js";
 import { ManualClock } from "../../support/manual-clock.js";
 import { SILENT } from "../../support/silent-log.js";
 
-const WANTED = { cell: "c", zone: "a", model: "m", manifest: "h", protocol: 1 };
+const WANTED = { cell: "c", zone: "a", model: "m", manifest: "h", protocol: { least: 1, most: 1 } };
 const LOST_MS = 1_600;
 const LOOK_MS = LOST_MS / 8;
 const NEVER = new AbortController().signal;
@@ -50,7 +50,11 @@ function fleet() {
     /** Puts a lane on a node. Returns what it is told, and how it leaves. */
     lane: async () => {
       const told: string[] = [];
-      const watcher = { silent: () => told.push("silent"), draining: () => told.push("draining") };
+      const watcher = {
+        silent: () => told.push("silent"),
+        draining: () => told.push("draining"),
+        heard: () => undefined,
+      };
       return { told, ...(await directory.take(WANTED, watcher, () => 0, NEVER)) };
     },
     chosen: () => directory.place(WANTED, () => 0)?.node ?? null,
@@ -126,7 +130,7 @@ test("a front with a lane on one node takes the other for the next, also when bo
 test("who waits for a node gets it with its first beat, or the reason for which the waiting ends", async () => {
   const { directory, beat } = fleet();
   const controller = new AbortController();
-  const watcher = { silent: () => undefined, draining: () => undefined };
+  const watcher = { silent: () => undefined, draining: () => undefined, heard: () => undefined };
   const waiting = directory.take(WANTED, watcher, () => 0, controller.signal);
   await beat({ model: "other" });
   await beat();
@@ -135,4 +139,43 @@ test("who waits for a node gets it with its first beat, or the reason for which 
   const late = directory.take(WANTED, watcher, () => 0, controller.signal);
   controller.abort(new Error("the service stops"));
   await assert.rejects(late, /the service stops/);
+});
+
+test("a lane that has a place elsewhere counts no more on the node that it leaves, which it still hears of", async () => {
+  const { directory, lane, beat, pass, chosen } = fleet();
+  await beat();
+  const one = await lane();
+  await lane();
+  await beat({ node: "m" });
+  assert.ok(directory.isBetterElsewhere(WANTED, one));
+  assert.equal(chosen(), "m");
+  one.vacate();
+  one.vacate();
+  assert.ok(!directory.isBetterElsewhere(WANTED, one));
+  pass(LOST_MS);
+  assert.deepEqual(one.told, ["silent"]);
+});
+
+test("a lane is told of every node that is heard, and speaks the latest version that its own knows", async () => {
+  const { directory, beat } = fleet();
+  let heard = 0;
+  const watcher = { silent: () => undefined, draining: () => undefined, heard: () => void heard++ };
+  await beat({ protocol: { least: 1, most: 3 } });
+  const wanted = { ...WANTED, protocol: { least: 2, most: 7 } };
+  const place = directory.takeNow(wanted, watcher, () => 0);
+  assert.equal(place?.version, 3);
+  await beat({ node: "m" });
+  assert.equal(heard, 1);
+  place.leave();
+  await beat({ node: "m" });
+  assert.equal(heard, 1);
+});
+
+test("a node is full by its own word", async () => {
+  const { directory, beat } = fleet();
+  assert.ok(!directory.isFull("n"));
+  await beat({ capacity: 2, used: 1 });
+  assert.ok(!directory.isFull("n"));
+  await beat({ capacity: 2, used: 2 });
+  assert.ok(directory.isFull("n"));
 });

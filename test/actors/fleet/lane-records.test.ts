@@ -4,7 +4,7 @@ import {
   BundleWriter,
   decodeOpen,
   encodeOpen,
-  LANE_VERSION,
+  LANE_VERSIONS,
   MOST_BUNDLE_BYTES,
   RECORD,
   type RecordType,
@@ -37,10 +37,10 @@ function lent(bytes: Uint8Array, offset: number): Buffer {
 test("records come out of a bundle as they went in, at whatever offset it lies", () => {
   fc.assert(
     fc.property(fc.array(anyRecord, { maxLength: 20 }), u32, fc.nat({ max: 7 }), (records, nth, offset) => {
-      const writer = new BundleWriter();
+      const writer = new BundleWriter(LANE_VERSIONS.most);
       for (const { type, body, ...of } of records) writer.add(type, of, body);
       const bundle = readBundle(lent(writer.take(nth), offset));
-      assert.deepEqual([bundle.version, bundle.nth], [LANE_VERSION, nth]);
+      assert.deepEqual([bundle.version, bundle.nth], [LANE_VERSIONS.most, nth]);
       assert.deepEqual(
         bundle.records.map(({ body, ...rest }) => ({ ...rest, body: Uint8Array.from(body) })),
         records,
@@ -57,7 +57,7 @@ test("audio comes out sample by sample, behind records of any length", () => {
       fc.int16Array({ maxLength: 200 }),
       fc.nat({ max: 7 }),
       (before, samples, offset) => {
-        const writer = new BundleWriter();
+        const writer = new BundleWriter(LANE_VERSIONS.most);
         writer.add(RECORD.open, { session: 1, epoch: 2, position: 3 }, before);
         writer.addAudio({ session: 1, epoch: 2, position: 3 }, samples.length).set(samples);
         const { records } = readBundle(lent(writer.take(0), offset));
@@ -70,7 +70,7 @@ test("audio comes out sample by sample, behind records of any length", () => {
 test("bytes that are cut short are no bundle, and no other cut of them is read beyond its end", () => {
   fc.assert(
     fc.property(fc.array(anyRecord, { minLength: 1, maxLength: 5 }), fc.nat(), (records, cut) => {
-      const writer = new BundleWriter();
+      const writer = new BundleWriter(LANE_VERSIONS.most);
       for (const { type, body, ...of } of records) writer.add(type, of, body);
       const whole = writer.take(0);
       const short = whole.subarray(0, cut % whole.length);
@@ -98,7 +98,7 @@ test("bytes that no lane wrote give records within them, or a RangeError", () =>
 });
 
 test("a bundle takes what it has room for, and nothing more", () => {
-  const writer = new BundleWriter();
+  const writer = new BundleWriter(LANE_VERSIONS.most);
   const of = { session: 0, epoch: 0, position: 0 };
   const room = writer.roomSamples;
   writer.addAudio(of, room).fill(7);
@@ -113,7 +113,7 @@ test("a bundle takes what it has room for, and nothing more", () => {
 test("sessions of an alive record are read as they were written", () => {
   fc.assert(
     fc.property(fc.array(u32, { maxLength: 50 }), (sessions) => {
-      const writer = new BundleWriter();
+      const writer = new BundleWriter(LANE_VERSIONS.most);
       const body = new Uint8Array(Uint32Array.from(sessions).buffer);
       writer.add(RECORD.alive, { session: 0, epoch: 0, position: 0 }, body);
       const { records } = readBundle(lent(writer.take(0), 1));

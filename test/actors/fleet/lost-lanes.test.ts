@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
-import type { LiveEngine } from "../../../actors/live/engine.js";
+import type { LiveEngine, LiveEngineOptions } from "../../../actors/live/engine.js";
 import type { LiveHost, LiveHostOptions } from "../../../actors/node/live-host.js";
 import { startLiveWorker } from "../../../native/start-workers.js";
 import { InProcessHub } from "../../../src/bus/in-process-bus.js";
@@ -50,9 +50,9 @@ after(async () => {
 });
 
 /** A gateway with a connection of its own, whose bundles may be lost. */
-async function gateway(t: TestContext, fate = SEND) {
+async function gateway(t: TestContext, fate = SEND, changes: Partial<LiveEngineOptions> = {}) {
   const bus = new LossyBus(hub.connect(), TO_NODE, fate);
-  const remote = await remoteLiveEngine(bus);
+  const remote = await remoteLiveEngine(bus, changes);
   t.after(async () => {
     await remote.stop();
     await eventually("the node holds nothing any more", () => host.sessionCount + host.laneCount === 0);
@@ -135,17 +135,57 @@ test("audio ahead of its node's answers is bounded by the window", async (t) => 
 });
 
 test("a node that drains ends when its sessions are with another", async (t) => {
-  const { engine, endings } = await gateway(t);
+  const { engine, endings, moves } = await gateway(t);
+  const leaving = host;
+  let drained: Promise<void> | undefined;
+  const finals = await speak(engine, async () => {
+    host = await liveHost(hub.connect(), worker);
+    await host.start();
+    drained = leaving.drain(60_000);
+  });
+  await drained;
+  assert.deepEqual([leaving.sessionCount, leaving.isReady], [0, false]);
+  assert.deepEqual(finals, expected);
+  assert.deepEqual([endings, moves], [[], ["draining"]]);
+  await leaving.stop();
+});
+
+test("a node that ends before its sessions have paused costs a replay and no word", async (t) => {
+  const { engine, endings, moves } = await gateway(t);
   const leaving = host;
   const finals = await speak(engine, async () => {
     host = await liveHost(hub.connect(), worker);
     await host.start();
-    await leaving.drain(60_000);
-    assert.deepEqual([leaving.sessionCount, leaving.isReady], [0, false]);
+    // Nothing more is said, so the session is in the midst of an utterance.
+    await leaving.drain(0);
+    await eventually("the lane has a place on the other", () => moves.length === 1);
+    assert.equal(leaving.sessionCount, 1);
+    await leaving.stop();
   });
   assert.deepEqual(finals, expected);
-  assert.deepEqual(endings, ["draining"]);
-  await leaving.stop();
+  assert.deepEqual([endings, moves], [["unknown"], ["draining"]]);
+});
+
+test("a node that starts later takes lanes of one that goes on, and no word is lost", async (t) => {
+  const { engine, endings, moves } = await gateway(t, SEND, { workerCount: 2 });
+  const [one, other] = [new LiveListener(engine), new LiveListener(engine)];
+  const pieces = cut(DIALOGUE, [1_600]);
+  for (const listener of [one, other]) {
+    await listener.writeAll(pieces.slice(0, 30));
+    await listener.seen((event) => event.type === "partial");
+  }
+  assert.deepEqual([host.laneCount, host.sessionCount], [2, 2]);
+  const later = await liveHost(hub.connect(), worker);
+  await later.start();
+  for (const listener of [one, other]) {
+    await listener.writeAll(pieces.slice(30));
+    assert.equal((await listener.finish()).type, "finished");
+    assert.deepEqual(listener.finals, expected);
+  }
+  await eventually("each has a lane", () => host.laneCount === 1 && later.laneCount === 1);
+  assert.deepEqual([endings, moves], [[], ["balance"]]);
+  await later.stop();
+  await eventually("the lane is back", () => host.laneCount === 2);
 });
 
 test("a node that hangs up costs a replay on the next one, and no word", async (t) => {
@@ -166,7 +206,7 @@ test("a node that hangs up costs a replay on the next one, and no word", async (
 });
 
 test("a session for which a node has no room waits for it with its audio", async (t) => {
-  const { engine } = await gateway(t);
+  const { engine, moves } = await gateway(t);
   const first = new LiveListener(engine);
   await first.writeAll([KAZAKH]);
   await first.seen((event) => event.type === "partial");
@@ -177,4 +217,23 @@ test("a session for which a node has no room waits for it with its audio", async
   await first.finish();
   assert.equal((await second.finish()).type, "finished");
   assert.deepEqual(second.finals, expected);
+  assert.deepEqual(moves, []);
+});
+
+test("a session for which a node has no room goes to another node that has", async (t) => {
+  const { engine, endings, moves } = await gateway(t);
+  const first = new LiveListener(engine);
+  const pieces = cut(DIALOGUE, [1_600]);
+  await first.writeAll(pieces.slice(0, 30));
+  await first.seen((event) => event.type === "partial");
+  const second = new LiveListener(engine);
+  await second.writeAll([DIALOGUE]);
+  const other = await liveHost(hub.connect(), worker);
+  await other.start();
+  assert.equal((await second.finish()).type, "finished");
+  await first.writeAll(pieces.slice(30));
+  assert.equal((await first.finish()).type, "finished");
+  assert.deepEqual([first.finals, second.finals], [expected, expected]);
+  assert.deepEqual([endings, moves], [[], ["full"]]);
+  await other.stop();
 });

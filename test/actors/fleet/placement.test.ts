@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Beat, decodeBeat, encodeBeat } from "../../../actors/fleet/beats.js";
-import { placeLane } from "../../../actors/fleet/placement.js";
+import { commonVersion, isBetterElsewhere, placeLane } from "../../../actors/fleet/placement.js";
 import * as fc from "../../support/properties.js";
 import { SEED, uniform } from "../../support/seed.js";
 
-const WANTED = { cell: "c", zone: "a", model: "m", manifest: "h", protocol: 1 };
+const WANTED = { cell: "c", zone: "a", model: "m", manifest: "h", protocol: { least: 1, most: 1 } };
 const FIT: Beat = {
   ...{ node: "n", cell: "c", zone: "a", model: "m", manifest: "h", protocol: { least: 1, most: 1 } },
   ...{ capacity: 10, used: 0, isDraining: false },
@@ -67,6 +67,41 @@ test("of two nodes the one with the smaller share taken is chosen, and of many e
     const times = chosen.get(`n${index}`) ?? 0;
     assert.ok(times > 10 && times < 320, `n${index} ${times}`);
   }
+});
+
+test("a lane that goes elsewhere stands nearer, or evens out its front's lanes, and does not come back", () => {
+  let moves = 0;
+  fc.assert(
+    fc.property(anyFleet, fc.array(fc.nat({ max: 4 })), fc.nat(), fc.nat(), (beats, counts, at, seed) => {
+      const own = beats[at % Math.max(1, beats.length)];
+      const of = new Map(beats.map(({ node }, index) => [node, counts[index] ?? 0]));
+      const lanesOn = (node: string) => of.get(node) ?? 0;
+      if (own === undefined || lanesOn(own.node) === 0) return;
+      if (!isBetterElsewhere(beats, WANTED, lanesOn, own)) return;
+      moves++;
+      const chosen = placeLane(beats, { ...WANTED, except: own.node }, lanesOn, uniform(seed))!;
+      assert.notEqual(chosen.node, own.node);
+      const isNearer = own.zone !== WANTED.zone && chosen.zone === WANTED.zone;
+      assert.ok(isNearer || lanesOn(chosen.node) + 2 <= lanesOn(own.node));
+      of.set(own.node, lanesOn(own.node) - 1).set(chosen.node, lanesOn(chosen.node) + 1);
+      assert.ok(!isBetterElsewhere([own, chosen], WANTED, lanesOn, chosen));
+    }),
+  );
+  assert.ok(moves > 0);
+});
+
+test("of two ranges of versions the latest that is in both is spoken", () => {
+  const range = fc
+    .tuple(fc.nat({ max: 5 }), fc.nat({ max: 3 }))
+    .map(([least, more]) => ({ least, most: least + more }));
+  fc.assert(
+    fc.property(range, range, (one, other) => {
+      const both = [8, 7, 6, 5, 4, 3, 2, 1, 0].filter((version) =>
+        [one, other].every(({ least, most }) => version >= least && version <= most),
+      );
+      assert.equal(commonVersion(one, other), both[0] ?? null);
+    }),
+  );
 });
 
 test("a beat arrives as it was, and what is none is refused", () => {

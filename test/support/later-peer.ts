@@ -1,0 +1,69 @@
+import { decode, encode } from "@msgpack/msgpack";
+import {
+  BundleWriter,
+  MOST_BUNDLE_BYTES,
+  RECORD,
+  type RecordType,
+  readBundle,
+} from "../../actors/fleet/lane-records.js";
+import type { Bus, BusMessage } from "../../src/ports/bus.js";
+
+/** A record of a type that is not known yet. */
+const LATER_RECORD = 99;
+const ROOM_BYTES = 4_096;
+const OF_LANE = { session: 0, epoch: 0, position: 0 };
+const TO_NODE = /\.engine\./;
+
+/** The connection of a process of a later release: in all that it says is more than this one knows. */
+export class LaterPeer implements Bus {
+  readonly #bus: Bus;
+
+  constructor(bus: Bus) {
+    this.#bus = bus;
+  }
+
+  publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
+    this.#bus.publish(subject, TO_NODE.test(subject) ? moreRecords(bytes) : moreKeys(bytes), replyTo);
+  }
+
+  subscribe(subject: string, hear: (message: BusMessage) => void): () => void {
+    return this.#bus.subscribe(subject, hear);
+  }
+
+  onReconnect(act: () => void): () => void {
+    return this.#bus.onReconnect(act);
+  }
+
+  flush(): Promise<void> {
+    return this.#bus.flush();
+  }
+
+  drain(): Promise<void> {
+    return this.#bus.drain();
+  }
+}
+
+/** The same bundle, a record behind each of its own, and more keys in those that have keys. */
+function moreRecords(bytes: Uint8Array): Uint8Array {
+  // A full one has no room for more.
+  if (bytes.length > MOST_BUNDLE_BYTES - ROOM_BYTES) return bytes;
+  const { version, nth, records } = readBundle(bytes);
+  const writer = new BundleWriter(version);
+  for (const { type, body, ...of } of records) {
+    const hasKeys = type === RECORD.join || type === RECORD.open;
+    writer.add(type as RecordType, of, hasKeys ? moreKeys(body) : body);
+    writer.add(LATER_RECORD as RecordType, OF_LANE, Uint8Array.of(1, 2, 3, 4, 5));
+  }
+  return writer.take(nth);
+}
+
+/** A beat, a report or the body of a record, with a key and an answer that are not known yet. */
+function moreKeys(bytes: Uint8Array): Uint8Array {
+  const known = decode(bytes) as { readonly answers?: readonly unknown[] };
+  const later = { type: "later", session: 0, epoch: 1, of: "a release to come" };
+  return encode({
+    ...known,
+    later,
+    ...(known.answers !== undefined && { answers: known.answers.flatMap((answer) => [answer, later]) }),
+  });
+}
