@@ -120,11 +120,12 @@ class WorkerFilePool {
   }
 
   #poolOn(placement: SharedPlacement, model: ModelPackage<RecognizerManifest>, workerCount: number): Piscina {
-    const { intraOpThreads, runTimes, entries = WORKER_ENTRIES, rowsOn = usualRows } = this.#settings;
+    const { intraOpThreads, runTimes, unpacked, entries = WORKER_ENTRIES } = this.#settings;
+    const { rowsOn = usualRows } = this.#settings;
     const rows = rowsOn(placement.provider);
     const pool = new Piscina({
       filename: entries.transcription.href,
-      workerData: { model, intraOpThreads, placement, runTimes, rows },
+      workerData: { model, intraOpThreads, placement, runTimes, rows, unpacked },
       minThreads: workerCount,
       maxThreads: workerCount,
       concurrentTasksPerWorker: 1,

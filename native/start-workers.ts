@@ -1,4 +1,5 @@
 import "./models/no-telemetry.js";
+import type { UnpackedPlace } from "../src/domain/decoding/unpacked-place.js";
 import { type BatchRows, USUAL_ROWS } from "../src/domain/placement/batch-rows.js";
 import type { Provider } from "../src/domain/placement/provider.js";
 import { ProviderError } from "../src/domain/placement/provider-error.js";
@@ -45,6 +46,8 @@ export interface WorkerSettings {
   readonly rowsOn?: (provider: Provider) => BatchRows;
   /** See `RunTimes`; nothing is timed when absent. */
   readonly runTimes?: SharedArrayBuffer;
+  /** Where recognisers keep their unpacked language model; nowhere when absent. */
+  readonly unpacked?: UnpackedPlace;
   /** `WORKER_ENTRIES` when absent. */
   readonly entries?: WorkerEntries;
 }

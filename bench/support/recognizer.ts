@@ -1,9 +1,10 @@
 import { readPackage } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { loadRecognizer, type Recognizer } from "../../native/recognition/load-recognizer.js";
+import { UNPACKED } from "./unpacked.js";
 
 /** The recogniser in `modelFolder`, loaded in this thread. */
 export async function recognizerIn(modelFolder: string, intraOpThreads = 1): Promise<Recognizer> {
   const model = await readPackage<RecognizerManifest>(modelFolder, "transcription");
-  return loadRecognizer({ model, intraOpThreads });
+  return loadRecognizer({ model, intraOpThreads, unpacked: UNPACKED });
 }

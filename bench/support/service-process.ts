@@ -1,11 +1,13 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { LANGUAGE_MODELS_FOLDER } from "../../src/domain/decoding/unpacked-place.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { UNPACKED } from "./unpacked.js";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
@@ -58,6 +60,7 @@ export async function startServiceProcess(
   // Root's service may have to hand the database to another user, who has to get there.
   await chmod(ownDir, 0o711);
   const dataDir = environment["DATA_DIR"] ?? ownDir;
+  await shareLanguageModels(dataDir);
   const port = Number(environment["PORT"] ?? (await freeLoopbackPort()));
   const startedAtMs = performance.now();
   const program = [...node, main];
@@ -113,6 +116,13 @@ export async function startServiceProcess(
       return code;
     },
   };
+}
+
+/** A data folder of its own would have each service unpack its language model, which costs a second of CPU. */
+async function shareLanguageModels(dataDir: string): Promise<void> {
+  for (const folder of [UNPACKED.folder, dataDir]) await mkdir(folder, { recursive: true, mode: 0o711 });
+  const link = join(dataDir, LANGUAGE_MODELS_FOLDER);
+  if (!existsSync(link)) await symlink(UNPACKED.folder, link);
 }
 
 /** Pays for a benchmark that costs more than the free credits, as an operator would. */

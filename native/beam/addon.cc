@@ -142,6 +142,45 @@ Napi::Value ReadModel(const Napi::CallbackInfo& info) {
   return Wrap(info.Env(), ModelRegistry::Instance().Keep(info[0].As<Napi::String>(), std::move(model)), kModelTag);
 }
 
+/** readTables(key, path, vocabulary): as readModel, of a file that writeTables has left; null when that is no whole one. */
+Napi::Value ReadTables(const Napi::CallbackInfo& info) {
+  if (!info[0].IsString() || !info[1].IsString()) Refuse(info.Env(), "key and path must be strings");
+  auto model = LanguageModel::ReadTables(info[1].As<Napi::String>(), WholeNumber(info[2], "vocabulary", 128));
+  if (model == nullptr) return info.Env().Null();
+  return Wrap(info.Env(), ModelRegistry::Instance().Keep(info[0].As<Napi::String>(), std::move(model)), kModelTag);
+}
+
+/** Writes the tables of a model on a thread of libuv's pool; the model lives until it has. */
+class TablesWriter : public Napi::AsyncWorker {
+ public:
+  TablesWriter(Napi::Env env, SharedModel model, std::string path)
+      : Napi::AsyncWorker(env, "model tables"), model_(std::move(model)), path_(std::move(path)), deferred_(env) {}
+
+  Napi::Promise promise() const { return deferred_.Promise(); }
+
+ protected:
+  void Execute() override { model_->WriteTables(path_); }
+  void OnOK() override { deferred_.Resolve(Env().Undefined()); }
+  void OnError(const Napi::Error& error) override { deferred_.Reject(error.Value()); }
+
+ private:
+  SharedModel model_;
+  std::string path_;
+  Napi::Promise::Deferred deferred_;
+};
+
+/** writeTables(model, path): a promise that settles when a new file has them. */
+Napi::Value WriteTables(const Napi::CallbackInfo& info) {
+  const auto& model = Unwrap<SharedModel>(info[0], kModelTag, "model");
+  if (!info[1].IsString()) Refuse(info.Env(), "path must be a string");
+  auto writer = std::make_unique<TablesWriter>(info.Env(), model, info[1].As<Napi::String>());
+  const Napi::Promise promise = writer->promise();
+  writer->Queue();
+  // From here on it frees itself.
+  writer.release();
+  return promise;
+}
+
 /** modelBytes(model): memory of its tables. */
 Napi::Value ModelBytes(const Napi::CallbackInfo& info) {
   const auto& model = Unwrap<SharedModel>(info[0], kModelTag, "model");
@@ -374,6 +413,8 @@ Napi::Value ResampleSpan(const Napi::CallbackInfo& info) {
 Napi::Object Init(Napi::Env env, Napi::Object exports) {
   exports.Set("findModel", Napi::Function::New<Guarded<FindModel>>(env, "findModel"));
   exports.Set("readModel", Napi::Function::New<Guarded<ReadModel>>(env, "readModel"));
+  exports.Set("readTables", Napi::Function::New<Guarded<ReadTables>>(env, "readTables"));
+  exports.Set("writeTables", Napi::Function::New<Guarded<WriteTables>>(env, "writeTables"));
   exports.Set("modelBytes", Napi::Function::New<Guarded<ModelBytes>>(env, "modelBytes"));
   exports.Set("makeSearch", Napi::Function::New<Guarded<MakeSearch>>(env, "makeSearch"));
   exports.Set("search", Napi::Function::New<Guarded<Search>>(env, "search"));

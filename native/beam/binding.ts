@@ -32,6 +32,13 @@ export interface NativeBinding {
     wordCount: number,
     isPacked: boolean,
   ): NativeModel;
+  /** As `readModel`, of a file that `writeTables` has left; null when that is no whole one. */
+  readTables(key: string, path: string, vocabularySize: number): NativeModel | null;
+  /**
+   * Writes the tables of a model to a new file, on another thread; for this machine alone.
+   * @throws when there is such a file, or it cannot be written; what was written until then stays
+   */
+  writeTables(model: NativeModel, path: string): Promise<void>;
   modelBytes(model: NativeModel): number;
   makeSearch(
     model: NativeModel | null,

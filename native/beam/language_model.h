@@ -3,6 +3,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <vector>
 
 #include "packed_model.h"
@@ -26,6 +28,17 @@ class LanguageModel {
    * @throws std::invalid_argument when it is cut short or does not hold together
    */
   LanguageModel(const uint8_t* sections, size_t size, const LanguageModelSizes& sizes, bool is_packed);
+
+  /**
+   * The model whose tables `WriteTables` has left there. Null when there is no such file, or not a whole one of this layout and
+   * vocabulary.
+   */
+  static std::shared_ptr<const LanguageModel> ReadTables(const std::string& path, uint32_t vocabulary);
+  /**
+   * Writes the tables to a new file, which only its owner may read, and waits until the disk has them.
+   * @throws std::system_error; what was written until then stays
+   */
+  void WriteTables(const std::string& path) const;
 
   /** State at the start of a sentence. */
   uint32_t start_state() const { return start_state_; }
@@ -73,13 +86,19 @@ class LanguageModel {
 
   uint32_t TargetFrom(uint32_t from, uint32_t token) const;
   class SectionReader;
+  struct TablesHeader;
 
+  LanguageModel() = default;
+  TablesHeader HeaderOfTables() const;
+  /** Visits the bytes of each table, in the order of the file. */
+  template <typename Self, typename Visit>
+  static void ForEachTable(Self& model, const Visit& visit);
   void ReadPlain(SectionReader& reader, const LanguageModelSizes& sizes);
   void ReadNodes(const uint8_t* arc_counts, const uint8_t* backoffs, const LanguageModelSizes& sizes);
   void LinkNodes(const uint8_t* state_tokens, const uint8_t* codes);
   void ReadLexicon(const uint32_t* gaps, uint32_t words);
 
-  uint32_t vocabulary_;
+  uint32_t vocabulary_ = 0;
   uint32_t start_state_ = 0;
   std::array<double, 256> log_prob_codes_;
   std::array<double, 256> backoff_codes_;

@@ -11,6 +11,7 @@ import {
   withDefaults,
 } from "../../src/domain/decoding/prefix-beam-search.js";
 import type { NativeBinding, NativeHypotheses, NativeModel, NativeSearch } from "./binding.js";
+import type { UnpackedModels } from "./unpacked-models.js";
 
 /**
  * The language model that the process keeps under this key, read from the file if no thread has done so yet. It is freed
@@ -18,6 +19,7 @@ import type { NativeBinding, NativeHypotheses, NativeModel, NativeSearch } from 
  *
  * @param key the file's hash, so that another file is another model
  * @param readFile gives the model file after gunzip
+ * @param unpacked where an earlier process may have left what unpacking makes of the file; nowhere when null
  * @throws {ServiceError} `MODEL_BROKEN`, as `LanguageModel.parse`
  */
 export async function sharedModel(
@@ -25,15 +27,21 @@ export async function sharedModel(
   key: string,
   vocabulary: readonly string[],
   readFile: () => Promise<Uint8Array>,
+  unpacked: UnpackedModels | null = null,
 ): Promise<NativeModel> {
   const known = binding.findModel(key);
   if (known !== null) return known;
   const { header, sections } = readLanguageModelHeader(await readFile());
   requireVocabulary(header, vocabulary);
+  const kept = unpacked?.read(binding, key, vocabulary.length) ?? null;
+  if (kept !== null) return kept;
   try {
     const { nodeCount, arcCount, wordCount } = header;
     const sizes = [vocabulary.length, nodeCount, arcCount, wordCount] as const;
-    return binding.readModel(key, sections, ...sizes, header.version === 2);
+    const model = binding.readModel(key, sections, ...sizes, header.version === 2);
+    // The model serves meanwhile.
+    void unpacked?.write(binding, key, model);
+    return model;
   } catch (error) {
     throw brokenLanguageModel(error instanceof Error ? error.message : String(error), error);
   }

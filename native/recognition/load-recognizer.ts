@@ -1,8 +1,10 @@
 import { gunzipSync } from "node:zlib";
 import { LanguageModel, requireVocabulary } from "../../src/domain/decoding/language-model.js";
 import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import type { UnpackedPlace } from "../../src/domain/decoding/unpacked-place.js";
 import { loadBinding } from "../beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../beam/native-beam-search.js";
+import { UnpackedModels } from "../beam/unpacked-models.js";
 import { recognizerFamilyOf } from "../models/families.js";
 import type { GraphOptions } from "../models/graph.js";
 import type { RecognizerManifest } from "../models/manifest.js";
@@ -15,13 +17,20 @@ export interface Recognizer {
   readonly utterances: UtteranceDecoder;
 }
 
-/** Loads the graphs and the language model, if there is one, of a recogniser package. */
+/**
+ * Loads the graphs and the language model, if there is one, of a recogniser package.
+ *
+ * @param options `unpacked` where language models are kept as they lie in memory; nowhere when it is absent
+ */
 export async function loadRecognizer(
-  options: GraphOptions & { readonly model: ModelPackage<RecognizerManifest> },
+  options: GraphOptions & {
+    readonly model: ModelPackage<RecognizerManifest>;
+    readonly unpacked?: UnpackedPlace | undefined;
+  },
 ): Promise<Recognizer> {
-  const { model: modelPackage, ...graphOptions } = options;
+  const { model: modelPackage, unpacked, ...graphOptions } = options;
   const model = await recognizerFamilyOf(modelPackage.manifest).load(modelPackage, graphOptions);
-  const search = await loadSearch(modelPackage, model.vocabulary);
+  const search = await loadSearch(modelPackage, model.vocabulary, unpacked);
   return { model, utterances: new UtteranceDecoder(model, search, model.outputBias) };
 }
 
@@ -32,6 +41,7 @@ export async function loadRecognizer(
 async function loadSearch(
   modelPackage: ModelPackage<RecognizerManifest>,
   vocabulary: readonly string[],
+  unpacked: UnpackedPlace | undefined,
 ): Promise<TokenSearch> {
   const { files, decoding } = modelPackage.manifest;
   if (files["languageModel"] === undefined) return new PrefixBeamSearch(vocabulary, null, decoding);
@@ -42,7 +52,8 @@ async function loadSearch(
     requireVocabulary(languageModel, vocabulary);
     return new PrefixBeamSearch(vocabulary, languageModel, decoding);
   }
-  const key = files["languageModel"]?.sha256 ?? modelPackage.folder;
-  const model = await sharedModel(binding, key, vocabulary, readFile);
+  const key = files["languageModel"].sha256;
+  const kept = unpacked === undefined ? null : new UnpackedModels(unpacked);
+  const model = await sharedModel(binding, key, vocabulary, readFile, kept);
   return new NativeBeamSearch(binding, vocabulary, model, decoding);
 }

@@ -1,5 +1,6 @@
 import type { WavHeader } from "../../src/domain/audio/wav.js";
 import type { HotWord } from "../../src/domain/decoding/hot-words.js";
+import type { UnpackedPlace } from "../../src/domain/decoding/unpacked-place.js";
 import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
 import type { Endpointing } from "../../src/domain/endpointing/endpointer.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
@@ -29,6 +30,8 @@ export interface WorkerData<M extends ModelManifest = ModelManifest> {
   /** The worker's `PcmQueue`, for workers that speak. */
   readonly pcm: SharedArrayBuffer | null;
   readonly rows: BatchRows;
+  /** See `WorkerSettings`. */
+  readonly unpacked?: UnpackedPlace | undefined;
 }
 
 /** Int32 cells of a live worker: a bell rung after each write into any of its rings. */

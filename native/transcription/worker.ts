@@ -1,4 +1,5 @@
 import { threadId, workerData } from "node:worker_threads";
+import type { UnpackedPlace } from "../../src/domain/decoding/unpacked-place.js";
 import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
 import { preparesShapes } from "../../src/domain/placement/provider.js";
 import type { RecognizerManifest } from "../models/manifest.js";
@@ -17,6 +18,7 @@ const options = workerData as {
   readonly placement: SharedPlacement;
   readonly runTimes?: SharedArrayBuffer | undefined;
   readonly rows: BatchRows;
+  readonly unpacked?: UnpackedPlace | undefined;
 };
 const taskOptions: TaskOptions = {
   rows: options.rows,

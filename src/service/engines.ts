@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { LiveEngine, type LiveEngineOptions, type LiveObserver } from "../../actors/live/engine.js";
 import { type Engine, ResidentModel } from "../../actors/residency/resident-model.js";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
@@ -15,6 +16,7 @@ import {
   type WorkerSettings,
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
+import { LANGUAGE_MODELS_FOLDER } from "../domain/decoding/unpacked-place.js";
 import { type BatchRows, USUAL_ROWS } from "../domain/placement/batch-rows.js";
 import type { ServedPart } from "../domain/served.js";
 import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
@@ -324,6 +326,7 @@ export function workerSettings(
     placing: placements.of(kind, model),
     runTimes: placements.runTimesOf(model),
     rowsOn: (provider) => batchRows(config.synthesisRows, tunings[provider]),
+    unpacked: { folder: join(config.dataDir, LANGUAGE_MODELS_FOLDER), leastFreeBytes: config.diskFloorBytes },
     entries,
   };
 }

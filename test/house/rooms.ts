@@ -77,7 +77,7 @@ export const ROOMS: readonly Room[] = [
     "native/beam",
     "hot loops in C++: the beam search and resampling; their loader",
     "src/domain",
-    "modules tools",
+    "files modules tools",
   ),
   room(
     "native/phonemes",

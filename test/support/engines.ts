@@ -2,6 +2,7 @@ import { LiveEngine, type LiveEngineOptions } from "../../actors/live/engine.js"
 import { SynthesisEngine, type SynthesisEngineOptions } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine, type TranscriptionEngineOptions } from "../../actors/transcription/engine.js";
 import type { FilePool } from "../../actors/transcription/file-queue.js";
+import { UNPACKED } from "../../bench/support/unpacked.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
@@ -15,6 +16,7 @@ import { SILENT } from "./silent-log.js";
 export const RECOGNIZER: WorkerSettings = {
   modelFolder: RECOGNIZER_FOLDER,
   intraOpThreads: 1,
+  unpacked: UNPACKED,
   entries: FAULTY_ENTRIES,
 };
 /** Workers of the shipped synthesizer that obey `FaultOrders`. */
