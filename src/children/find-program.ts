@@ -1,4 +1,4 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
 
@@ -8,14 +8,28 @@ export interface WantedProgram {
   readonly versionArgument: string;
 }
 
+const TRIED = { stdio: "ignore", timeout: 30_000 } as const;
+
 /** Absolute path of the first program of that name on `searchPath` which runs. */
 export function findProgram({ name, versionArgument }: WantedProgram, searchPath: string): string | null {
+  const found = pathOfProgram(name, searchPath);
+  if (found === null) return null;
+  return spawnSync(found, [versionArgument], TRIED).status === 0 ? found : null;
+}
+
+/** Absolute path of the first program of that name on `searchPath`, which may not run. */
+export function pathOfProgram(name: string, searchPath: string): string | null {
   const folders = searchPath.split(delimiter).filter((folder) => isAbsolute(folder));
-  const found = folders.map((folder) => join(folder, name)).find(isExecutable);
-  if (found === undefined) return null;
-  return spawnSync(found, [versionArgument], { stdio: "ignore", timeout: 30_000 }).status === 0
-    ? found
-    : null;
+  return folders.map((folder) => join(folder, name)).find(isExecutable) ?? null;
+}
+
+/** Whether a program tells its version; this thread does not wait for it. */
+export async function runsProgram(path: string, versionArgument: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(path, [versionArgument], TRIED);
+    child.once("error", () => resolve(false));
+    child.once("exit", (code) => resolve(code === 0));
+  });
 }
 
 function isExecutable(path: string): boolean {

@@ -119,9 +119,11 @@ function noteWorkers({ metrics, log }: Base, machine: Machine, { ofDefaults }: P
 async function startEngines(parts: EngineParts, owned: Owned): Promise<Engines> {
   const engines = makeEngines(parts);
   owned.add("engines", () => stopEngines(engines));
-  const loading = parts.config.modelPreload ? preloadDefaults(engines, parts.config) : null;
+  const { modelPreload, serve } = parts.config;
+  if (!modelPreload) return engines;
+  const loading = preloadDefaults(engines, parts.config);
   // Other threads load the models meanwhile.
-  warmUpReading();
+  if (serve.includes("synthesis")) warmUpReading();
   await loading;
   return engines;
 }

@@ -45,7 +45,8 @@ export class AttemptLimiter {
   readonly #rules: LimitedAttempts;
   readonly #attempts: Attempts;
   readonly #clock: Clock;
-  readonly #closed = new LRUCache<string, Closed>({ max: MOST_CLOSED });
+  // `max` would set the room for all of them aside at once.
+  readonly #closed = new LRUCache<string, Closed>({ maxSize: MOST_CLOSED, sizeCalculation: () => 1 });
 
   constructor(rules: LimitedAttempts, attempts: Attempts, clock: Clock) {
     this.#rules = rules;

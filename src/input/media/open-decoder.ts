@@ -1,28 +1,61 @@
 import { availableParallelism } from "node:os";
-import { findProgram } from "../../children/find-program.js";
+import { pathOfProgram, runsProgram } from "../../children/find-program.js";
 import type { Log } from "../../observe/log.js";
 import type { AudioDecoder } from "../../ports/audio-decoder.js";
+import type { ContainerDecoder, DecodeJob } from "./container-decoder.js";
 import { DecoderPermits } from "./decoder-permits.js";
 import { FfmpegDecoder } from "./ffmpeg-decoder.js";
 import { FileDecoder } from "./file-decoder.js";
 import { LimitedChildren } from "./limited-child.js";
 import { WasmDecoder } from "./wasm-decoder.js";
 
-/** Decodes with ffmpeg when one is on `searchPath`, else with what comes in packages. */
+const WITHOUT = "only WAV, MP3, FLAC and Ogg Opus files can be transcribed";
+
+/** Decodes with ffmpeg when one is on `searchPath` and runs, else with what comes in packages. */
 export function openDecoder(options: {
   readonly searchPath: string;
   readonly maxSeconds: number;
   readonly log: Log;
 }): AudioDecoder {
   const children = new LimitedChildren();
-  const program = findProgram({ name: "ffmpeg", versionArgument: "-version" }, options.searchPath);
-  if (program === null) {
-    options.log.warn("no ffmpeg on PATH: only WAV, MP3, FLAC and Ogg Opus files can be transcribed");
-  }
+  const program = pathOfProgram("ffmpeg", options.searchPath);
+  if (program === null) options.log.warn(`no ffmpeg on PATH: ${WITHOUT}`);
+  const packaged = new WasmDecoder(children);
   return new FileDecoder({
-    decoder: program === null ? new WasmDecoder(children) : new FfmpegDecoder(program, children),
+    decoder: program === null ? packaged : new TriedFfmpeg(program, children, packaged, options.log),
     // Decoding is a few percent of the work on a file: more at a time would only compete with speech.
     permits: new DecoderPermits(Math.max(2, Math.floor(availableParallelism() / 4))),
     maxSeconds: options.maxSeconds,
   });
+}
+
+/**
+ * ffmpeg if it runs, which its first file tells: it takes a seventh of a second of CPU to tell its version, nearly all of it
+ * for its libraries, and many a service never gets a file that needs it.
+ */
+class TriedFfmpeg implements ContainerDecoder {
+  readonly #program: string;
+  readonly #children: LimitedChildren;
+  readonly #packaged: ContainerDecoder;
+  readonly #log: Log;
+  #chosen: Promise<ContainerDecoder> | null = null;
+
+  constructor(program: string, children: LimitedChildren, packaged: ContainerDecoder, log: Log) {
+    this.#program = program;
+    this.#children = children;
+    this.#packaged = packaged;
+    this.#log = log;
+  }
+
+  async decode(job: DecodeJob, signal: AbortSignal): Promise<void> {
+    this.#chosen ??= this.#choose();
+    const decoder = await this.#chosen;
+    await decoder.decode(job, signal);
+  }
+
+  async #choose(): Promise<ContainerDecoder> {
+    if (await runsProgram(this.#program, "-version")) return new FfmpegDecoder(this.#program, this.#children);
+    this.#log.warn({ program: this.#program }, `ffmpeg does not run: ${WITHOUT}`);
+    return this.#packaged;
+  }
 }

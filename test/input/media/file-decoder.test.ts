@@ -12,6 +12,7 @@ import { FfmpegDecoder } from "../../../src/input/media/ffmpeg-decoder.js";
 import { FileDecoder } from "../../../src/input/media/file-decoder.js";
 import { LimitedChildren } from "../../../src/input/media/limited-child.js";
 import { openDecoder } from "../../../src/input/media/open-decoder.js";
+import type { Log } from "../../../src/observe/log.js";
 import type { AudioDecoder } from "../../../src/ports/audio-decoder.js";
 import { speechAsWavFile } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
@@ -100,6 +101,22 @@ test("without ffmpeg, damaged files are decoded or refused as well", async (t) =
         );
     }
   }
+});
+
+test("an ffmpeg that does not run is as good as none, which the log says once", async () => {
+  const broken = await temporaryFolder();
+  await writeFile(join(broken, "ffmpeg"), "#!/bin/sh\nexit 127\n", { mode: 0o755 });
+  const told: string[] = [];
+  const log = { ...SILENT, warn: (_: object, message: string) => told.push(message) } as unknown as Log;
+  const decoder = openDecoder({ searchPath: broken, maxSeconds: 60, log });
+  assert.deepEqual(told, []);
+  const source = await makeClip("speech.flac", SPEECH, folder);
+  for (let times = 0; times < 2; times++) {
+    const { seconds } = await heard(await decoder.decode(source, newTarget(), NEVER));
+    assert.ok(Math.abs(seconds - SPEECH_SECONDS) <= PADDING_SECONDS, `${seconds} s`);
+  }
+  assert.equal(told.length, 1);
+  assert.match(told[0]!, /^ffmpeg does not run: only WAV, MP3/);
 });
 
 test("without ffmpeg, the refusal of other containers names it", async () => {
@@ -257,9 +274,15 @@ describe("a decoder process", () => {
   });
 });
 
+/** One for each place and length, as each tries its ffmpeg first. */
 function decoderOf(searchPath: string, maxSeconds = 7_200): AudioDecoder {
-  return openDecoder({ searchPath, maxSeconds, log: SILENT });
+  const name = `${maxSeconds} ${searchPath}`;
+  const decoder = decoders.get(name) ?? openDecoder({ searchPath, maxSeconds, log: SILENT });
+  decoders.set(name, decoder);
+  return decoder;
 }
+
+const decoders = new Map<string, AudioDecoder>();
 
 function fileDecoder(decoder: FfmpegDecoder): FileDecoder {
   return new FileDecoder({ decoder, permits: new DecoderPermits(1), maxSeconds: 7_200 });
