@@ -1,5 +1,5 @@
 import "./models/no-telemetry.js";
-import { Piscina } from "piscina";
+import type { Piscina } from "piscina";
 import { asServiceError } from "../src/domain/errors.js";
 import { ProviderError } from "../src/domain/placement/provider-error.js";
 import { readPackage } from "./models/find-packages.js";
@@ -109,21 +109,28 @@ class WorkerFilePool {
   }
 
   async #openPools(): Promise<readonly DevicePool[]> {
+    // With the first pool: many a process that could open one never does.
+    const { Piscina: Pool } = await import("piscina");
     const model = await readPackage<RecognizerManifest>(this.#settings.modelFolder, "transcription");
     const deviceCount = Math.min(this.#placing.places.length, this.workerCount);
     return Array.from({ length: deviceCount }, (_, index) => {
       const placement = this.#placing.placementOf(index);
       const workerCount = Math.ceil((this.workerCount - index) / deviceCount);
-      const pool = this.#poolOn(placement, model, workerCount);
+      const pool = this.#poolOn(Pool, placement, model, workerCount);
       return { placement, pool, workerCount, atWork: 0, hasServed: false };
     });
   }
 
-  #poolOn(placement: SharedPlacement, model: ModelPackage<RecognizerManifest>, workerCount: number): Piscina {
+  #poolOn(
+    Pool: typeof Piscina,
+    placement: SharedPlacement,
+    model: ModelPackage<RecognizerManifest>,
+    workerCount: number,
+  ): Piscina {
     const { intraOpThreads, runTimes, unpacked, entries = WORKER_ENTRIES } = this.#settings;
     const { rowsOn = usualRows } = this.#settings;
     const rows = rowsOn(placement.provider);
-    const pool = new Piscina({
+    const pool = new Pool({
       filename: entries.transcription.href,
       workerData: { model, intraOpThreads, placement, runTimes, rows, unpacked },
       minThreads: workerCount,

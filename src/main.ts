@@ -1,4 +1,6 @@
-import { startEngineNode } from "./engine-node.js";
 import { runService } from "./service/process.js";
 
-runService({ startEngineNode });
+runService({
+  // Its actors are no part of any other role.
+  startEngineNode: async (options) => (await import("./engine-node.js")).startEngineNode(options),
+});

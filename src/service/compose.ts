@@ -1,10 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type DeviceTunings, readDeviceTuning } from "../../native/devices/tuning.js";
 import { PASSWORD_COST, type PasswordCost } from "../console/server/passwords.js";
+import type { Catalog } from "../domain/catalog/catalog.js";
+import { RoomTone } from "../domain/synthesis/room-tone.js";
 import { warmUpReading } from "../domain/text/warm-up.js";
 import { describeFront } from "../front/select-front.js";
 import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
+import { references } from "../http/endpoints/reference.js";
 import { startOperatorServer } from "../http/operator-server.js";
 import type { Log } from "../observe/log.js";
 import type { Conversations } from "../ports/conversations.js";
@@ -21,8 +24,8 @@ import {
   preloadDefaults,
   stopEngines,
 } from "./engines.js";
-import { openFleet } from "./fleet.js";
-import { readInstalledModels } from "./installed-models.js";
+import type { Fleet } from "./fleet.js";
+import { type InstalledModels, readInstalledModels } from "./installed-models.js";
 import { type Machine, readMachine } from "./machine.js";
 import { Owned } from "./owned.js";
 import { missingProviders, Placements } from "./placements.js";
@@ -89,7 +92,7 @@ export async function startService({
     const workers = await planModels(config, installed, machine, (kind) => placements.deviceCount(kind));
     const workerNote = noteWorkers(base, machine, workers);
     const tunings = await readTunings(config, log);
-    const fleet = config.role === "gateway" ? await openFleet(base, owned) : null;
+    const fleet = config.role === "gateway" ? await fleetOf(base, owned) : null;
     const parts = { ...base, entries, installed, workers, placements, tunings, fleet };
     const engines = await startEngines(parts, owned);
     const conversations = makeConversations({ ...base, engines, catalog: installed.catalog });
@@ -116,16 +119,34 @@ function noteWorkers({ metrics, log }: Base, machine: Machine, { ofDefaults }: P
 }
 
 /** Loads the default models as well, if they are wanted before the first request. */
-async function startEngines(parts: EngineParts, owned: Owned): Promise<Engines> {
+async function startEngines(
+  parts: EngineParts & { readonly installed: Pick<InstalledModels, "catalog"> },
+  owned: Owned,
+): Promise<Engines> {
   const engines = makeEngines(parts);
   owned.add("engines", () => stopEngines(engines));
   const { modelPreload, serve } = parts.config;
   if (!modelPreload) return engines;
   const loading = preloadDefaults(engines, parts.config);
   // Other threads load the models meanwhile.
-  if (serve.includes("synthesis")) warmUpReading();
+  if (serve.includes("synthesis")) prepareSpeech(parts.installed.catalog);
+  references(serve);
   await loading;
   return engines;
+}
+
+/** So that the first request does not take the thread for that long. */
+function prepareSpeech({ speaking }: Catalog): void {
+  warmUpReading();
+  for (const { voices } of speaking.all) {
+    for (const { manner } of voices) new RoomTone({ cutoffHz: manner.roomToneHz, seed: 0 });
+  }
+}
+
+/** Its actors are no part of any other role. */
+async function fleetOf(base: Base, owned: Owned): Promise<Fleet> {
+  const { openFleet } = await import("./fleet.js");
+  return await openFleet(base, owned);
 }
 
 async function startOperatorPort(

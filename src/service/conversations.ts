@@ -9,7 +9,6 @@ import type { RecognizerManifest } from "../../native/models/manifest.js";
 import type { Catalog } from "../domain/catalog/catalog.js";
 import type { FileLength } from "../domain/decoding/transcript.js";
 import { ServiceError } from "../domain/errors.js";
-import { RoomTone } from "../domain/synthesis/room-tone.js";
 import { withDecodedFile } from "../input/media/decoded-file.js";
 import { BilledSynthesis } from "../money/billed-synthesis.js";
 import { BilledTranscription } from "../money/billed-transcription.js";
@@ -61,10 +60,6 @@ export function makeConversations(parts: ConversationParts): Conversations {
 function speak(parts: ConversationParts): Conversations["synthesis"] {
   const { engines, catalog, config, metrics, log } = parts;
   const cache = sentenceCacheFor(engines, config, metrics);
-  // Before anybody waits: a tone is made once, and takes the thread for some milliseconds.
-  for (const { voices } of catalog.speaking.all) {
-    for (const { manner } of voices) new RoomTone({ cutoffHz: manner.roomToneHz, seed: 0 });
-  }
   return async (caller, request, delivery) => {
     const model = catalog.speaking.require(request.model);
     const synthesizer = pieceSpeaker(engineOf(engines.synthesizers, model.name), cache, caller);

@@ -58,19 +58,38 @@ const START = `SwaggerUIBundle({
 const CONSOLE_PATH = "/console";
 const REFERENCE_PATH = "/docs";
 
+/** The machine-readable references, as they are sent. */
+interface References {
+  readonly openApi: Uint8Array;
+  readonly asyncApi: Uint8Array;
+}
+
+const madeReferences = new Map<string, References>();
+
+/** Made by the first who asks for it, which takes the thread for some hundredths of a second; a service asks as it starts. */
+export function references(serve: readonly ServedPart[]): References {
+  const name = serve.join();
+  const known = madeReferences.get(name);
+  if (known !== undefined) return known;
+  const endpoints = servedEndpoints(serve);
+  const made = {
+    openApi: Buffer.from(JSON.stringify(openApiDocument(endpoints))),
+    asyncApi: Buffer.from(JSON.stringify(asyncApiDocument(endpoints))),
+  };
+  madeReferences.set(name, made);
+  return made;
+}
+
 /** The machine-readable references, a page that shows one, and the bare address; everything comes from this service. */
 export function referenceRoutes(
   models: readonly CatalogModel[],
   serve: readonly ServedPart[],
 ): readonly Route[] {
-  const endpoints = servedEndpoints(serve);
   const html = Buffer.from(page(models));
-  const openApi = Buffer.from(JSON.stringify(openApiDocument(endpoints)));
-  const asyncApi = Buffer.from(JSON.stringify(asyncApiDocument(endpoints)));
   return [
     get("/", leadOn),
-    get("/openapi.json", (exchange) => send(exchange, "application/json", openApi)),
-    get("/asyncapi.json", (exchange) => send(exchange, "application/json", asyncApi)),
+    get("/openapi.json", (exchange) => send(exchange, "application/json", references(serve).openApi)),
+    get("/asyncapi.json", (exchange) => send(exchange, "application/json", references(serve).asyncApi)),
     get(REFERENCE_PATH, (exchange) =>
       send(exchange, "text/html; charset=utf-8", html, { "content-security-policy": POLICY }),
     ),

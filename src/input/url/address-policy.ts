@@ -30,13 +30,14 @@ export class AddressPolicy {
     const version = isIP(address);
     if (version === 0) return false;
     if (this.#opened.check(address, version === 4 ? "ipv4" : "ipv6")) return true;
-    if (version === 4) return !SPECIAL.check(address, "ipv4");
-    return GLOBAL.check(address, "ipv6") && !SPECIAL.check(address, "ipv6");
+    lists ??= { special: listOf([...SPECIAL_IPV4, ...SPECIAL_IPV6]), global: listOf(GLOBAL_IPV6) };
+    if (version === 4) return !lists.special.check(address, "ipv4");
+    return lists.global.check(address, "ipv6") && !lists.special.check(address, "ipv6");
   }
 }
 
-const SPECIAL = listOf([...SPECIAL_IPV4, ...SPECIAL_IPV6]);
-const GLOBAL = listOf(GLOBAL_IPV6);
+/** Made for the first address: most services never look at one. */
+let lists: { readonly special: BlockList; readonly global: BlockList } | null = null;
 
 function listOf(networks: readonly string[]): BlockList {
   const list = new BlockList();
