@@ -8,6 +8,9 @@ export const CALL_VERSION = 1;
 /** Of audio or results in one message: small beside 1 MB, the most that the bus takes. */
 export const MOST_PART_BYTES = 262_144;
 
+/** What a front says to a host, and its number: all that it says to one is counted, and a gap ends all its calls there. */
+export type NumberedToHost = ToHost & { readonly nth: number };
+
 export type ToHost =
   | {
       readonly type: "call";
@@ -28,8 +31,11 @@ export type ToHost =
       readonly bytes: Uint8Array;
     }
   | { readonly type: "cancel"; readonly call: number }
-  /** All calls of the front that the host has: others are over, and those that it does not know are lost. */
-  | { readonly type: "alive"; readonly calls: readonly number[] };
+  /**
+   * All calls of the front that the host has: others are over, and those that it does not know are lost. Now and then it is
+   * asked how much it has said.
+   */
+  | { readonly type: "alive"; readonly calls: readonly number[]; readonly isAsking: boolean };
 
 /** Numbered from 0 where `n` is: a number that is missing ends the call. */
 export type ToCaller =
@@ -45,18 +51,20 @@ export type ToCaller =
     }
   | { readonly type: "done"; readonly n: number; readonly value: unknown }
   | { readonly type: "failed"; readonly n: number; readonly code: ErrorCode; readonly message: string }
+  /** How many numbered messages there were so far. */
+  | { readonly type: "said"; readonly count: number }
   /** It has no room, or does not serve the model. */
   | { readonly type: "refused" }
   | { readonly type: "unknown" };
 
 /** Typed arrays go as their bytes: see `alignedBytes`. */
-export function encodeCall(message: ToHost | ToCaller): Uint8Array {
+export function encodeCall(message: NumberedToHost | ToCaller): Uint8Array {
   return encode(message, { ignoreUndefined: true });
 }
 
 /** @throws {Error} for bytes that are no message */
-export function decodeToHost(bytes: Uint8Array): ToHost {
-  return decode(bytes) as ToHost;
+export function decodeToHost(bytes: Uint8Array): NumberedToHost {
+  return decode(bytes) as NumberedToHost;
 }
 
 /** @throws {Error} for bytes that are no message */

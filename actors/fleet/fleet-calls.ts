@@ -69,6 +69,8 @@ interface Pending {
 
 /** So often a node is asked whether it still has the calls, and hears which those are: a dead one is noticed by it. */
 const ALIVE_EVERY_MS = 100;
+/** Every so many times it is asked how much it has said: what came last may be missing. */
+const ASKS_EVERY = 5;
 
 /** Calls of this process to engine nodes. Any loss ends a call; nothing is repaired on it. */
 export class FleetCalls {
@@ -77,8 +79,11 @@ export class FleetCalls {
   readonly #observer: CallObserver;
   readonly #calls = new Map<number, Pending>();
   readonly #endings: (() => void)[];
+  /** How many messages each host was sent, by its subject. */
+  readonly #said = new Map<string, number>();
   #nextCall = 0;
   #aliveTimer: NodeJS.Timeout | undefined;
+  #aliveCount = 0;
 
   /** @param parts.front random, of this run of the process */
   constructor(parts: { readonly bus: Bus; readonly front: string; readonly observer: CallObserver }) {
@@ -144,9 +149,12 @@ export class FleetCalls {
       this.#lose(pending, message.type);
       return;
     }
+    if (message.type === "said") {
+      if (message.count > pending.heard.count) this.#loseInTheMiddle(pending);
+      return;
+    }
     if (!pending.heard.take(message.n)) {
-      this.#giveUp(pending);
-      this.#lose(pending, "gap");
+      this.#loseInTheMiddle(pending);
       return;
     }
     try {
@@ -157,7 +165,7 @@ export class FleetCalls {
     }
   }
 
-  #take(pending: Pending, message: Exclude<ToCaller, { type: "refused" | "unknown" }>): void {
+  #take(pending: Pending, message: Exclude<ToCaller, { type: "said" | "refused" | "unknown" }>): void {
     switch (message.type) {
       case "part":
         pending.request.onPart(message.value);
@@ -188,6 +196,11 @@ export class FleetCalls {
     }
   }
 
+  #loseInTheMiddle(pending: Pending): void {
+    this.#giveUp(pending);
+    this.#lose(pending, "gap");
+  }
+
   #giveUp({ id, request }: Pending): void {
     this.#say(request, { type: "cancel", call: id });
   }
@@ -196,6 +209,7 @@ export class FleetCalls {
     const node = lastWord(subject);
     const kind = lastWord(subject.slice(0, -node.length - 1));
     this.#loseAll(({ request }) => request.kind === kind && request.node === node, "gone");
+    this.#said.delete(callsTo(node, kind as ServedPart, this.#front));
   }
 
   #loseAll(isLost: (pending: Pending) => boolean, ending: CallEnding): void {
@@ -215,12 +229,16 @@ export class FleetCalls {
       const subject = callsTo(node, kind, this.#front);
       byHost.set(subject, [...(byHost.get(subject) ?? []), pending]);
     }
+    const isAsking = ++this.#aliveCount % ASKS_EVERY === 0;
     for (const calls of byHost.values())
-      this.#say(calls[0]!.request, { type: "alive", calls: calls.map(({ id }) => id) });
+      this.#say(calls[0]!.request, { type: "alive", calls: calls.map(({ id }) => id), isAsking });
   }
 
   #say({ node, kind }: Pick<CallRequest, "node" | "kind">, message: ToHost): void {
     const front = this.#front;
-    this.#bus.publish(callsTo(node, kind, front), encodeCall(message), nodeGone(front, kind, node));
+    const subject = callsTo(node, kind, front);
+    const nth = this.#said.get(subject) ?? 0;
+    this.#said.set(subject, nth + 1);
+    this.#bus.publish(subject, encodeCall({ ...message, nth }), nodeGone(front, kind, node));
   }
 }

@@ -72,7 +72,7 @@ export class CallHost {
   readonly #options: CallHostOptions;
   /** By front and number. */
   readonly #running = new Map<string, Running>();
-  readonly #heardAtMs = new Map<string, number>();
+  readonly #fronts = new Map<string, { heardAtMs: number; nextMessage: number }>();
   readonly #endings: (() => void)[] = [];
   #isDraining = false;
   #tellEmpty: () => void = () => {};
@@ -136,7 +136,7 @@ export class CallHost {
     const { bus, clock, node, cell, zone, kind, model, manifest } = this.#options;
     if (this.#endings.length === 0) return;
     const nowMs = clock.nowMs();
-    for (const [front, heardAtMs] of this.#heardAtMs)
+    for (const [front, { heardAtMs }] of this.#fronts)
       if (nowMs - heardAtMs > FRONT_LOST_MS) this.#leave(front);
     if (this.capacity === 0) this.#tellLost(new Error(`workers for ${kind} do not come back`));
     const protocol = { least: CALL_VERSION, most: CALL_VERSION };
@@ -147,7 +147,10 @@ export class CallHost {
   #hear({ subject, bytes }: BusMessage): void {
     const front = lastWord(subject);
     const message = decodeToHost(bytes);
-    this.#heardAtMs.set(front, this.#options.clock.nowMs());
+    const { nth } = message;
+    // Something is missing: a call may wait for it. The front hears that its calls are not known, and makes them again.
+    if (nth !== (this.#fronts.get(front)?.nextMessage ?? nth)) this.#endCallsOf(front);
+    this.#fronts.set(front, { heardAtMs: this.#options.clock.nowMs(), nextMessage: nth + 1 });
     switch (message.type) {
       case "call":
         this.#take(front, message);
@@ -162,7 +165,7 @@ export class CallHost {
         this.#end(this.#running.get(keyOf(front, message.call)));
         return;
       case "alive":
-        this.#compare(front, new Set(message.calls));
+        this.#compare(front, message);
     }
   }
 
@@ -240,15 +243,23 @@ export class CallHost {
   }
 
   /** Ends what the front has forgotten, and tells it what is not known here. */
-  #compare(front: string, calls: ReadonlySet<number>): void {
+  #compare(front: string, { calls, isAsking }: Extract<ToHost, { type: "alive" }>): void {
+    const alive = new Set(calls);
     for (const running of [...this.#running.values()])
-      if (running.front === front && !calls.has(running.id)) this.#end(running);
-    for (const call of calls)
-      if (!this.#running.has(keyOf(front, call))) this.#publish(front, call, { type: "unknown" });
+      if (running.front === front && !alive.has(running.id)) this.#end(running);
+    for (const call of calls) {
+      const running = this.#running.get(keyOf(front, call));
+      if (running === undefined) this.#publish(front, call, { type: "unknown" });
+      else if (isAsking) this.#publish(front, call, { type: "said", count: running.said });
+    }
   }
 
   #leave(front: string): void {
-    this.#heardAtMs.delete(front);
+    this.#fronts.delete(front);
+    this.#endCallsOf(front);
+  }
+
+  #endCallsOf(front: string): void {
     for (const running of [...this.#running.values()]) if (running.front === front) this.#end(running);
   }
 
@@ -264,7 +275,7 @@ export class CallHost {
     if (this.#running.size === 0) this.#tellEmpty();
   }
 
-  #say(running: Running, message: Exclude<ToCaller, { type: "refused" | "unknown" }>): void {
+  #say(running: Running, message: Exclude<ToCaller, { type: "said" | "refused" | "unknown" }>): void {
     if (!this.#running.has(keyOf(running.front, running.id))) return;
     running.said++;
     this.#publish(running.front, running.id, message);

@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type CallEnding, CallLost, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
+import { CallHost, type CallHostOptions, type HostedCall } from "../../../actors/node/call-host.js";
+import { peerName } from "../../../src/bus/open-bus.js";
+import { ServiceError } from "../../../src/domain/errors.js";
+import type { Bus } from "../../../src/ports/bus.js";
+import { systemClock } from "../../../src/ports/clock.js";
+import { BUSES, type Buses } from "../../support/buses.js";
+import { deferred } from "../../support/deferred.js";
+import { eventually } from "../../support/eventually.js";
+import { LossyBus } from "../../support/lossy-bus.js";
+import { SILENT } from "../../support/silent-log.js";
+
+const NEVER = new AbortController().signal;
+const WANTED = { kind: "synthesis", model: "m", manifest: "h", traceparent: null } as const;
+
+for (const { name, skip, open } of BUSES) {
+  describe(`calls over ${name}`, { skip }, () => {
+    let buses: Buses;
+    before(async () => {
+      buses = await open();
+    });
+    after(() => buses.stop());
+
+    /** A front and a host, each with a connection of its own; they end with the test's `end`. */
+    async function pair(
+      perform: CallHostOptions["perform"],
+      changes: Partial<CallHostOptions> & { readonly fromFront?: (bus: Bus) => Bus } = {},
+    ) {
+      const { fromFront = (bus) => bus, ...ofHost } = changes;
+      const [atFront, atHost] = [await buses.connect(), await buses.connect()];
+      const node = peerName();
+      const host = new CallHost({
+        ...{ bus: atHost, node, cell: "c", zone: "z", clock: systemClock, log: SILENT, capacity: 2, perform },
+        ...WANTED,
+        ...ofHost,
+      });
+      await host.start();
+      const lost: CallEnding[] = [];
+      let open = 0;
+      const front = new FleetCalls({
+        bus: fromFront(atFront),
+        front: peerName(),
+        observer: {
+          began: () => void open++,
+          ended: () => void open--,
+          lost: (_, ending) => void lost.push(ending),
+        },
+      });
+      await atFront.flush();
+      const parts: unknown[] = [];
+      return {
+        host,
+        lost,
+        parts,
+        atFront,
+        open: () => open,
+        begin: (body: unknown, signal = NEVER, more: { readonly manifest?: string } = {}) =>
+          front.begin(
+            {
+              ...{ ...WANTED, ...more, node, body, onPart: (part: unknown) => void parts.push(part) },
+              bytesOf: async (item, start, count) =>
+                Uint8Array.from({ length: count }, (_, at) => item + start + at),
+            },
+            signal,
+          ),
+        end: async () => {
+          front.close();
+          host.stop();
+          await Promise.all([atFront.drain(), atHost.drain()]);
+        },
+      };
+    }
+
+    test("parts come in order, then the answer, with every byte that either side has said", async () => {
+      const pulled: number[][] = [];
+      const { begin, parts, open, end } = await pair(async ({ body, send, pull }) => {
+        for (let nth = 0; nth < 50; nth++) send(nth);
+        send(Int16Array.of(-2, 3));
+        pulled.push([...(await pull(7, 2, 3))]);
+        return { body, large: new Uint8Array(262_144).fill(9) };
+      });
+      const answer = (await begin({ text: "сәлем" }).answer) as { body: unknown; large: Uint8Array };
+      assert.deepEqual(
+        [answer.body, answer.large.length, pulled],
+        [{ text: "сәлем" }, 262_144, [[9, 10, 11]]],
+      );
+      const bytes = parts.pop() as Uint8Array;
+      assert.deepEqual([...bytes], [254, 255, 3, 0]);
+      assert.deepEqual(parts, [...Array(50).keys()]);
+      assert.equal(open(), 0);
+      await end();
+    });
+
+    test("what a host fails with arrives, and what it did not expect as an internal error", async () => {
+      const { begin, end } = await pair(async ({ body }) => {
+        throw body === 1 ? new ServiceError("MODEL_BROKEN", "no weights") : new TypeError("secret");
+      });
+      await assert.rejects(begin(1).answer, { code: "MODEL_BROKEN", message: "no weights" });
+      await assert.rejects(begin(2).answer, { code: "INTERNAL", message: "internal error" });
+      await end();
+    });
+
+    test("a call that is cancelled ends at both sides, and one that was cancelled before is not made", async () => {
+      const begun = deferred<AbortSignal>();
+      const { begin, host, end } = await pair(({ signal }) => {
+        begun.resolve(signal);
+        return waitFor(signal);
+      });
+      const controller = new AbortController();
+      const { answer } = begin(null, controller.signal);
+      const signal = await begun.promise;
+      controller.abort(new Error("the client has left"));
+      await assert.rejects(answer, /the client has left/);
+      await eventually("the host has ended it", () => signal.aborted && host.callCount === 0);
+      await assert.rejects(begin(null, controller.signal).answer, /the client has left/);
+      await end();
+    });
+
+    test("a host without room, of other weights, or about to end refuses", async () => {
+      const go = deferred<void>();
+      const { begin, host, lost, end } = await pair(() => go.promise, { capacity: 1 });
+      const { answer: first } = begin(null);
+      const refused = (answer: Promise<unknown>) =>
+        assert.rejects(answer, (error) => error instanceof CallLost && error.ending === "refused");
+      await refused(begin(null).answer);
+      await refused(begin(null, NEVER, { manifest: "other" }).answer);
+      const drained = host.drain(60_000);
+      await refused(begin(null).answer);
+      go.resolve();
+      await first;
+      await drained;
+      assert.deepEqual(lost, ["refused", "refused", "refused"]);
+      await end();
+    });
+
+    test("a front hears of a host that is gone, and a host of a front", async () => {
+      const signals: AbortSignal[] = [];
+      const say = deferred<void>();
+      const { begin, host, lost, atFront, end } = await pair(async ({ signal, send }: HostedCall) => {
+        signals.push(signal);
+        await say.promise;
+        send(1);
+        return waitFor(signal);
+      });
+      const { answer } = begin(null);
+      answer.catch(() => undefined);
+      await eventually("it has begun", () => signals.length === 1);
+      await atFront.drain();
+      say.resolve();
+      await eventually("the host has ended the call of a front that is gone", () => signals[0]!.aborted);
+      const other = await pair(async () => null);
+      other.host.stop();
+      await assert.rejects(
+        other.begin(null).answer,
+        (error) => error instanceof CallLost && error.ending === "gone",
+      );
+      assert.deepEqual([other.lost, lost, host.callCount], [["gone"], [], 0]);
+      await end();
+      await other.end();
+    });
+
+    test("whatever message is lost, in either direction, the call ends or is answered whole", async () => {
+      const talk: CallHostOptions["perform"] = async ({ send, pull }) => {
+        send(1);
+        const bytes = await pull(0, 0, 1);
+        send(bytes[0]);
+        return "done";
+      };
+      const endings: unknown[] = [];
+      for (let nth = 0; nth < 6; nth++) {
+        for (const pattern of [/\.engine\..*\.synthesis\./, /\.front\..*\.call\./]) {
+          const lossy = (bus: Bus) => new LossyBus(bus, pattern, (at) => (at === nth ? "drop" : "send"));
+          const isFront = pattern.source.includes("engine");
+          const atHost = isFront ? {} : { bus: lossy(await buses.connect()) };
+          const { begin, parts, end } = await pair(talk, { ...atHost, ...(isFront && { fromFront: lossy }) });
+          endings.push(
+            await begin(null).answer.then(
+              (answer) => {
+                assert.deepEqual([answer, parts], ["done", [1, 0]]);
+                return "done";
+              },
+              (error) => (error as CallLost).ending,
+            ),
+          );
+          await end();
+          await atHost.bus?.drain();
+        }
+      }
+      // The call itself, and the first part; what comes later may be a word about the call, which may be spared.
+      assert.deepEqual(endings.slice(0, 2), ["unknown", "gap"]);
+      for (const ending of endings)
+        assert.ok(["unknown", "gap", "done"].includes(String(ending)), String(ending));
+    });
+
+    test("a connection that was lost ends the calls of both sides", async () => {
+      const signals: AbortSignal[] = [];
+      const { begin, host, end } = await pair(({ signal }) => {
+        signals.push(signal);
+        return waitFor(signal);
+      });
+      const { answer } = begin(null);
+      const rejected = assert.rejects(
+        answer,
+        (error) => error instanceof CallLost && error.ending === "reconnect",
+      );
+      await eventually("it has begun", () => signals.length === 1);
+      await buses.interrupt();
+      await buses.resume();
+      await rejected;
+      await eventually("the host has ended it", () => signals[0]!.aborted && host.callCount === 0);
+      await end();
+    });
+  });
+}
+
+function waitFor(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
+}

@@ -1,0 +1,231 @@
+import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { test } from "node:test";
+import { beatsOf } from "../../../actors/fleet/call-subjects.js";
+import { FleetDirectory } from "../../../actors/fleet/directory.js";
+import { type CallEnding, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
+import { FleetFilePool } from "../../../actors/fleet/fleet-file-pool.js";
+import { NodePlaces } from "../../../actors/fleet/node-places.js";
+import { CallHost } from "../../../actors/node/call-host.js";
+import { workingOnFiles } from "../../../actors/node/file-host.js";
+import { TranscriptionEngine } from "../../../actors/transcription/engine.js";
+import type { FilePool } from "../../../actors/transcription/file-queue.js";
+import { recognizerIn } from "../../../bench/support/recognizer.js";
+import { recognizerFamilyOf } from "../../../native/models/families.js";
+import type { FileAnswer, FileTask } from "../../../native/threads/protocol.js";
+import { performTask } from "../../../native/transcription/perform.js";
+import { peerName } from "../../../src/bus/open-bus.js";
+import { asServiceError } from "../../../src/domain/errors.js";
+import type { Bus } from "../../../src/ports/bus.js";
+import { systemClock } from "../../../src/ports/clock.js";
+import { joined, silence, speech, wavOf } from "../../support/audio.js";
+import { openHub } from "../../support/buses.js";
+import { deferred } from "../../support/deferred.js";
+import { eventually } from "../../support/eventually.js";
+import { RECOGNIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
+import { lightModels } from "../../support/light-models.js";
+import { LossyBus } from "../../support/lossy-bus.js";
+import { SILENT } from "../../support/silent-log.js";
+import { TINY_PACKAGES, TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
+
+const NEVER = new AbortController().signal;
+const OF_FLEET = { cell: "c", zone: "z", manifest: "h" };
+const RATE_HZ = 24_000;
+const SENTENCE = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
+const TASKS = 2;
+
+/** Sentences with pauses, some of them at the very end. @param dense seconds of speech without a pause between them */
+async function file(dense: number): Promise<string> {
+  const path = join(await temporaryFolder(), "speech.wav");
+  const count = Math.ceil((dense * RATE_HZ) / SENTENCE.length);
+  const parts = [silence(0.3, RATE_HZ), SENTENCE, silence(0.9, RATE_HZ), SENTENCE, silence(1, RATE_HZ)];
+  parts.push(...Array.from({ length: count }, () => SENTENCE), silence(0.8, RATE_HZ), SENTENCE);
+  await writeFile(path, wavOf(joined(...parts), RATE_HZ, 2));
+  return path;
+}
+
+type Loaded = Awaited<ReturnType<typeof recognizerIn>>;
+
+/** The work of a file worker, in this thread. */
+function poolOf(recognizer: Loaded, before: (task: FileTask) => Promise<void> = async () => {}): FilePool {
+  return {
+    workerCount: TASKS,
+    run: async (task): Promise<FileAnswer<unknown>> => {
+      if (task.type !== "hear" && task.type !== "decode") return { ok: true, value: null };
+      await before(task);
+      try {
+        return { ok: true, value: await performTask(task, recognizer) };
+      } catch (error) {
+        const { code, message } = asServiceError(error);
+        return { ok: false, code, message };
+      }
+    },
+    close: async () => {},
+  };
+}
+
+function engineOver(pool: FilePool, { model: { manifest } }: Loaded): TranscriptionEngine {
+  const { sampleRateHz, frameSamples, id: modelId } = manifest;
+  const forgets = recognizerFamilyOf(manifest).can.forget;
+  return new TranscriptionEngine({
+    pool,
+    modelId,
+    sampleRateHz,
+    frameSamples,
+    forgets,
+    maxSeconds: 7_200,
+    log: SILENT,
+  });
+}
+
+async function fleet(recognizer: Loaded, waitMs = 60_000) {
+  const { manifest } = recognizer.model;
+  const own = { ...OF_FLEET, kind: "transcription", model: manifest.id } as const;
+  const buses = openHub();
+  const hosts: CallHost[] = [];
+  const bus = await buses.connect();
+  const directory = new FleetDirectory({
+    ...{ bus, beats: beatsOf(own.kind), lostMs: 20_000, clock: systemClock, log: SILENT },
+  });
+  const lost: CallEnding[] = [];
+  const calls = new FleetCalls({
+    ...{ bus, front: peerName() },
+    observer: { began: () => {}, ended: () => {}, lost: (_, ending) => void lost.push(ending) },
+  });
+  const places = new NodePlaces({ ...own, calls, directory, waitMs });
+  const pool = new FleetFilePool({ places, sampleRateHz: manifest.sampleRateHz });
+  const engine = engineOver(pool, recognizer);
+  return {
+    ...{ engine, lost, hosts },
+    startNode: async (work = poolOf(recognizer), through: (bus: Bus) => Bus = (its) => its) => {
+      const host = new CallHost({
+        ...own,
+        ...{ bus: through(await buses.connect()), node: peerName(), capacity: TASKS },
+        ...{ clock: systemClock, log: SILENT, perform: workingOnFiles(work, manifest) },
+      });
+      hosts.push(host);
+      await host.start();
+      return host;
+    },
+    end: async () => {
+      await engine.stop();
+      calls.close();
+      directory.close();
+      for (const host of hosts) host.stop();
+    },
+  };
+}
+
+/** The shipped recogniser, and one whose encoder does not forget: a state goes with each part. */
+async function recognizers(): Promise<readonly Loaded[]> {
+  const { MODELS_DIR } = await lightModels();
+  const kept = TINY_RECOGNIZERS.find(({ forget }) => !forget)!;
+  const tiny = TINY_PACKAGES.find(({ manifest }) => manifest.id === kept.id)!;
+  return Promise.all([
+    recognizerIn(join(MODELS_DIR, basename(RECOGNIZER_FOLDER))),
+    recognizerIn(tiny.folder),
+  ]);
+}
+
+test("files heard by nodes", async (t) => {
+  const path = await file(0);
+  // A piece is cut after half a minute.
+  const withCut = await file(31);
+  const loaded = await recognizers();
+  const [shipped] = loaded;
+  const hotWords = [{ text: "салем", characterScore: 0.5 }];
+
+  for (const recognizer of loaded) {
+    const { id } = recognizer.model.manifest;
+    await t.test(`a file is heard by nodes as by workers here, to the last bit: ${id}`, async () => {
+      const alone = engineOver(poolOf(recognizer), recognizer);
+      const heard = recognizer === shipped ? withCut : path;
+      const expected = await alone.transcribe(heard, NEVER, { hotWords });
+      const { engine, lost, startNode, end } = await fleet(recognizer);
+      await startNode();
+      await startNode();
+      await engine.start();
+      const shares: number[] = [];
+      const onProgress = (share: number) => void shares.push(share);
+      assert.deepEqual(await engine.transcribe(heard, NEVER, { hotWords, onProgress }), expected);
+      assert.deepEqual(
+        shares,
+        shares.toSorted((a, b) => a - b),
+      );
+      assert.equal(shares.at(-1), 1);
+      assert.deepEqual(lost, []);
+      if (recognizer === shipped)
+        assert.ok(expected.segments.length > 3, "there is speech in it, with words");
+      await end();
+    });
+  }
+
+  await t.test("nodes that end at any of their tasks leave them to others", async () => {
+    const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
+    for (const type of ["hear", "decode"]) {
+      const { engine, lost, startNode, end } = await fleet(shipped!);
+      const first = await startNode(
+        poolOf(shipped!, async (task) => {
+          if (task.type !== type) return;
+          first.stop();
+          await startNode();
+        }),
+      );
+      assert.deepEqual(await engine.transcribe(path, NEVER), expected);
+      assert.ok(lost.length > 0, "a task was lost");
+      await end();
+    }
+  });
+
+  await t.test("whichever message of a node is lost, the transcript is the same", async () => {
+    const expected = await engineOver(poolOf(shipped!), shipped!).transcribe(path, NEVER);
+    for (const nth of [0, 2, 5]) {
+      const { engine, startNode, end } = await fleet(shipped!);
+      await startNode(poolOf(shipped!), (bus) => {
+        return new LossyBus(bus, /\.call\./, (at) => (at === nth ? "drop" : "send"));
+      });
+      assert.deepEqual(await engine.transcribe(path, NEVER), expected);
+      await end();
+    }
+  });
+
+  await t.test("a file that is given up is worked on no more, and others are", async () => {
+    const { engine, hosts, startNode, end } = await fleet(shipped!);
+    const begun = deferred<void>();
+    const held = deferred<void>();
+    await startNode(
+      poolOf(shipped!, async () => {
+        begun.resolve();
+        await held.promise;
+      }),
+    );
+    const controller = new AbortController();
+    const given = engine.transcribe(path, controller.signal);
+    await begun.promise;
+    controller.abort();
+    await assert.rejects(given, { code: "CANCELLED" });
+    await eventually("the node has ended its tasks", () => hosts[0]!.callCount === 0);
+    held.resolve();
+    assert.ok((await engine.transcribe(path, NEVER)).segments.length > 0);
+    await end();
+  });
+
+  await t.test(
+    "without nodes a file is refused after its wait, and a worker that dies three times loses it",
+    async () => {
+      const { engine, startNode, end } = await fleet(shipped!, 2_000);
+      await assert.rejects(engine.transcribe(path, NEVER), { code: "ENGINE_BUSY" });
+      let deaths = 0;
+      const dying = poolOf(shipped!, async () => {
+        deaths++;
+        throw new Error("the thread has ended");
+      });
+      await startNode(dying);
+      await assert.rejects(engine.transcribe(path, NEVER), { code: "WORKER_LOST" });
+      assert.ok(deaths >= 3);
+      await end();
+    },
+  );
+  await Promise.all(loaded.map(({ model }) => model.release()));
+});

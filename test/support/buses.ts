@@ -1,0 +1,58 @@
+import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
+import { InProcessHub } from "../../src/bus/in-process-bus.js";
+import { connectNats } from "../../src/bus/nats-bus.js";
+import type { Bus } from "../../src/ports/bus.js";
+
+/** Connections to one bus, which may be lost and come back together. */
+export interface Buses {
+  connect(): Promise<Bus>;
+  /** Every connection is lost, with what is on its way. */
+  interrupt(): Promise<void>;
+  resume(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** What tests over every bus go through. */
+export const BUSES: readonly {
+  readonly name: string;
+  readonly skip: string | false;
+  open(): Promise<Buses>;
+}[] = [
+  { name: "the bus of the process", skip: false, open: async () => openHub() },
+  { name: "NATS", skip: WITHOUT_NATS, open: () => openNats() },
+];
+
+/** @throws in the turn of a message what its subscriber throws */
+export function openHub(): Buses {
+  const hub = new InProcessHub((error) => {
+    throw error;
+  });
+  return {
+    connect: async () => hub.connect(),
+    interrupt: async () => hub.interrupt(),
+    resume: async () => hub.resume(),
+    stop: async () => undefined,
+  };
+}
+
+async function openNats(): Promise<Buses> {
+  const server = await NatsServer.start();
+  const nothing = () => undefined;
+  return {
+    connect: () =>
+      connectNats({
+        servers: [server.url],
+        name: "test",
+        tls: null,
+        observer: {
+          ...{ disconnected: nothing, reconnected: nothing },
+          fault: (error) => {
+            throw error;
+          },
+        },
+      }),
+    interrupt: () => server.kill(),
+    resume: () => server.start(),
+    stop: () => server.kill(),
+  };
+}
