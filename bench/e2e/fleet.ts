@@ -4,17 +4,29 @@ import { type EngineProcess, startEngineProcess } from "../support/engine-proces
 import { type LiveRound, MESSAGE_SAMPLES, runLiveRound } from "../support/live-round.js";
 import { NatsServer, WITHOUT_NATS } from "../support/nats-server.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
-import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
+import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { SENTENCES, type SpokenStream, speakStream } from "../support/spoken-stream.js";
 
 /** 40 ms of audio: what a client sends at once. */
 const FRAMES_PER_SECOND = 25;
 const SESSIONS = [8, 32];
-const ENGINES = [1, 2];
+const ENGINES = [1, 2, 4];
+const PASSES = 2;
+/** One of two engines stands still from then on, for so long, while sessions speak. */
+const FREEZE = { sessions: 16, afterMs: 6_000, forMs: 8_000 };
 
-/** One arrangement of processes with so many sessions. */
-interface FleetRound {
+/** Processes that serve live sessions together; all are there from the beginning and measured in turns. */
+interface Arrangement {
   /** Engine processes; 0 is a single process without a bus. */
+  readonly engines: number;
+  readonly service: ServiceProcess;
+  readonly operatorPort: number;
+  readonly nats: NatsServer | null;
+  readonly nodes: readonly EngineProcess[];
+}
+
+/** One arrangement with so many sessions. */
+interface FleetRound {
   readonly engines: number;
   readonly live: LiveRound;
   readonly busCpuSeconds: number;
@@ -22,9 +34,10 @@ interface FleetRound {
 }
 
 /**
- * `npm run bench -- fleet [8 32 ...]`: live sessions of one process beside those of a gateway with 1 and 2 engine processes over
- * a real NATS server, all on this machine and in turns: end of speech to final, and CPU time for each 40 ms of audio in gateway,
- * bus and engines. Two minutes for two numbers of sessions.
+ * `npm run bench -- fleet [8 32 ...]`: live sessions of one process beside those of a gateway with 1, 2 and 4 engine processes
+ * over a real NATS server, all on this machine and in turns: end of speech to final, what the bus adds to it, CPU time for each
+ * 40 ms of audio in gateway, bus and engines, and what an engine that stands still costs sessions on another. Eight minutes for
+ * two numbers of sessions.
  */
 export async function run(options: {
   readonly smoke: boolean;
@@ -37,96 +50,157 @@ export async function run(options: {
   const given = options.args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
   const counts = options.smoke ? [1] : given.length > 0 ? given : SESSIONS;
   const sentences = options.smoke ? SENTENCES.slice(0, 1) : SENTENCES;
-  const rounds: FleetRound[] = [];
-  let stream: SpokenStream | null = null;
-  for (const engines of options.smoke ? [0, 1] : [0, ...ENGINES]) {
-    const measured = await measure({ engines, counts, sentences, stream });
-    // All listen to what the first has spoken.
-    stream = measured.stream;
-    rounds.push(...measured.rounds);
+  const arrangements: Arrangement[] = [];
+  try {
+    for (const engines of options.smoke ? [0, 1] : [0, ...ENGINES]) arrangements.push(await arrange(engines));
+    const stream = await speakStream(arrangements[0]!.service, sentences);
+    const rounds: FleetRound[] = [];
+    for (let pass = 0; pass < (options.smoke ? 1 : PASSES); pass++)
+      for (const sessions of counts)
+        for (const arrangement of arrangements) rounds.push(await measure(arrangement, stream, sessions));
+    if (options.smoke) return;
+    const two = arrangements.find(({ engines }) => engines === 2)!;
+    const summaries = counts.flatMap((sessions) => summarized(rounds, sessions));
+    await saveResult("fleet", {
+      parameters: { eouMs: 200, messageSamples: MESSAGE_SAMPLES, sentences, passes: PASSES },
+      rounds: summaries,
+      frozen: await freezeOne(two, stream),
+    });
+  } finally {
+    for (const arrangement of arrangements) await end(arrangement);
   }
-  if (options.smoke) return;
-  await saveResult("fleet", {
-    parameters: { eouMs: 200, messageSamples: MESSAGE_SAMPLES, sentences },
-    rounds: rounds.map((round) => ({
-      ...summary(round),
-      finalLatenciesMs: rounded(round.live.finalLatenciesMs),
-    })),
-  });
 }
 
-async function measure(parts: {
-  readonly engines: number;
-  readonly counts: readonly number[];
-  readonly sentences: readonly string[];
-  readonly stream: SpokenStream | null;
-}): Promise<{ readonly stream: SpokenStream; readonly rounds: readonly FleetRound[] }> {
-  const { engines, counts, sentences } = parts;
+async function arrange(engines: number): Promise<Arrangement> {
   const operatorPort = await freeLoopbackPort();
   const nats = engines === 0 ? null : await NatsServer.start();
   const nodes: EngineProcess[] = [];
-  const ofRole = nats === null ? {} : gatewayOf(nats, engines);
   for (let count = 0; count < engines; count++)
     nodes.push(await startEngineProcess({ SERVE: "live", BUS_URL: nats!.url }));
+  const ofRole = nats === null ? {} : gatewayOf(nats, engines);
   const service = await startServiceProcess({
     ...ofRole,
     LIVE_PER_ORG: "1000",
     OPERATOR_PORT: String(operatorPort),
   });
-  try {
-    await creditDevelopment(service, 1_000_000_000);
-    const stream = parts.stream ?? (await speakStream(service, sentences));
-    const rounds: FleetRound[] = [];
-    for (const sessions of counts) {
-      const enginesBefore = cpuSecondsOf(nodes);
-      const busBefore = nats?.cpuSeconds() ?? 0;
-      const live = await runLiveRound({ service, operatorPort, stream, sessions });
-      const busCpuSeconds = (nats?.cpuSeconds() ?? 0) - busBefore;
-      const round = { engines, live, busCpuSeconds, engineCpuSeconds: cpuSecondsOf(nodes) - enginesBefore };
-      rounds.push(round);
-      print(round);
-    }
-    return { stream, rounds };
-  } finally {
-    await service.stop();
-    for (const node of nodes) await node.stop();
-    await nats?.kill();
-  }
+  await creditDevelopment(service, 1_000_000_000, ofRole);
+  return { engines, service, operatorPort, nats, nodes };
+}
+
+async function end({ service, nodes, nats }: Arrangement): Promise<void> {
+  await service.stop();
+  for (const node of nodes) await node.stop();
+  await nats?.kill();
+}
+
+async function measure(
+  { engines, service, operatorPort, nats, nodes }: Arrangement,
+  stream: SpokenStream,
+  sessions: number,
+): Promise<FleetRound> {
+  const enginesBefore = cpuSecondsOf(nodes);
+  const busBefore = nats?.cpuSeconds() ?? 0;
+  const live = await runLiveRound({ service, operatorPort, stream, sessions });
+  const busCpuSeconds = (nats?.cpuSeconds() ?? 0) - busBefore;
+  const round = { engines, live, busCpuSeconds, engineCpuSeconds: cpuSecondsOf(nodes) - enginesBefore };
+  const finals = showPercentiles("finals", percentiles(live.finalLatenciesMs));
+  console.log(`${nameOf(engines)}, ${sessions} sessions: ${finals} (p50/p95/p99)`);
+  return round;
+}
+
+/** Every arrangement with so many sessions, its passes together, beside the single process. */
+function summarized(rounds: readonly FleetRound[], sessions: number) {
+  const ofCount = rounds.filter(({ live }) => live.sessions === sessions);
+  const alone = percentiles(finalsOf(ofCount.filter(({ engines }) => engines === 0)), 1)!;
+  const arrangements = [...new Set(ofCount.map(({ engines }) => engines))];
+  return arrangements.map((engines) => {
+    const passes = ofCount.filter((round) => round.engines === engines);
+    const sum = (of: (round: FleetRound) => number) => passes.reduce((total, round) => total + of(round), 0);
+    const frames = sum(({ live }) => live.audioSeconds) * FRAMES_PER_SECOND;
+    const micros = (of: (round: FleetRound) => number) => (1e6 * sum(of)) / frames;
+    const finalLatencyMs = percentiles(finalsOf(passes), 1)!;
+    const summary = {
+      engines,
+      sessions,
+      finalLatencyMs,
+      /** Beside the single process. */
+      addedMs: { p50: finalLatencyMs.p50 - alone.p50, p95: finalLatencyMs.p95 - alone.p95 },
+      missedFinals: sum(({ live }) => live.missedFinals),
+      /** CPU time for each 40 ms of audio; without engines the process does what all three do. */
+      cpuMicrosPerFrame: {
+        front: micros(({ live }) => live.cpuSeconds),
+        bus: micros(({ busCpuSeconds }) => busCpuSeconds),
+        engines: micros(({ engineCpuSeconds }) => engineCpuSeconds),
+      },
+      finalLatenciesMs: finalsOf(passes).map((value) => Math.round(10 * value) / 10),
+    };
+    print(summary);
+    return summary;
+  });
+}
+
+function print(summary: ReturnType<typeof summarized>[number]): void {
+  const { engines, sessions, finalLatencyMs, addedMs, missedFinals, cpuMicrosPerFrame } = summary;
+  const cpu = Object.entries(cpuMicrosPerFrame).map(([part, micros]) => `${part} ${Math.round(micros)}`);
+  const added = `${addedMs.p50.toFixed(1)} ms more at p50, ${addedMs.p95.toFixed(1)} at p95`;
+  console.log(
+    `${nameOf(engines)}, ${sessions} sessions: ${showPercentiles("finals", finalLatencyMs)}, ${added}, ` +
+      `${missedFinals} missed; CPU microseconds a frame: ${cpu.join(", ")}`,
+  );
+}
+
+/**
+ * Two engines with as many sessions each, undisturbed and with one that stands still for a while. Which sessions were on it is
+ * not told: they are those with the latest finals, half of all.
+ */
+async function freezeOne(arrangement: Arrangement, stream: SpokenStream) {
+  const { service, operatorPort, nodes } = arrangement;
+  const { sessions, afterMs, forMs } = FREEZE;
+  const frozen = nodes[0]!.child;
+  const latest = (live: LiveRound) =>
+    live.finalLatenciesBySession
+      .map((latencies) => ({ latestMs: Math.max(...latencies), latencies }))
+      .toSorted((a, b) => a.latestMs - b.latestMs);
+  const undisturbed = latest(await runLiveRound({ service, operatorPort, stream, sessions }));
+  const timers = [
+    setTimeout(() => frozen.kill("SIGSTOP"), afterMs),
+    setTimeout(() => frozen.kill("SIGCONT"), afterMs + forMs),
+  ];
+  const live = await runLiveRound({ service, operatorPort, stream, sessions });
+  for (const timer of timers) clearTimeout(timer);
+  const disturbed = latest(live);
+  const half = sessions / 2;
+  const of = (kept: typeof disturbed) =>
+    percentiles(
+      kept.flatMap(({ latencies }) => latencies),
+      1,
+    );
+  const result = {
+    ...FREEZE,
+    undisturbedMs: of(undisturbed.slice(0, half)),
+    othersMs: of(disturbed.slice(0, half)),
+    onFrozenMs: of(disturbed.slice(half)),
+    latestMs: Math.round(disturbed.at(-1)!.latestMs),
+    missedFinals: live.missedFinals,
+  };
+  console.log(
+    `one of two engines stands still for ${forMs / 1_000} s, ${sessions} sessions: ` +
+      `${showPercentiles("others", result.othersMs)}, undisturbed ${showPercentiles("", result.undisturbedMs)}; ` +
+      `the latest final of those on it after ${result.latestMs} ms, ${result.missedFinals} missed`,
+  );
+  return result;
+}
+
+function finalsOf(rounds: readonly FleetRound[]): readonly number[] {
+  return rounds.flatMap(({ live }) => live.finalLatenciesMs);
 }
 
 function cpuSecondsOf(nodes: readonly EngineProcess[]): number {
   return nodes.reduce((sum, node) => sum + node.cpuSeconds(), 0);
 }
 
-function summary({ engines, live, busCpuSeconds, engineCpuSeconds }: FleetRound) {
-  const frames = live.audioSeconds * FRAMES_PER_SECOND;
-  const microsPerFrame = (seconds: number) => (1e6 * seconds) / frames;
-  return {
-    engines,
-    sessions: live.sessions,
-    finalLatencyMs: percentiles(live.finalLatenciesMs),
-    missedFinals: live.missedFinals,
-    /** CPU time for each 40 ms of audio; without engines the process does what all three do. */
-    cpuMicrosPerFrame: {
-      front: microsPerFrame(live.cpuSeconds),
-      bus: microsPerFrame(busCpuSeconds),
-      engines: microsPerFrame(engineCpuSeconds),
-    },
-  };
-}
-
-function print(round: FleetRound): void {
-  const { engines, sessions, finalLatencyMs, missedFinals, cpuMicrosPerFrame } = summary(round);
-  const cpu = Object.entries(cpuMicrosPerFrame).map(([part, micros]) => `${part} ${Math.round(micros)}`);
-  const where = engines === 0 ? "one process" : `a gateway and ${engines} engine processes`;
-  console.log(
-    `${where}, ${sessions} sessions: ${showPercentiles("finals", finalLatencyMs)} (p50/p95/p99), ` +
-      `${missedFinals} missed; CPU microseconds a frame: ${cpu.join(", ")}`,
-  );
-}
-
-function rounded(values: readonly number[]): readonly number[] {
-  return values.map((value) => Math.round(10 * value) / 10);
+function nameOf(engines: number): string {
+  return engines === 0 ? "one process" : `a gateway and ${engines} engine processes`;
 }
 
 function gatewayOf({ url }: NatsServer, engines: number): Readonly<Record<string, string>> {

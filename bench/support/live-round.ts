@@ -12,6 +12,7 @@ const SPREAD_MS = 2_000;
 export interface LiveRound {
   readonly sessions: number;
   readonly finalLatenciesMs: readonly number[];
+  readonly finalLatenciesBySession: readonly (readonly number[])[];
   readonly firstPartialsMs: readonly number[];
   readonly partialLagsMs: readonly number[];
   readonly missedFinals: number;
@@ -60,6 +61,7 @@ export async function runLiveRound(parts: {
   return {
     sessions,
     finalLatenciesMs: timed.flatMap((times) => times.finalLatenciesMs),
+    finalLatenciesBySession: timed.map((times) => times.finalLatenciesMs),
     firstPartialsMs: timed.flatMap((times) => times.firstPartialsMs),
     partialLagsMs: timed.flatMap((times) => times.partialLagsMs),
     missedFinals: timed.reduce((total, times) => total + times.missedFinals, 0),

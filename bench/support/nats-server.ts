@@ -16,22 +16,44 @@ export const WITHOUT_NATS: string | false =
     ? false
     : "no nats-server here (apt-get install nats-server)";
 
-/** A real server on a free port of 127.0.0.1, which can die and come back. */
+export interface NatsServerOptions {
+  /** Where it listens; 127.0.0.1 when absent. */
+  readonly host?: string;
+  /** Where it is reached, if not there. */
+  readonly reachedAt?: string;
+  /** A free one when absent. */
+  readonly port?: number;
+  /** Before the command: where it runs. */
+  readonly within?: readonly string[];
+  readonly more?: readonly string[];
+}
+
+/** A real server on a free port of this machine, which can die and come back. */
 export class NatsServer {
   readonly url: string;
-  readonly #arguments: readonly string[];
-  readonly #port: number;
+  readonly port: number;
+  readonly #host: string;
+  readonly #command: readonly string[];
   #child: ChildProcess | null = null;
+  #ended: Promise<unknown> = Promise.resolve();
 
-  private constructor(port: number, more: readonly string[]) {
-    this.#port = port;
-    this.url = `nats://127.0.0.1:${port}`;
-    this.#arguments = ["-a", "127.0.0.1", "-p", String(port), ...more];
+  private constructor(
+    port: number,
+    { host = "127.0.0.1", reachedAt, within = [], more = [] }: NatsServerOptions,
+  ) {
+    this.port = port;
+    this.#host = reachedAt ?? host;
+    this.url = `nats://${this.#host}:${port}`;
+    this.#command = [...within, COMMAND, "-a", host, "-p", String(port), ...more];
   }
 
   /** @param more arguments of the server */
-  static async start(...more: readonly string[]): Promise<NatsServer> {
-    const server = new NatsServer(await freeLoopbackPort(), more);
+  static start(...more: readonly string[]): Promise<NatsServer> {
+    return NatsServer.startAt({ more });
+  }
+
+  static async startAt(options: NatsServerOptions): Promise<NatsServer> {
+    const server = new NatsServer(options.port ?? (await freeLoopbackPort()), options);
     await server.start();
     return server;
   }
@@ -43,12 +65,14 @@ export class NatsServer {
 
   /** Settles when it listens. */
   async start(): Promise<void> {
-    const child = spawn(COMMAND, this.#arguments, { stdio: "ignore" });
+    const [command = "", ...args] = this.#command;
+    const child = spawn(command, args, { stdio: "ignore" });
     this.#child = child;
+    this.#ended = once(child, "exit");
     await once(child, "spawn");
     const deadlineMs = performance.now() + LISTENS_WITHIN_MS;
-    while (!(await canConnect(this.#port))) {
-      if (performance.now() > deadlineMs) throw new Error(`${COMMAND} did not listen on ${this.#port}`);
+    while (!(await canConnect(this.#host, this.port))) {
+      if (performance.now() > deadlineMs) throw new Error(`${COMMAND} did not listen on ${this.port}`);
       await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     }
   }
@@ -58,15 +82,23 @@ export class NatsServer {
     const child = this.#child;
     if (child === null) return;
     this.#child = null;
-    const ended = once(child, "exit");
     child.kill("SIGKILL");
-    await ended;
+    await this.#ended;
+  }
+
+  /** Asks its clients to go, then ends: settles when it has. */
+  async leave(): Promise<void> {
+    const child = this.#child;
+    if (child === null) return;
+    this.#child = null;
+    child.kill("SIGUSR2");
+    await this.#ended;
   }
 }
 
-function canConnect(port: number): Promise<boolean> {
+function canConnect(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: "127.0.0.1", port });
+    const socket = connect({ host, port });
     const end = (isThere: boolean) => {
       socket.destroy();
       resolve(isThere);

@@ -125,10 +125,16 @@ async function shareLanguageModels(dataDir: string): Promise<void> {
   if (!existsSync(link)) await symlink(UNPACKED.folder, link);
 }
 
-/** Pays for a benchmark that costs more than the free credits, as an operator would. */
-export async function creditDevelopment(service: ServiceProcess, credits: number): Promise<void> {
+/** Pays for a benchmark that costs more than the free credits, as an operator would. @param environment of the service */
+export async function creditDevelopment(
+  service: ServiceProcess,
+  credits: number,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<void> {
   const args = [DAUYS, "orgs", "credit", "org_development", String(credits)];
-  await promisify(execFile)(process.execPath, args, { env: { ...process.env, DATA_DIR: service.dataDir } });
+  await promisify(execFile)(process.execPath, args, {
+    env: { ...process.env, ...environment, DATA_DIR: service.dataDir },
+  });
 }
 
 /**

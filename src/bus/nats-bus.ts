@@ -14,6 +14,8 @@ export interface NatsBusOptions {
   /** Shown by the server beside the connection. */
   readonly name: string;
   readonly tls: BusTls | null;
+  /** A server that has not taken the connection by then is given up; 20 s when absent. */
+  readonly connectWithinMs?: number;
   readonly observer: BusObserver;
 }
 
@@ -29,12 +31,14 @@ const RECONNECT_WAIT_MS = 50;
 const PING_EVERY_MS = 2_000;
 /** A server that answers so many pings late is given up. */
 const MOST_PINGS_OUT = 2;
+const CONNECT_WITHIN_MS = 20_000;
 const DRAIN_WITHIN_MS = 1_000;
 /** In the head of an empty message: there is no subscriber. */
 const NO_RESPONDERS = 503;
 
 /** @throws when no server takes the connection */
-export async function connectNats({ servers, name, tls, observer }: NatsBusOptions): Promise<Bus> {
+export async function connectNats(options: NatsBusOptions): Promise<Bus> {
+  const { servers, name, tls, connectWithinMs = CONNECT_WITHIN_MS, observer } = options;
   const connection = await connect({
     servers: [...servers],
     name,
@@ -43,6 +47,7 @@ export async function connectNats({ servers, name, tls, observer }: NatsBusOptio
     maxReconnectAttempts: -1,
     pingInterval: PING_EVERY_MS,
     maxPingOut: MOST_PINGS_OUT,
+    timeout: connectWithinMs,
     ...(tls !== null && { tls: present({ ...tls }) }),
   });
   return new NatsBus(connection, observer);

@@ -7,6 +7,7 @@ import { waitsOf } from "./waits.js";
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/support/eventually.ts": "what others wait with",
   "test/support/pace.ts": "what others wait with",
+  "test/support/slow-link.ts": "a link on which what is sent arrives late",
   "test/support/manual-timers.test.ts": "calls the stand-in of setTimeout",
   "test/attack/support/raw-connection.ts": "wakes those who wait for bytes, at the end of their patience",
   "test/http/routes.test.ts": "tells speech that was sent at once from speech that was held back",

@@ -1,0 +1,78 @@
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+export interface SlowLinkOptions {
+  /** Of 127.0.0.1, where the link ends. */
+  readonly port: number;
+  /** One way. */
+  readonly delayMs: number;
+  readonly bytesPerSecond: number;
+}
+
+/** More than this is not taken from a sender before some of it has arrived. */
+const MOST_ON_THE_WAY_BYTES = 262_144;
+
+/** A TCP proxy to a port of this machine: what is sent arrives late, and no faster than the link is wide. */
+export class SlowLink {
+  readonly port: number;
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+
+  private constructor(server: Server) {
+    this.#server = server;
+    this.port = (server.address() as AddressInfo).port;
+  }
+
+  static async open(options: SlowLinkOptions): Promise<SlowLink> {
+    const server = createServer({ noDelay: true });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const link = new SlowLink(server);
+    server.on("connection", (near) => link.#join(near, options));
+    return link;
+  }
+
+  /** Ends every connection and takes no more. */
+  async close(): Promise<void> {
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    await closed;
+  }
+
+  #join(near: Socket, options: SlowLinkOptions): void {
+    const far = connect({ host: "127.0.0.1", port: options.port, noDelay: true });
+    for (const [from, to] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(from);
+      // Its end is told by `close`.
+      from.on("error", () => {});
+      from.on("close", () => {
+        this.#sockets.delete(from);
+        to.destroy();
+      });
+      carry(from, to, options);
+    }
+  }
+}
+
+function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: SlowLinkOptions): void {
+  let isFreeAtMs = 0;
+  let onTheWayBytes = 0;
+  from.on("data", (bytes: Buffer) => {
+    const nowMs = performance.now();
+    isFreeAtMs = Math.max(isFreeAtMs, nowMs) + (1_000 * bytes.length) / bytesPerSecond;
+    onTheWayBytes += bytes.length;
+    if (onTheWayBytes > MOST_ON_THE_WAY_BYTES) from.pause();
+    setTimeout(
+      () => {
+        onTheWayBytes -= bytes.length;
+        if (onTheWayBytes <= MOST_ON_THE_WAY_BYTES) from.resume();
+        if (!to.destroyed) to.write(bytes);
+      },
+      isFreeAtMs + delayMs - nowMs,
+    );
+  });
+}
