@@ -232,7 +232,7 @@ export const ROOMS: readonly Room[] = [
     "src/front/node",
     "the portable front",
     `${BASE} src/observe src/protocol src/ports src/front/shared`,
-    "ws net tools",
+    "ws modules net tools",
   ),
   room(
     "src/front/uws",
