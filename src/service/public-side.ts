@@ -136,6 +136,7 @@ function consoleRoutes(
     return { name, task, lang, notes, isDefault };
   });
   const facts: ServiceFacts = {
+    serve: config.serve,
     tariffs: config.tariffs,
     creditPrice: config.creditPrice,
     contact: config.operatorContact,

@@ -68,7 +68,8 @@ const TREE = {
   devApiKey: optional("DEV_API_KEY", API_KEY, {
     absent: null,
     otherwise: "none",
-    means: "the development key, instead of one made at the first start",
+    means:
+      "the development key, instead of one made at the first start, or of `KEY_PEPPER` where that is set",
   }),
   /** Disk space for long answers that may be asked for again under their idempotency key. */
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {

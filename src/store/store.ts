@@ -27,7 +27,7 @@ import { ApiKeys } from "./people/api-keys.js";
 import { PostgresAttempts } from "./people/attempts.js";
 import { makeConsoleStore } from "./people/console-store.js";
 import { KeyCache } from "./people/key-cache.js";
-import { isWellFormedKey, newRawKey, secretOf } from "./people/key-secret.js";
+import { isWellFormedKey, newRawKey, secretOf, sharedRawKey } from "./people/key-secret.js";
 import { Organizations } from "./people/organizations.js";
 import { PostgresPasswordResets } from "./people/password-resets.js";
 import { PostgresReports } from "./people/reports.js";
@@ -83,7 +83,10 @@ export interface Store {
   isReachable(): Promise<boolean>;
   /** Whether the database takes what serving writes; while a meter runs, else as `isReachable`. */
   canServe(): Promise<boolean>;
-  /** Ensures a key to try the service with; the raw key is `DEV_API_KEY`, or else the one in `dataDir/dev-key`. */
+  /**
+   * Ensures a key to try the service with; the raw key is `DEV_API_KEY`, or else the one in `dataDir/dev-key`. Services with one
+   * `KEY_PEPPER` on one database make the same.
+   */
   developmentKey(): Promise<string>;
   /** Ends connections and the private server. May be called twice. */
   close(): Promise<void>;
@@ -320,13 +323,27 @@ async function ensureDevelopmentKey(
     return config.devApiKey;
   }
   const path = join(config.dataDir, DEVELOPMENT_KEY_FILE);
-  const remembered = await rememberedSecret(path, newRawKey);
-  if (isWellFormedKey(remembered)) await store.apiKeys.ensure(wanted, remembered);
-  if ((await store.keys.find(remembered)) !== null) return remembered;
-  // The remembered key was revoked, or the file holds something else: a new one takes its place.
-  const { rawKey } = await store.apiKeys.create(wanted);
-  await writeSecret(path, rawKey);
-  return rawKey;
+  const { keyPepper } = config;
+  const next = (nth: number) => (keyPepper === null ? newRawKey() : sharedRawKey(keyPepper, nth));
+  const remembered = await rememberedSecret(path, () => next(0));
+  if (await isTaken(store, wanted, remembered)) return remembered;
+  // The remembered key was revoked, or the file holds something else: the next that was not takes its place.
+  for (let nth = 0; ; nth++) {
+    const rawKey = next(nth);
+    if (!(await isTaken(store, wanted, rawKey))) continue;
+    await writeSecret(path, rawKey);
+    return rawKey;
+  }
+}
+
+/** Whether a key is one that works, as it is now if it was not known. */
+async function isTaken(
+  { apiKeys, keys }: Pick<Store, "apiKeys" | "keys">,
+  wanted: { readonly organizationId: string; readonly name: string },
+  rawKey: string,
+): Promise<boolean> {
+  if (isWellFormedKey(rawKey)) await apiKeys.ensure(wanted, rawKey);
+  return (await keys.find(rawKey)) !== null;
 }
 
 function newPepper(): string {

@@ -251,6 +251,27 @@ describe("the console in a browser", () => {
     faults.splice(0);
   });
 
+  test("a page whose part is served at another address says so, and is in no menu", async () => {
+    const session = /\/console\/api\/session$/;
+    await page.route(session, async (route) => {
+      const response = await route.fetch();
+      const known = await response.json();
+      assert.deepEqual(known.serve, ["synthesis", "transcription", "live"]);
+      await route.fulfill({ response, json: { ...known, serve: ["synthesis", "transcription"] } });
+    });
+    await page.goto(`${service.url}/console/listen`);
+    await page.getByText("This address serves: Speak, Transcribe.").waitFor();
+    const menu = page.getByRole("navigation").getByRole("link");
+    assert.deepEqual((await menu.allTextContents()).slice(0, 3), ["Overview", "Speak", "Transcribe"]);
+    assert.equal(await menu.filter({ hasText: "Listen" }).count(), 0);
+    await page.getByRole("link", { name: "Go to the overview" }).click();
+    await page.locator(".tile").first().waitFor();
+    assert.equal(await page.locator(".tile").count(), 2);
+    await page.unroute(session);
+    await page.reload();
+    await page.locator(".tile").nth(2).waitFor();
+  });
+
   test("speak plays a text, marks each word as it is said, and gives a file that says the same", async () => {
     await open("Speak");
     await assertModelNote("trained on a synthesizer");

@@ -20,6 +20,7 @@ export const PASSWORD = "correct horse battery";
 
 /** What a service with default settings would tell, besides a price and an address of its operator. */
 const FACTS: ServiceFacts = {
+  serve: ["synthesis", "transcription", "live"],
   tariffs: DEFAULT_TARIFFS,
   creditPrice: { amount: 1, credits: 25_000, currency: "USD" },
   contact: "operator@example.org",

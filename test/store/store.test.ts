@@ -229,11 +229,35 @@ test("the development key", async (t) => {
     const second = await later.developmentKey();
     assert.notEqual(second, first);
     await writeFile(join(dataDir, "dev-key"), "something else\n");
-    const third = await later.developmentKey();
-    assert.ok(await later.keys.find(third));
-    assert.notEqual(third, second);
+    assert.equal(await later.developmentKey(), second);
+    assert.ok(await later.keys.find(second));
     await later.close();
   });
+
+  await t.test(
+    "is the same for services that share a database and a pepper, also after it was revoked",
+    async () => {
+      const shared = await newDatabase();
+      const services = async () =>
+        Promise.all(
+          [await temporaryFolder(), await temporaryFolder()].map((folder) =>
+            openStore(privateStore(folder, { databaseUrl: shared, keyPepper: PEPPER }), SILENT),
+          ),
+        );
+      const keys = new Set<string>();
+      for (let round = 0; round < 2; round++) {
+        const [one, other] = (await services()) as [Store, Store];
+        const [here, there] = await Promise.all([one.developmentKey(), other.developmentKey()]);
+        assert.equal(here, there);
+        keys.add(here);
+        const active = (await one.apiKeys.list()).filter(({ revokedAt }) => revokedAt === null);
+        assert.equal(active.length, 1);
+        await one.apiKeys.revoke(active[0]!.id);
+        await Promise.all([one.close(), other.close()]);
+      }
+      assert.equal(keys.size, 2);
+    },
+  );
 
   await t.test("is the one that DEV_API_KEY names", async () => {
     const wanted = newRawKey();

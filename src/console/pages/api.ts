@@ -1,5 +1,6 @@
 // From their own file: what only the playground needs of the client is not loaded with every page.
 import { ApiError, DauysError, LiveError } from "../../client/errors.js";
+import type { ServedPart } from "../../domain/served.js";
 import type { CreditPrice } from "../../domain/usage/credit-price.js";
 
 /** What the pages could not do, in a form that every language has a text for. */
@@ -25,6 +26,8 @@ export interface Organization {
 export interface Session {
   readonly user: { readonly id: string; readonly email: string } | null;
   readonly organizations: readonly Organization[];
+  /** Parts of the interface at this address; none is told of to a person who is not signed in. */
+  readonly serve?: readonly ServedPart[];
 }
 export interface ApiKey {
   readonly id: string;

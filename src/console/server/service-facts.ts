@@ -1,3 +1,4 @@
+import type { ServedPart } from "../../domain/served.js";
 import type { ConcurrencyLimits, OrganizationTier } from "../../domain/usage/concurrency.js";
 import type { CreditPrice } from "../../domain/usage/credit-price.js";
 import type { Tariffs, UsageKind } from "../../domain/usage/tariff.js";
@@ -45,6 +46,8 @@ interface LiveMessageLimits {
 
 /** What the console tells people about the service that it belongs to; put together in `src/service`. */
 export interface ServiceFacts {
+  /** Parts of the interface that are at this address; others have another. */
+  readonly serve: readonly ServedPart[];
   readonly tariffs: Tariffs;
   /** Null when the operator names no price in money. */
   readonly creditPrice: CreditPrice | null;

@@ -37,5 +37,6 @@ export async function sessionBody(deps: ConsoleDeps, user: User): Promise<object
     organizations: memberships.map(({ organizationId, organizationName, role }) => {
       return { id: organizationId, name: organizationName, role };
     }),
+    serve: deps.facts.serve,
   };
 }

@@ -19,6 +19,12 @@ export function newRawKey(): string {
   return KEY_PREFIX + randomBytes(KEY_BYTES).toString("hex");
 }
 
+/** The `nth` raw key that services with this pepper have in common, made of it alone. */
+export function sharedRawKey(pepper: string, nth: number): string {
+  const secret = secretOf(pepper, `development key ${nth}`);
+  return KEY_PREFIX + secret.subarray(0, KEY_BYTES).toString("hex");
+}
+
 export function isWellFormedKey(rawKey: string): boolean {
   return KEY_PATTERN.test(rawKey);
 }

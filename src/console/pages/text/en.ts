@@ -345,6 +345,9 @@ export const en = {
   invitation: "Invitation",
   notFound: "Page not found",
   notFoundLead: "There is no page at this address. It may be mistyped, or have moved.",
+  servedElsewhere: "Served elsewhere",
+  servedElsewhereLead:
+    "This address serves: {pages}. The rest has another address, which your operator can tell you.",
   toHome: "Go to the overview",
   status: "Status",
   statusLead: "What the service says of itself, asked every five seconds.",

@@ -4,6 +4,7 @@ import { isPage, isSignedInPath, type SignedInPath } from "../../paths.js";
 import { ask, type Credits, creditsChanged, type Organization, type Session } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { go, Link } from "../router.js";
+import { PLAYGROUND, servedPages } from "../served.js";
 import type { TextName } from "../text/en.js";
 import { useWords } from "../text/language.js";
 import type { ViewProps } from "../view-props.js";
@@ -12,7 +13,7 @@ import { CreditsView } from "../views/credits.js";
 import { Keys } from "../views/keys.js";
 import { Limits } from "../views/limits.js";
 import { Members } from "../views/members.js";
-import { NotFound } from "../views/not-found.js";
+import { NotFound, ServedElsewhere } from "../views/not-found.js";
 import { Overview } from "../views/overview.js";
 import { Status } from "../views/status.js";
 import { Usage } from "../views/usage.js";
@@ -33,7 +34,6 @@ const VIEWS: Readonly<Record<SignedInPath, (props: ViewProps) => ComponentChildr
   account: Account,
   status: Status,
 };
-const PLAYGROUND = ["speak", "transcribe", "listen"] as const;
 const ORGANIZATION = ["keys", "credits", "usage", "limits", "members"] as const;
 
 /** What a page about the person gets that has nothing to do with an organization. */
@@ -60,6 +60,7 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
     onSession(await ask<Session>("POST", "/sign-out"));
     go("sign-in");
   };
+  const pages = servedPages(session);
   const item = (name: TextName & SignedInPath) => (
     <li key={name}>
       <Link to={name} isCurrent={path === name}>
@@ -72,6 +73,8 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
     const known = isSignedInPath(path) ? path : "";
     // A person whom the last organization has removed still has an account.
     if (organization === undefined && known !== "account" && known !== "status") return <Homeless />;
+    if (PLAYGROUND.some(({ name }) => name === known && !pages.includes(name)))
+      return <ServedElsewhere title={t(known as TextName & SignedInPath)} pages={pages} />;
     const View = VIEWS[known];
     return (
       <View
@@ -117,7 +120,7 @@ export function Frame({ session, path, onLanguage, onSession }: FrameProps) {
             </li>
           </ul>
           <h2>{t("playground")}</h2>
-          <ul>{PLAYGROUND.map(item)}</ul>
+          <ul>{pages.map(item)}</ul>
           {organization !== undefined && (
             <>
               <h2>{organization.name}</h2>

@@ -1,5 +1,6 @@
 import { useTitle } from "../hooks.js";
 import { Link } from "../router.js";
+import type { PlaygroundPage } from "../served.js";
 import { useWords } from "../text/language.js";
 import { Gate } from "../ui/gate.js";
 import { Empty, PageHead } from "../ui/parts.js";
@@ -11,6 +12,31 @@ export function NotFound() {
     <>
       <PageHead title={t("notFound")} lead="" />
       <Empty title={location.pathname} lead={t("notFoundLead")}>
+        <Link to="" class="button primary">
+          {t("toHome")}
+        </Link>
+      </Empty>
+    </>
+  );
+}
+
+/** A page that asks a part of the interface which another address serves. */
+export function ServedElsewhere({
+  title,
+  pages,
+}: {
+  readonly title: string;
+  /** What is served here. */
+  readonly pages: readonly PlaygroundPage[];
+}) {
+  const { t } = useWords();
+  return (
+    <>
+      <PageHead title={title} lead="" />
+      <Empty
+        title={t("servedElsewhere")}
+        lead={t("servedElsewhereLead", { pages: pages.map((page) => t(page)).join(", ") })}
+      >
         <Link to="" class="button primary">
           {t("toHome")}
         </Link>

@@ -2,6 +2,7 @@ import { FREE_GRANT_CREDITS } from "../../../domain/usage/tariff.js";
 import type { ApiKey, Credits, Prices } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";
+import { servedPages } from "../served.js";
 import { useWords } from "../text/language.js";
 import { Money } from "../ui/money.js";
 import { PageHead, Shown } from "../ui/parts.js";
@@ -18,7 +19,7 @@ const PLAYGROUNDS = [
 ] as const;
 
 /** The first page: what there is, and where to begin. */
-export function Overview({ organization }: ViewProps) {
+export function Overview({ organization, session }: ViewProps) {
   const { t } = useWords();
   const at = `/organizations/${organization.id}`;
   const [credits, reload] = useLoaded<Credits>(`${at}/credits`);
@@ -49,7 +50,7 @@ export function Overview({ organization }: ViewProps) {
         )}
       </Shown>
       <ul class="tiles">
-        {PLAYGROUNDS.map(({ name, lead, icon }) => (
+        {PLAYGROUNDS.filter(({ name }) => servedPages(session).includes(name)).map(({ name, lead, icon }) => (
           <li key={name}>
             <Link to={name} class="card tile">
               <svg viewBox="0 0 24 24" aria-hidden="true">

@@ -1,0 +1,15 @@
+import { SERVED_PARTS } from "../../domain/served.js";
+import type { Session } from "./api.js";
+
+/** Pages that ask the interface, and the part of it that each asks. */
+export const PLAYGROUND = [
+  { name: "speak", part: "synthesis" },
+  { name: "transcribe", part: "transcription" },
+  { name: "listen", part: "live" },
+] as const;
+export type PlaygroundPage = (typeof PLAYGROUND)[number]["name"];
+
+/** Pages whose part is served at this address. */
+export function servedPages({ serve = SERVED_PARTS }: Session): readonly PlaygroundPage[] {
+  return PLAYGROUND.filter(({ part }) => serve.includes(part)).map(({ name }) => name);
+}
