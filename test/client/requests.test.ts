@@ -129,8 +129,11 @@ for (const { name, Client } of CLIENTS) {
     for (let call = 0; call < 2; call++) {
       const reason = new Error("changed my mind");
       const stop = new AbortController();
-      void momentOfFault(100).then(() => stop.abort(reason));
-      await assert.rejects(client.health({ signal: stop.signal }), (error) => error === reason);
+      const refused = assert.rejects(client.health({ signal: stop.signal }), (error) => error === reason);
+      await eventually("the request is there", () => server.received.length > call);
+      await momentOfFault(100);
+      stop.abort(reason);
+      await refused;
     }
     await assert.rejects(client.health({ signal: AbortSignal.abort(new Error("before")) }), /before/);
     assert.equal(server.received.length, 2);

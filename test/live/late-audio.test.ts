@@ -14,18 +14,20 @@ import type { FrontRequest, FrontSocket } from "../../src/ports/front.js";
 import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";
 import { streamTokens } from "../support/stream-tokens.js";
 
-/** More than a client is handed on at once. */
-const RUN_MESSAGES = 20;
-
-/** An open live socket, whose session takes audio by `audio`. */
+/** An open live socket whose client is ahead of real time; its session takes audio by `audio`. */
 async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {}) {
   const conversations = new FakeConversations();
   let sink: LiveSink | undefined;
+  let handedOn = 0;
   conversations.live = (_caller, _options, theirs) => {
     sink = theirs;
     const nothing = () => {};
+    const count = (bytes: Uint8Array) => {
+      handedOn++;
+      audio(bytes);
+    };
     return {
-      ...{ audio, finalize: nothing, close: nothing, keepalive: nothing, badMessage: nothing },
+      ...{ audio: count, finalize: nothing, close: nothing, keepalive: nothing, badMessage: nothing },
       ...{ disconnected: nothing, goingAway: nothing, unauthorized: nothing },
     };
   };
@@ -56,13 +58,18 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   assert.ok(decision.type === "accept");
   const events = decision.open(socket);
   assert.ok(sink !== undefined);
+  // The first bytes may be a file's and are held back. Then, however slow this machine is, some run of messages is quick
+  // enough to be gathered.
+  for (let before = -1; handedOn === 0 || handedOn > before; ) {
+    before = handedOn;
+    events.binary(new Uint8Array(2));
+  }
   return { events, sink, closes, logLines };
 }
 
 test("audio that was gathered while its session ended is dropped, in the language of Deepgram's clients too", async () => {
   for (const path of ["/v1/stream", "/v1/listen"]) {
     const { events, sink, closes, logLines } = await opened(path);
-    for (let nth = 0; nth < RUN_MESSAGES; nth++) events.binary(new Uint8Array(2));
     sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });
     sink.close(1000, "done");
     // What was gathered is handed on in a turn of its own.
@@ -77,10 +84,9 @@ test("audio that was gathered while its session ended is dropped, in the languag
 
 test("a session that fails at gathered audio ends, and nothing else does", async () => {
   let isBroken = false;
-  const { events, closes, logLines } = await opened("/v1/stream", () => {
+  const { closes, logLines } = await opened("/v1/stream", () => {
     if (isBroken) throw new Error("broken");
   });
-  for (let nth = 0; nth < RUN_MESSAGES; nth++) events.binary(new Uint8Array(2));
   isBroken = true;
   await nextTurn();
   await nextTurn();
