@@ -38,14 +38,17 @@ export function writtenPatterns(): { readonly written: FoundPattern[]; readonly 
     const ending = file.split(".").at(-1);
     const lang = ending === "tsx" || ending === "ts" ? ending : "js";
     walk(parseAst(text, { lang, sourceType: "module" }) as unknown as Node, (node) => {
-      const line = text.slice(0, node.start).split("\n").length;
       const regex = node["regex"] as { pattern: string; flags: string } | undefined;
       if (node.type === "Literal" && regex !== undefined)
-        written.push({ source: regex.pattern, flags: regex.flags, where: `${file}:${line}` });
-      if (isMade(node)) made.push({ file, line });
+        written.push({ source: regex.pattern, flags: regex.flags, where: `${file}:${lineOf(text, node)}` });
+      if (isMade(node)) made.push({ file, line: lineOf(text, node) });
     });
   }
   return { written, made };
+}
+
+function lineOf(text: string, { start }: Node): number {
+  return text.slice(0, start).split("\n").length;
 }
 
 /** `RegExp(…)`, and methods that make a pattern of a string. */

@@ -6,16 +6,14 @@ type Matcher = (at: number, next: Next) => boolean;
 /** Forwards, or backwards as behind `(?<=`. */
 type Direction = 1 | -1;
 
-/** Whether the character of a number fits. */
-type Fits = (character: number) => boolean;
+/** For the number of each character of the text at hand, whether it fits: 1 or 0. */
+type Fits = Uint8Array;
 
 /** Stands before and behind every text, and fits nothing. */
 const OUTSIDE = 0;
 /** Different characters of all texts of a pattern: far more than there are. */
 const MOST_CHARACTERS = 4_096;
-const UNKNOWN = 0;
 const YES = 1;
-const NO = 2;
 
 /** Thrown once a search takes more than it may. */
 export class TooManySteps extends Error {}
@@ -31,6 +29,8 @@ export class StepCounter {
   readonly #match: Matcher;
   readonly #captures: (readonly [number, number] | undefined)[] = [];
   readonly #known = new Map<string, Fits>();
+  /** Every table, and the pattern of one character that fills it. */
+  readonly #tables: { readonly pattern: RegExp; readonly fits: Fits }[] = [];
   /** Each character that was seen has a number, so that what fits is looked up in tables. */
   readonly #numbersOfCharacters = new Map<string, number>();
   readonly #characters = [""];
@@ -56,18 +56,20 @@ export class StepCounter {
    */
   count(text: string, limit: number): number {
     const characters = this.#isUnicode ? [...text] : text.split("");
-    this.#text = Uint16Array.from(["", ...characters, ""], (character) => this.#numberOfCharacter(character));
+    this.#text = new Uint16Array(characters.length + 2);
+    for (const [at, character] of characters.entries())
+      this.#text[at + 1] = this.#numberOfCharacter(character);
     this.#length = characters.length;
     this.#steps = 0;
     this.#limit = limit;
+    let end = 0;
+    const isAnEnd = (found: number) => {
+      end = found;
+      return true;
+    };
     for (let at = 0; at <= this.#length; ) {
-      let end = at;
-      this.#captures.length = 0;
-      const isFound = this.#match(at, (found) => {
-        end = found;
-        return true;
-      });
-      at = isFound && end > at ? end : at + 1;
+      if (this.#captures.length > 0) this.#captures.length = 0;
+      at = this.#match(at, isAnEnd) && end > at ? end : at + 1;
     }
     return this.#steps;
   }
@@ -110,12 +112,14 @@ export class StepCounter {
   /** Some that stand for one character each, without a call for each. */
   #characterRun(elements: readonly AST.Element[], direction: Direction): Matcher {
     const all = elements.map((element) => this.#fitsOf(element));
+    const count = all.length;
     const offset = direction === 1 ? 1 : 0;
     return (at, next) => {
+      const text = this.#text;
       let place = at;
-      for (const fits of all) {
+      for (let nth = 0; nth < count; nth++) {
         this.#step();
-        if (!fits(this.#text[place + offset]!)) return false;
+        if (all[nth]![text[place + offset]!] !== YES) return false;
         place += direction;
       }
       return next(place);
@@ -141,7 +145,7 @@ export class StepCounter {
 
   /** Whether one character fits a node that stands for one. */
   fits(node: AST.Node, character: string): boolean {
-    return this.#fitsOf(node)(this.#numberOfCharacter(character));
+    return this.#fitsOf(node)[this.#numberOfCharacter(character)] === YES;
   }
 
   #numberOfCharacter(character: string): number {
@@ -151,6 +155,7 @@ export class StepCounter {
     const number = this.#characters.push(character) - 1;
     if (number >= MOST_CHARACTERS) throw new Error(`more than ${MOST_CHARACTERS} characters`);
     this.#numbersOfCharacters.set(character, number);
+    for (const { pattern, fits } of this.#tables) fits[number] = pattern.test(character) ? YES : 0;
     return number;
   }
 
@@ -161,15 +166,13 @@ export class StepCounter {
     return known;
   }
 
-  /** What fits one character is asked of the pattern once for each. */
+  /** What fits one character is asked of the pattern once for each, when the character is first seen. */
   #tableOf(pattern: RegExp): Fits {
-    const answers = new Uint8Array(MOST_CHARACTERS);
-    answers[OUTSIDE] = NO;
-    return (character) => {
-      if (answers[character] === UNKNOWN)
-        answers[character] = pattern.test(this.#characters[character]!) ? YES : NO;
-      return answers[character] === YES;
-    };
+    const fits = new Uint8Array(MOST_CHARACTERS);
+    for (const [number, character] of this.#characters.entries())
+      if (number !== OUTSIDE && pattern.test(character)) fits[number] = YES;
+    this.#tables.push({ pattern, fits });
+    return fits;
   }
 
   #capturing(group: AST.CapturingGroup, direction: Direction): Matcher {
@@ -229,7 +232,7 @@ export class StepCounter {
     const offset = direction === 1 ? 1 : 0;
     const takes = (at: number, count: number) => {
       this.#step();
-      return count < max && fits(this.#text[at + direction * count + offset]!);
+      return count < max && fits[this.#text[at + direction * count + offset]!] === YES;
     };
     return (at, next) => {
       let count = 0;
@@ -257,8 +260,8 @@ export class StepCounter {
     const isMultiline = this.#flags.includes("m");
     const endsLine = this.#tableOf(/^[\n\r\u2028\u2029]$/);
     const isOfWord = this.#tableOf(/^\w$/);
-    const isLineEnd = (index: number) => isMultiline && endsLine(this.#text[index + 1]!);
-    const isWord = (index: number) => isOfWord(this.#text[index + 1]!);
+    const isLineEnd = (index: number) => isMultiline && endsLine[this.#text[index + 1]!] === YES;
+    const isWord = (index: number) => isOfWord[this.#text[index + 1]!] === YES;
     return (at, next) => {
       this.#step();
       if (assertion.kind === "start") return (at === 0 || isLineEnd(at - 1)) && next(at);

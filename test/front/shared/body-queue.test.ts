@@ -51,7 +51,7 @@ test("a million bytes in any cut arrive as they were sent, in blocks", async () 
     for (let at = 0, i = 0; at < sent.length; i++) {
       const size = sizes[i % sizes.length]!;
       // The memory is lent: what it holds afterwards is nobody's business.
-      const lent = Uint8Array.from(sent.subarray(at, at + size));
+      const lent = new Uint8Array(sent.subarray(at, at + size));
       queue.push(lent, true);
       lent.fill(0);
       at += size;
