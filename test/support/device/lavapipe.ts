@@ -7,6 +7,9 @@ import { probeProviders } from "../../../native/threads/probe-providers.js";
 const DRIVER = "/usr/share/vulkan/icd.d/lvp_icd.json";
 const CACHE = fileURLToPath(new URL("../../../../.cache/webgpu", import.meta.url));
 
+/** Bits. With the widest vectors that a processor has, LLVM takes twice the time for each shader. */
+const VECTOR_WIDTH = "128";
+
 /**
  * The environment in which WebGPU runs on Mesa's software Vulkan, set for this process too, and why it does not. Compiled
  * shaders are kept between runs: without them a run costs three times as much.
@@ -18,6 +21,7 @@ export async function lavapipe(): Promise<{
   const env = {
     VK_ICD_FILENAMES: DRIVER,
     MESA_SHADER_CACHE_DIR: join(CACHE, "shaders"),
+    LP_NATIVE_VECTOR_WIDTH: VECTOR_WIDTH,
     XDG_RUNTIME_DIR: join(CACHE, "runtime"),
   };
   if (!existsSync(DRIVER)) return { skip: "Mesa's software Vulkan is not installed", env };
