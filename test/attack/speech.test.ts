@@ -236,12 +236,12 @@ async function receiptOf(
 
 const asks: Readonly<Record<string, () => Promise<Receipt | null>>> = {
   speak: async () =>
-    receiptOf(await post("/v1/tts", { text: SENTENCE, nfe: 16 }), synthesisCredits(SENTENCE.length), (body) =>
+    receiptOf(await post("/v1/tts", { text: SENTENCE, nfe: 4 }), synthesisCredits(SENTENCE.length), (body) =>
       body.toString("base64"),
     ),
   stream: async () =>
     receiptOf(
-      await post("/v1/tts/stream", { text: SENTENCE, nfe: 16 }),
+      await post("/v1/tts/stream", { text: SENTENCE, nfe: 4 }),
       synthesisCredits(SENTENCE.length),
       (body) => body.toString("base64"),
     ),

@@ -8,7 +8,7 @@ import { SEED, uniform } from "../support/seed.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 
 /** `node scripts/live-kills.mjs 120` looks longer. */
-const SECONDS = Number(process.env["LIVE_KILL_SECONDS"] ?? 16);
+const SECONDS = Number(process.env["LIVE_KILL_SECONDS"] ?? 10);
 const SESSIONS = 50;
 /** Unprocessed audio that a session may have; a little less, for the service works on it meanwhile. */
 const MAX_BACKLOG_SECONDS = 50;

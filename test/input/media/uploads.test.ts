@@ -25,7 +25,7 @@ const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** Lossy codecs may cost a letter of a word that was unsure anyway. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 /** How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`. */
-const MUTANTS = Math.max(12, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
+const MUTANTS = Math.max(6, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
 const CONCURRENCY = 3;
 
 interface Answer {

@@ -16,7 +16,7 @@ import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
 /** Histories that run at the same time, as many as the store has connections. */
 const AT_ONCE = 8;
 /** `LEDGER_HISTORIES=20000` looks longer. */
-const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 2_000);
+const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 1_000);
 const SLOTS = 5;
 
 /** One step on one of a history's holds or payments; `repeat` runs it twice at once, as a retry would. */
