@@ -41,6 +41,23 @@ const HEAVY_PACKAGES = [
 /** Light, and as long as all the others together. */
 const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
 
+/** Quick tests that judge sources and documents: what they find is the same on every Node. */
+const OF_SOURCES = ["house/", "docs/", "protocol/one-list"];
+
+/**
+ * Not quick, and yet they leave nothing behind: those of a row share a process, and with it what they load. A start, the
+ * service's modules and the models' runtime cost each of them half a second.
+ */
+const SHARING = {
+  documents: ["docs/", "deploy/", "settings/in-use", "models/catalogue", "models/defaults"],
+  natives: [
+    ...["native/", "models/quantize", "live/audio-intake", "service/batch-rows", "service/installed-models"],
+    ...["actors/live/messages", "actors/fleet/traces", "bench/people", "console/passwords"],
+  ],
+};
+/** These look at their process, or make copies of it. */
+const ALONE = ["native/threads/niceness", "deploy/backup"];
+
 /** What holds for a whole process: hooks of a file that stand in no suite would be those of every file beside it. */
 const OF_PROCESS = /^(?:before|after|beforeEach|afterEach)\(|\bprocess\.(?:env|chdir|exit)/m;
 /** Files that share a process. */
@@ -62,7 +79,7 @@ export function testFiles() {
 
 /** Whether a test, with all that it imports, starts no process, no thread, no model, no database and no browser. */
 export function isQuick(file) {
-  if (SLOW.some((room) => file.startsWith(join("dist/test", room)))) return false;
+  if (isIn(SLOW, file)) return false;
   const seen = new Set();
   const isLight = (path) => {
     if (seen.has(path)) return true;
@@ -74,33 +91,43 @@ export function isQuick(file) {
   return isLight(join(root, file));
 }
 
+/** Whether a test runs code of the project, and does not only read it. */
+export function runsCode(file) {
+  return !isIn(OF_SOURCES, file);
+}
+
 /**
- * Puts quick files that leave nothing behind into bundles that import them: a process of its own costs each of them more than
- * its tests. What the others are stays, in its order.
+ * Puts files that leave nothing behind into bundles that import them: a process of its own costs most of them more than
+ * their tests. What the others are stays, in its order.
  * @returns {string[]} paths from the root of what node:test runs, a process each
  */
 export function inProcesses(files) {
-  const bundled = files.filter(
-    (file) => isQuick(file) && !OF_PROCESS.test(readFileSync(join(root, file), "utf8")),
-  );
-  if (bundled.length <= BUNDLED) return files;
+  const shareable = files.filter((file) => !OF_PROCESS.test(readFileSync(join(root, file), "utf8")));
+  const quick = shareable.filter(isQuick);
+  if (quick.length <= BUNDLED) return files;
+  const groups = Object.entries(SHARING).map(([name, rooms]) => ({
+    name,
+    members: shareable.filter((file) => !quick.includes(file) && isIn(rooms, file) && !isIn(ALONE, file)),
+  }));
+  for (let at = 0; at < quick.length; at += BUNDLED)
+    groups.push({ name: `${at / BUNDLED + 1}`, members: quick.slice(at, at + BUNDLED) });
+  const shared = groups.filter(({ members }) => members.length > 1);
   rmSync(BUNDLES, { recursive: true, force: true });
   mkdirSync(BUNDLES, { recursive: true });
-  const bundles = [];
-  for (let at = 0; at < bundled.length; at += BUNDLED) {
-    const imports = bundled
-      .slice(at, at + BUNDLED)
-      .map((file) => `import ${JSON.stringify(join(root, file))};\n`);
-    bundles.push(join(BUNDLES, `${bundles.length + 1}.mjs`));
-    writeFileSync(bundles.at(-1), imports.join(""));
-  }
-  const others = files.filter((file) => !bundled.includes(file));
+  const bundles = shared.map(({ name, members }) => {
+    const bundle = join(BUNDLES, `${name}.mjs`);
+    const imports = members.map((file) => `import ${JSON.stringify(join(root, file))};\n`);
+    writeFileSync(bundle, imports.join(""));
+    return relative(root, bundle);
+  });
+  const bundled = new Set(shared.flatMap(({ members }) => members));
+  const others = files.filter((file) => !bundled.has(file));
   const isLong = (file) => placeOf(relative(compiled, join(root, file))) < LONGEST_FIRST.length;
-  return [
-    ...others.filter(isLong),
-    ...bundles.map((file) => relative(root, file)),
-    ...others.filter((file) => !isLong(file)),
-  ];
+  return [...others.filter(isLong), ...bundles, ...others.filter((file) => !isLong(file))];
+}
+
+function isIn(rooms, file) {
+  return rooms.some((room) => file.startsWith(join("dist/test", room)));
 }
 
 function placeOf(name) {

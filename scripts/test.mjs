@@ -1,15 +1,17 @@
 // What `npm test` runs after the build: node:test over the compiled tests. Words select files by their path
 // (`npm test -- store`), `--test-name-pattern=lock` tests by their name. `--quick` (`npm run test:quick`) leaves out all
-// that start processes, threads, models, databases or browsers.
+// that start processes, threads, models, databases or browsers; `--running` those that only read sources, for another Node.
+// `--cpu` tells at the end what each process took of the CPU (Linux).
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
 import { spec, tap } from "node:test/reporters";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { installLavapipe } from "./lavapipe.mjs";
-import { inProcesses, isQuick, testFiles } from "./test-files.mjs";
+import { inProcesses, isQuick, runsCode, testFiles } from "./test-files.mjs";
 import { withFailuresAtEnd } from "./test-runs.mjs";
 
 /** Debian packages without which tests fail; as root they are installed when they are missing. */
@@ -22,6 +24,8 @@ const COMMAND_SETTINGS = ["DAUYS_URL", "DAUYS_API_KEY"];
 const LONGER_RUNS = ["LEDGER_HISTORIES", "FLEET_ROUNDS", "UPLOAD_MUTANTS", "PROPERTY_RUNS"];
 /** The runner ends a whole file after it and then says nothing of the tests inside: far more than a slow machine needs. */
 const FILE_TIMEOUT_MS = 900_000;
+/** Where processes note what they took. */
+const CPU_FILE = fileURLToPath(new URL("../build/test-cpu.jsonl", import.meta.url));
 /** Most files wait as much as they work: four of them keep two cores busy. */
 const AT_A_TIME = 4;
 
@@ -37,11 +41,14 @@ async function runTests(args) {
     options: {
       "test-name-pattern": { type: "string", multiple: true },
       quick: { type: "boolean", default: false },
+      running: { type: "boolean", default: false },
+      cpu: { type: "boolean", default: false },
     },
   });
   const files = testFiles()
     .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
-    .filter((file) => !values.quick || isQuick(file));
+    .filter((file) => !values.quick || isQuick(file))
+    .filter((file) => !values.running || runsCode(file));
   if (files.length === 0) {
     console.error(`no test file's path has one of: ${words.join(", ") || "(any)"}`);
     return 2;
@@ -59,6 +66,10 @@ async function runTests(args) {
   );
   process.env["NODE_OPTIONS"] = [process.env["NODE_OPTIONS"] ?? "", ...preloads].join(" ").trim();
   process.env["TEST_RUNNER_PID"] = String(process.pid);
+  if (values.cpu) {
+    rmSync(CPU_FILE, { force: true });
+    process.env["TEST_CPU_FILE"] = CPU_FILE;
+  }
   const isLonger = LONGER_RUNS.some((name) => Number(process.env[name] ?? 0) > 1);
   let hasFailed = false;
   const events = run({
@@ -72,7 +83,18 @@ async function runTests(args) {
   await pipeline(withFailuresAtEnd(events), process.stdout.isTTY ? new spec() : tap, process.stdout, {
     end: false,
   });
+  if (values.cpu) tellCpu();
   return hasFailed ? 1 : 0;
+}
+
+/** Heaviest first, with the sum above all. */
+function tellCpu() {
+  const lines = existsSync(CPU_FILE) ? readFileSync(CPU_FILE, "utf8").trim().split("\n") : [];
+  const taken = lines.map((line) => JSON.parse(line)).toSorted((one, other) => other.seconds - one.seconds);
+  const sum = taken.reduce((total, { seconds }) => total + seconds, 0);
+  const row = (seconds, what) => console.error(`${seconds.toFixed(1).padStart(7)} ${what}`);
+  row(sum, "CPU seconds of all");
+  for (const { file, seconds } of taken) row(seconds, relative(join(root, "dist/test"), file));
 }
 
 function installMissing() {
