@@ -51,9 +51,10 @@ test("a repeated head of contractions without an end of one is read like any wor
 });
 
 // Issue 12: 5,000 characters may not become minutes of the main thread.
-for (const first of PARTS) {
+for (const [index, first] of PARTS.entries()) {
   test(`texts of ${JSON.stringify(first)} and something else take work by their length`, () => {
-    for (const second of ["", ...PARTS]) {
+    // Repeated, a pair is the same text the other way round, but for its two ends.
+    for (const second of ["", ...PARTS.slice(index + 1)]) {
       const long = workOfCharacter(first + second, LONG);
       if (long <= FEW) continue;
       const short = workOfCharacter(first + second, SHORT);
