@@ -16,6 +16,8 @@ export interface NodePlacesParts {
   readonly manifest: string;
   /** Work that finds no node with room is refused after so long. */
   readonly waitMs: number;
+  /** So much more work, or less, waits for a node or is on one. */
+  readonly onWork?: (change: number) => void;
   /** From 0 to 1, exclusive. */
   readonly random?: () => number;
 }
@@ -77,10 +79,11 @@ export class NodePlaces {
     if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
     this.#works.add(work);
+    this.#parts.onWork?.(1);
     const timer = waitMs === null ? undefined : setTimeout(() => work.abort(noRoom()), waitMs);
     const end = () => {
       signal.removeEventListener("abort", onAbort);
-      this.#works.delete(work);
+      if (this.#works.delete(work)) this.#parts.onWork?.(-1);
     };
     const protocol = { least: CALL_VERSION, most: CALL_VERSION };
     const wanted = { cell, zone, model, manifest, protocol };

@@ -27,6 +27,7 @@ import { Supervisor } from "../kernel/supervisor.js";
 import type { LiveWorker } from "../live/engine.js";
 import { HostedLane } from "./hosted-lane.js";
 import { HostedSession } from "./hosted-session.js";
+import { MeasuredCapacity } from "./measured-capacity.js";
 
 type WorkerMessage = Exclude<FromLiveWorker, WorkerStatus>;
 
@@ -69,6 +70,7 @@ interface HostWorker {
   readonly lanes: Set<PlacedLane>;
   /** By their numbers at the worker. */
   readonly sessions: Map<number, { readonly lane: PlacedLane; readonly session: HostedSession }>;
+  readonly measured: MeasuredCapacity;
 }
 
 interface PlacedLane {
@@ -124,10 +126,11 @@ export class LiveHost {
     return this.#lanes.size;
   }
 
-  /** Sessions that the workers which are up take. */
+  /** Sessions that the workers which are up take, as many as are configured or as their time allows. */
   get capacity(): number {
+    const nowMs = this.#options.clock.nowMs();
     const up = this.#workers.filter(({ supervisor }) => supervisor.child !== null);
-    return up.length * this.#options.sessionsPerWorker;
+    return up.reduce((sum, { measured, sessions }) => sum + measured.of(sessions.size, nowMs), 0);
   }
 
   get isReady(): boolean {
@@ -154,13 +157,14 @@ export class LiveHost {
   }
 
   #makeWorker(index: number): HostWorker {
-    const { startWorker, clock, log } = this.#options;
+    const { startWorker, sessionsPerWorker, clock, log } = this.#options;
     const cells = new SharedArrayBuffer(LIVE_CELL.count * Int32Array.BYTES_PER_ELEMENT);
     const id = `live-worker-${index}`;
     const worker: HostWorker = {
       bell: new Int32Array(cells),
       lanes: new Set(),
       sessions: new Map(),
+      measured: new MeasuredCapacity(sessionsPerWorker),
       supervisor: new Supervisor<LiveWorker>(
         {
           id,
@@ -327,6 +331,7 @@ export class LiveHost {
 
   #onMessage(worker: HostWorker, message: WorkerMessage): void {
     if (message.type === "pace") {
+      worker.measured.told(message.busyMs, this.#options.clock.nowMs());
       this.#options.onPace?.(message);
       return;
     }

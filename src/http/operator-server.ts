@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { ServedPart } from "../domain/served.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 
@@ -10,7 +11,10 @@ export interface OperatorServer {
   close(): Promise<void>;
 }
 
-/** Serves `GET /metrics`, `GET /health` and `GET /ready`. @throws when the port is taken or the host is not ours */
+/** How much work of each part waits for engine processes or is on them. */
+export type Demand = Readonly<Record<ServedPart, { readonly wanted: number }>>;
+
+/** Serves `GET /metrics`, `GET /health`, `GET /ready` and `GET /demand`. @throws when the port is taken or the host is not ours */
 export async function startOperatorServer(options: {
   readonly host: string;
   /** 0 takes any free port. */
@@ -20,9 +24,11 @@ export async function startOperatorServer(options: {
   readonly engines: () => readonly object[];
   /** Whether the process takes work; nothing is said about it when absent. */
   readonly isReady?: () => boolean;
+  /** For a scaler of engine processes; nothing is said about it when absent. */
+  readonly demand?: () => Promise<Demand>;
   readonly log: Log;
 }): Promise<OperatorServer> {
-  const { host, port, metrics, engines, isReady, log } = options;
+  const { host, port, metrics, engines, isReady, demand, log } = options;
   const server = createServer(async (request, response) => {
     const answer = (status: number, body: object) => {
       response.writeHead(status, { "content-type": "application/json" });
@@ -35,6 +41,10 @@ export async function startOperatorServer(options: {
     if (isReady !== undefined && request.method === "GET" && request.url === "/ready") {
       const isTaking = isReady();
       answer(isTaking ? 200 : 503, { status: isTaking ? "ready" : "not ready" });
+      return;
+    }
+    if (demand !== undefined && request.method === "GET" && request.url === "/demand") {
+      answer(200, await demand());
       return;
     }
     if (request.method !== "GET" || request.url !== "/metrics") {

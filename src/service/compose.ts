@@ -8,7 +8,7 @@ import { describeFront } from "../front/select-front.js";
 import { checkPort } from "../front/shared/check-port.js";
 import type { ThreadedFront } from "../front/threads/threaded-front.js";
 import { references } from "../http/endpoints/reference.js";
-import { startOperatorServer } from "../http/operator-server.js";
+import { type Demand, startOperatorServer } from "../http/operator-server.js";
 import type { Log } from "../observe/log.js";
 import type { Conversations } from "../ports/conversations.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
@@ -100,7 +100,8 @@ export async function startService({
       { ...base, entries, passwordCost, repeat, engines, conversations, broken: installed.broken },
       owned,
     );
-    await startOperatorPort(base, () => engineHealth(engines, placements), owned);
+    const demand = fleet === null ? undefined : () => demandOf(fleet, base);
+    await startOperatorPort(base, { engines: () => engineHealth(engines, placements), demand }, owned);
     return await serve({ ...base, ...side, engines, placements, conversations, workerNote }, owned);
   } catch (error) {
     await owned.stop();
@@ -149,14 +150,32 @@ async function fleetOf(base: Base, owned: Owned): Promise<Fleet> {
   return await openFleet(base, owned);
 }
 
+/** Live sessions count from their first word, whether there is an engine for them or not. */
+async function demandOf(fleet: Fleet, { metrics }: Base): Promise<Demand> {
+  const { values } = await metrics.liveSessions.get();
+  const { synthesis, transcription } = fleet.wanted();
+  return {
+    live: { wanted: values[0]?.value ?? 0 },
+    synthesis: { wanted: synthesis },
+    transcription: { wanted: transcription },
+  };
+}
+
 async function startOperatorPort(
   { config, metrics, log }: Base,
-  engines: () => readonly EngineHealth[],
+  told: {
+    readonly engines: () => readonly EngineHealth[];
+    readonly demand: (() => Promise<Demand>) | undefined;
+  },
   owned: Owned,
 ): Promise<void> {
   const { operatorHost: host, operatorPort: port } = config;
   if (port === 0) return;
-  const operator = await startOperatorServer({ host, port, metrics, engines, log });
+  const { engines, demand } = told;
+  const operator = await startOperatorServer({
+    ...{ host, port, metrics, engines, log },
+    ...(demand !== undefined && { demand }),
+  });
   owned.add("operator port", () => operator.close());
 }
 

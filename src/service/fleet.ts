@@ -28,6 +28,8 @@ interface BusParts {
 
 /** The engine processes that work for this gateway. */
 export interface Fleet {
+  /** Pieces of speech and tasks of files that wait for an engine process or are on one. */
+  wanted(): { readonly synthesis: number; readonly transcription: number };
   /** Live workers of a model, on engine processes that serve it. */
   lanesOf(
     model: PackageFolder<RecognizerManifest>,
@@ -87,11 +89,15 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   const calls = new FleetCalls({ bus, front, observer: metrics.observeCalls });
   owned.add("calls", async () => calls.close());
   const callees = { synthesis: directoryOf("synthesis"), transcription: directoryOf("transcription") };
+  const wanted = { synthesis: 0, transcription: 0 };
   const placesOf = (kind: "synthesis" | "transcription", { manifest }: PackageFolder<ModelManifest>) =>
     new NodePlaces({
       ...{ calls, kind, cell, zone, model: manifest.id, manifest: manifestHash(manifest) },
       directory: callees[kind],
       waitMs: MODEL_WAIT_MS,
+      onWork: (change) => {
+        wanted[kind] += change;
+      },
     });
   metrics.observeFleet(() => ({
     capacity: directory.beats.reduce((sum, beat) => sum + beat.capacity, 0),
@@ -99,6 +105,7 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
     oldestBeatMs: directory.oldestBeatMs,
   }));
   return {
+    wanted: () => wanted,
     lanesOf: ({ manifest }) => {
       const lanes = new FleetLanes({
         ...{ bus, directory, front, cell, zone, windowBytes, lostMs },

@@ -172,6 +172,28 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     assert.equal(spent - (await balance(gateway)), total, "every session is charged once");
     t.diagnostic(`${runs.reduce((sum, { sentSamples }) => sum + sentSamples, 0) / RATE_HZ} s of audio`);
   });
+
+  test("engines that come with demand and go without it cost a session its wait and no word", async () => {
+    const wanted = async () => {
+      const answer = await fetch(`http://127.0.0.1:${operatorPort}/demand`);
+      return ((await answer.json()) as { live: { wanted: number } }).live.wanted;
+    };
+    for (const node of nodes.splice(0)) assert.equal(await node.stop(), 0);
+    await eventually("no session is left", async () => (await wanted()) === 0, LIMIT_MS);
+    const pcm = VOICES[0]!.subarray(0, 8 * RATE_HZ);
+    const { url, key } = gateway;
+    const speaking = runLive({ url, key, pcm, messageSamples: 1_600, isPaced: false });
+    // What a scaler does: an engine for the first session, none without sessions.
+    await eventually("a session is wanted", async () => (await wanted()) === 1, LIMIT_MS);
+    await startNode();
+    const run = await speaking;
+    assert.equal(run.closeCode, 1_000);
+    assert.ok(finalMessages(run).length > 0);
+    requireOrder(run);
+    assert.equal(doneOf(run).audio_seconds, 8);
+    await eventually("nothing is wanted any more", async () => (await wanted()) === 0, LIMIT_MS);
+    for (const node of nodes.splice(0)) assert.equal(await node.stop(), 0);
+  });
 });
 
 async function lanesOn({ operatorPort }: EngineProcess): Promise<number> {

@@ -16,7 +16,10 @@ before(async () => {
   const metrics = new Metrics({ withProcess: false });
   running = await startTransport("node", { metrics });
   const log = createLog({ level: "silent" });
-  operator = await startOperatorServer({ host: "127.0.0.1", port: 0, metrics, engines: () => [], log });
+  operator = await startOperatorServer({
+    ...{ host: "127.0.0.1", port: 0, metrics, engines: () => [], log },
+    demand: async () => ({ live: { wanted: 3 }, synthesis: { wanted: 2 }, transcription: { wanted: 0 } }),
+  });
 });
 after(async () => {
   await operator.close();
@@ -28,6 +31,14 @@ const post = async (path: string, body: string) => {
   await answer.arrayBuffer();
 };
 const scrape = async () => (await fetch(`http://127.0.0.1:${operator.port}/metrics`)).text();
+
+test("a scaler is told how much work waits for engines or is on them", async () => {
+  const answer = await fetch(`http://127.0.0.1:${operator.port}/demand`);
+  assert.equal(answer.headers.get("content-type"), "application/json");
+  assert.deepEqual(await answer.json(), {
+    ...{ live: { wanted: 3 }, synthesis: { wanted: 2 }, transcription: { wanted: 0 } },
+  });
+});
 
 test("requests and errors are counted with their units", async () => {
   await post("/v1/tts", '{"text":"one.two"}');
