@@ -15,7 +15,6 @@ const NODES = new URL("../../../.cache/runtimes/nodes/node_modules/", import.met
 const MAJORS = [22, 24];
 /** Of the cases that properties draw: they look for our mistakes, which are the same on every Node. */
 const SHARE_OF_CASES = "0.2";
-const LINES_OF_CORPORA = "400";
 const RUN_TESTS = fileURLToPath(new URL("../../../scripts/test.mjs", import.meta.url));
 const CONTRACT = fileURLToPath(new URL("../front/front.test.js", import.meta.url));
 const DAUYS = fileURLToPath(new URL("../../../bin/dauys.js", import.meta.url));
@@ -60,7 +59,7 @@ for (const major of MAJORS) {
     const { NODE_TEST_CONTEXT: _, ...env } = process.env;
     const quick = spawnSync(node, [RUN_TESTS, "--quick", "--running"], {
       encoding: "utf8",
-      env: { ...env, PROPERTY_RUNS: SHARE_OF_CASES, TEXT_LINES: LINES_OF_CORPORA },
+      env: { ...env, PROPERTY_RUNS: SHARE_OF_CASES },
       maxBuffer: 2 ** 26,
     });
     assert.equal(quick.status, 0, quick.stdout.slice(-4_000));
