@@ -126,6 +126,9 @@ function summarized(rounds: readonly FleetRound[], sessions: number) {
       /** Beside the single process. */
       addedMs: { p50: finalLatencyMs.p50 - alone.p50, p95: finalLatencyMs.p95 - alone.p95 },
       missedFinals: sum(({ live }) => live.missedFinals),
+      /** Of lanes since the gateway was started. */
+      laneMoves: passes.at(-1)!.live.metrics.get("lane_moves_total") ?? 0,
+      laneReplays: passes.at(-1)!.live.metrics.get("lane_replays_total") ?? 0,
       /** CPU time for each 40 ms of audio; without engines the process does what all three do. */
       cpuMicrosPerFrame: {
         front: micros(({ live }) => live.cpuSeconds),
@@ -141,11 +144,12 @@ function summarized(rounds: readonly FleetRound[], sessions: number) {
 
 function print(summary: ReturnType<typeof summarized>[number]): void {
   const { engines, sessions, finalLatencyMs, addedMs, missedFinals, cpuMicrosPerFrame } = summary;
+  const { laneMoves, laneReplays } = summary;
   const cpu = Object.entries(cpuMicrosPerFrame).map(([part, micros]) => `${part} ${Math.round(micros)}`);
   const added = `${addedMs.p50.toFixed(1)} ms more at p50, ${addedMs.p95.toFixed(1)} at p95`;
   console.log(
     `${nameOf(engines)}, ${sessions} sessions: ${showPercentiles("finals", finalLatencyMs)}, ${added}, ` +
-      `${missedFinals} missed; CPU microseconds a frame: ${cpu.join(", ")}`,
+      `${missedFinals} missed, lanes moved ${laneMoves} times and replayed ${laneReplays}; CPU microseconds a frame: ${cpu.join(", ")}`,
   );
 }
 
