@@ -375,6 +375,19 @@ export class Metrics {
     );
   }
 
+  /** Asked at each scrape for what all engine processes take at once, by kind. */
+  observeCallRoom(read: () => Readonly<Record<string, number>>): void {
+    new Gauge({
+      name: "fleet_call_capacity",
+      help: "Pieces of speech and tasks of files that engine processes take at once",
+      labelNames: ["kind"] as const,
+      ...this.#own,
+      collect() {
+        for (const [kind, capacity] of Object.entries(read())) this.set({ kind }, capacity);
+      },
+    });
+  }
+
   /** Asked for failures of devices by kind whenever somebody looks. */
   observeDeviceErrors<K extends string>(kinds: readonly K[], count: (kind: K) => number): void {
     const told = new Map<K, number>();

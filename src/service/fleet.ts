@@ -90,6 +90,11 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   owned.add("calls", async () => calls.close());
   const callees = { synthesis: directoryOf("synthesis"), transcription: directoryOf("transcription") };
   const wanted = { synthesis: 0, transcription: 0 };
+  const roomOf = (callees: FleetDirectory) => callees.beats.reduce((sum, { capacity }) => sum + capacity, 0);
+  metrics.observeCallRoom(() => ({
+    synthesis: roomOf(callees.synthesis),
+    transcription: roomOf(callees.transcription),
+  }));
   const placesOf = (kind: "synthesis" | "transcription", { manifest }: PackageFolder<ModelManifest>) =>
     new NodePlaces({
       ...{ calls, kind, cell, zone, model: manifest.id, manifest: manifestHash(manifest) },

@@ -30,6 +30,7 @@ async function namesOf(): Promise<ReadonlySet<string>> {
   metrics.observeDeviceErrors([], () => 0);
   metrics.observeRuns([], () => []);
   metrics.observeFleet(() => ({ capacity: 0, used: 0, oldestBeatMs: 0 }));
+  metrics.observeCallRoom(() => ({}));
   const text = await metrics.text();
   return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
 }
