@@ -1,6 +1,5 @@
 import type { FilePiece, WavSource } from "../../native/threads/protocol.js";
 import { WavAudio } from "../../native/transcription/wav-audio.js";
-import { littleEndianBytes, toInt16 } from "../../src/domain/audio/pcm.js";
 
 /** Something that a node may ask for, byte by byte. */
 export type Item =
@@ -10,8 +9,8 @@ export type Item =
   | { readonly piece: FilePiece; readonly encodedSize: number }
   | { readonly memory: Float32Array | Uint8Array };
 
-/** Resampled at once, with other work of the thread between: a second of 44.1 kHz takes about a millisecond. */
-const READ_SAMPLES = 16_384;
+/** Read at once, with other work of the thread between: to resample so much of 44.1 kHz takes some milliseconds. */
+const READ_SAMPLES = 65_536;
 const SAMPLE_BYTES = Int16Array.BYTES_PER_ELEMENT;
 
 /** Bytes of the items of a call, read when a node asks for them. */
@@ -49,8 +48,8 @@ export class FileBytes {
     const bytes = new Uint8Array(count);
     const end = (start + count) / SAMPLE_BYTES;
     for (let at = start / SAMPLE_BYTES; at < end; at += READ_SAMPLES) {
-      const samples = await audio.read({ start: at, end: Math.min(end, at + READ_SAMPLES) });
-      bytes.set(littleEndianBytes(toInt16(samples)), at * SAMPLE_BYTES - start);
+      const read = await audio.readPcm({ start: at, end: Math.min(end, at + READ_SAMPLES) });
+      bytes.set(read, at * SAMPLE_BYTES - start);
     }
     return bytes;
   }
