@@ -35,10 +35,7 @@ const RATE_HZ = 24_000;
 const SENTENCE = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
 const TASKS = 2;
 /** Without the silence around it. */
-const WORDS = SENTENCE.subarray(
-  SENTENCE.findIndex(isLoud),
-  SENTENCE.findLastIndex(isLoud),
-);
+const WORDS = SENTENCE.subarray(SENTENCE.findIndex(isLoud), SENTENCE.findLastIndex(isLoud));
 
 /** Sentences with pauses, some of them at the very end. @param dense seconds of speech without a pause between them */
 async function file(dense: number): Promise<string> {
