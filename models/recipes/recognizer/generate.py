@@ -35,6 +35,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 CACHE = os.environ.get("RECOGNIZER_CACHE", os.path.join(HERE, "..", ".cache", "recognizer"))
 HUMAN = os.path.join(HERE, "..", "..", "..", "test", "fixtures", "speech", "asterisk-ru-core")
 MAX_SECONDS = 22.0
+NOISE = (0.48, 3.0, 35.0)  # share of the noisy clips that get a background, lowest and highest signal-to-noise ratio in dB
 KINDS = {"kk": 0, "ru": 1, "mixed": 2, "none": 3, "human": 4, "concatenative": 5, "rhvoice-kk": 6, "rhvoice-ru": 7}
 
 
@@ -199,7 +200,7 @@ def speechless(rng, n):
     return np.clip(x, -1, 1)
 
 
-def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1):
+def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1, noise=NOISE):
     """One clip: (samples, label, speech frames at 100 Hz, [(first frame, first token)], kind).
 
     noisy: 0 nearly clean, 1 full augmentation. pool: recent speech for babble. mix: shares of kk, ru, mixed clips.
@@ -267,8 +268,9 @@ def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1):
                        lowpass=rng.random() < (0.12 if strong else 0.04))
     power = np.mean(dry[np.abs(dry) > 1e-3] ** 2) if (np.abs(dry) > 1e-3).any() else 1e-4
     power *= np.mean(x * x) / (np.mean(dry * dry) + 1e-12)
-    if rng.random() < (0.48 if strong else 0.15):
-        snr = rng.uniform(3, 35) if strong else rng.uniform(15, 40)
+    share, low, high = noise
+    if rng.random() < (share if strong else 0.15):
+        snr = rng.uniform(low, high) if strong else rng.uniform(15, 40)
         x = x + A.background(rng, len(x), pool) * np.sqrt(power) * A.db(-snr)
     elif rng.random() < 0.6:
         x = x + A.coloured(rng, len(x), rng.uniform(0, 1.5)) * np.sqrt(power) * A.db(-rng.uniform(38, 60))
@@ -289,14 +291,14 @@ def clip(rng, variants, noisy, pool, mix, recorded, silent=0.037, coded=0.1):
     return np.pad(x, (0, length - end)).astype(np.float32), label, speech, segments, kind
 
 
-def make_shard(path, seed, hours, noisy, mix, recorded, silent, coded, encoded):
+def make_shard(path, seed, hours, noisy, mix, recorded, silent, coded, encoded, noise):
     rng = np.random.default_rng(seed)
     variants, _unseen = speakers.variants()
     encoder = E.Encoder() if encoded else None
     features, tokens, speech, seg, kinds = [], [], [], [], []
     clip_start, token_start, pool, total = [0], [0], [], 0
     while total < hours * (90000 if encoded else 360000):
-        c = clip(rng, variants, noisy, pool, mix, recorded, silent, coded)
+        c = clip(rng, variants, noisy, pool, mix, recorded, silent, coded, noise)
         if c is None:
             continue
         x, label, sp, segments, kind = c
@@ -329,6 +331,8 @@ def main():
     p.add_argument("--without", nargs="*", default=[], help="RHVoice voices that are left out, to be tested with")
     p.add_argument("--silent", type=float, default=0.037, help="share of speechless clips")
     p.add_argument("--coded", type=float, default=0.1, help="share of noisy clips that go through a codec")
+    p.add_argument("--noise", type=float, nargs=3, default=NOISE, metavar=("SHARE", "LOW", "HIGH"),
+                   help="share of noisy clips with a background, and its signal-to-noise ratios in dB")
     p.add_argument("--encoded", action="store_true", help="keep the streaming graph's output instead of the log-mel")
     p.add_argument("--drawn", type=int, default=0, help="voice variants with random formants, beside espeak-ng's own")
     p.add_argument("--shard-hours", type=float, default=0.5)
@@ -364,7 +368,7 @@ def main():
             seed = a.seed * 1000003 + i * 101 + tries
             proc = multiprocessing.get_context("fork").Process(target=make_shard,
                                                                args=(path, seed, a.shard_hours, noisy, a.mix,
-                                                                     [*a.recorded, a.rhvoice], a.silent, a.coded, a.encoded))
+                                                                     [*a.recorded, a.rhvoice], a.silent, a.coded, a.encoded, a.noise))
             proc.start()
             running.append((proc, time.time(), i, tries))
         time.sleep(0.2)
