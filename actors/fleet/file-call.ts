@@ -37,7 +37,7 @@ export interface DecodeCall {
 
 export type FileCall = HearCall | DecodeCall;
 
-/** A note about a call: nobody wants what is made of a file any more. */
+/** A note about a call: what is made of a file is not wanted any more. */
 export interface GiveUpNote {
   readonly giveUp: number;
 }

@@ -69,7 +69,7 @@ export class FleetFilePool {
     }
   }
 
-  /** Nobody wants what is made of a file any more. */
+  /** What is made of a file is not wanted any more. */
   gaveUp(cell: SharedArrayBuffer): void {
     for (const work of this.#works) this.#heed(work, cell);
   }

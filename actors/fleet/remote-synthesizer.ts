@@ -104,7 +104,7 @@ export class RemoteSynthesizer implements Synthesizer {
       return await this.#places.take(signal);
     } catch (error) {
       const isBusy = error instanceof ServiceError && error.code === "ENGINE_BUSY";
-      // Whoever has heard the beginning hears that it was cut off, as where a worker is lost here.
+      // A listener of the beginning hears that it was cut off, as where a worker is lost here.
       throw isBusy && isHeard ? lost(error) : error;
     } finally {
       this.#waiting--;

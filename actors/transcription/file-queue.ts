@@ -11,7 +11,7 @@ export interface FilePool {
   /** A task whose worker died is tried so often, on another one each time; twice when absent. */
   readonly mostAttempts?: number;
   run(task: FileTask): Promise<unknown>;
-  /** Nobody wants what is made of the file with this cell any more, which says so: for workers that do not share it. */
+  /** What is made of the file with this cell is not wanted any more, and the cell says so: for workers that do not share it. */
   gaveUp?(cell: SharedArrayBuffer): void;
   close(): Promise<void>;
 }

@@ -37,7 +37,7 @@ export class UnpackedModels {
     return model;
   }
 
-  /** Keeps a model for processes to come, if there is room. Whether it did; never rejects, for nobody depends on it. */
+  /** Keeps a model for processes to come, if there is room. Whether it did; never rejects, since nothing depends on it. */
   async write(binding: NativeBinding, key: string, model: NativeModel): Promise<boolean> {
     const draft = join(this.#place.folder, `${key}.${crypto.randomUUID()}${DRAFT}`);
     try {
