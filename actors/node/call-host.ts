@@ -1,4 +1,4 @@
-import { asServiceError } from "../../src/domain/errors.js";
+import { asServiceError, errorName } from "../../src/domain/errors.js";
 import type { ServedPart } from "../../src/domain/served.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Bus, BusMessage } from "../../src/ports/bus.js";
@@ -213,7 +213,7 @@ export class CallHost {
       if (code === "INTERNAL" && !running.abort.signal.aborted)
         log.error({ kind, err: cause }, "call failed");
       this.#say(running, { type: "failed", n: running.said, code, message });
-      running.call.span.end(code.toLowerCase());
+      running.call.span.end(errorName(code));
     } finally {
       this.#end(running);
     }
