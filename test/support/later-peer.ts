@@ -6,7 +6,7 @@ import {
   type RecordType,
   readBundle,
 } from "../../actors/fleet/lane-records.js";
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import { PassedOnBus } from "./passed-on-bus.js";
 
 /** A record of a type that is not known yet. */
 const LATER_RECORD = 99;
@@ -15,31 +15,9 @@ const OF_LANE = { session: 0, epoch: 0, position: 0 };
 const TO_NODE = /\.engine\./;
 
 /** The connection of a process of a later release: in all that it says is more than this one knows. */
-export class LaterPeer implements Bus {
-  readonly #bus: Bus;
-
-  constructor(bus: Bus) {
-    this.#bus = bus;
-  }
-
+export class LaterPeer extends PassedOnBus {
   publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
-    this.#bus.publish(subject, TO_NODE.test(subject) ? moreRecords(bytes) : moreKeys(bytes), replyTo);
-  }
-
-  subscribe(subject: string, hear: (message: BusMessage) => void): () => void {
-    return this.#bus.subscribe(subject, hear);
-  }
-
-  onReconnect(act: () => void): () => void {
-    return this.#bus.onReconnect(act);
-  }
-
-  flush(): Promise<void> {
-    return this.#bus.flush();
-  }
-
-  drain(): Promise<void> {
-    return this.#bus.drain();
+    this.bus.publish(subject, TO_NODE.test(subject) ? moreRecords(bytes) : moreKeys(bytes), replyTo);
   }
 }
 

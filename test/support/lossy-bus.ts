@@ -1,11 +1,11 @@
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import type { Bus } from "../../src/ports/bus.js";
+import { PassedOnBus } from "./passed-on-bus.js";
 
 /** What becomes of the messages that a connection publishes, by their number from 0. */
 export type Fate = (nth: number) => "send" | "drop" | "hold";
 
 /** A connection that loses or holds back what a test says, the same each time: other messages overtake what is held. */
-export class LossyBus implements Bus {
-  readonly #bus: Bus;
+export class LossyBus extends PassedOnBus {
   readonly #pattern: RegExp;
   readonly #fate: Fate;
   #held: (() => void)[] = [];
@@ -14,13 +14,13 @@ export class LossyBus implements Bus {
 
   /** @param pattern of the subjects that are counted; others are sent */
   constructor(bus: Bus, pattern: RegExp, fate: Fate) {
-    this.#bus = bus;
+    super(bus);
     this.#pattern = pattern;
     this.#fate = fate;
   }
 
   publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
-    const send = () => this.#bus.publish(subject, bytes, replyTo);
+    const send = () => this.bus.publish(subject, bytes, replyTo);
     const fate = this.#pattern.test(subject) ? this.#fate(this.count++) : "send";
     if (fate === "send") send();
     else if (fate === "hold") this.#held.push(send);
@@ -29,21 +29,5 @@ export class LossyBus implements Bus {
   /** Sends what was held back. */
   letGo(): void {
     for (const send of this.#held.splice(0)) send();
-  }
-
-  subscribe(subject: string, hear: (message: BusMessage) => void): () => void {
-    return this.#bus.subscribe(subject, hear);
-  }
-
-  onReconnect(act: () => void): () => void {
-    return this.#bus.onReconnect(act);
-  }
-
-  flush(): Promise<void> {
-    return this.#bus.flush();
-  }
-
-  drain(): Promise<void> {
-    return this.#bus.drain();
   }
 }

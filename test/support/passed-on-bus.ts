@@ -1,0 +1,28 @@
+import type { Bus, BusMessage } from "../../src/ports/bus.js";
+
+/** A connection on top of another, which publishes in its own way. */
+export abstract class PassedOnBus implements Bus {
+  protected readonly bus: Bus;
+
+  constructor(bus: Bus) {
+    this.bus = bus;
+  }
+
+  abstract publish(subject: string, bytes: Uint8Array, replyTo?: string): void;
+
+  subscribe(subject: string, hear: (message: BusMessage) => void): () => void {
+    return this.bus.subscribe(subject, hear);
+  }
+
+  onReconnect(act: () => void): () => void {
+    return this.bus.onReconnect(act);
+  }
+
+  flush(): Promise<void> {
+    return this.bus.flush();
+  }
+
+  drain(): Promise<void> {
+    return this.bus.drain();
+  }
+}
