@@ -1,5 +1,6 @@
 import type { FilePiece, WavSource } from "../../native/threads/protocol.js";
 import { WavAudio } from "../../native/transcription/wav-audio.js";
+import { MOST_PART_BYTES } from "./call-messages.js";
 
 /** Something that a node may ask for, byte by byte. */
 export type Item =
@@ -22,14 +23,21 @@ export class FileBytes {
     this.#items = items;
   }
 
-  /** @throws {RangeError} for an item that there is not; what reading the file throws */
+  /** @throws {RangeError} for an item that there is not, or bytes that no node should ask for; what reading the file throws */
   async read(item: number, start: number, count: number): Promise<Uint8Array> {
     const wanted = this.#items[item];
     if (wanted === undefined)
       throw new RangeError(`Cannot read item ${item}: there are ${this.#items.length}`);
+    // A node that is broken, or is not ours, must not choose how much memory that takes.
+    const isInside = start >= 0 && count >= 0 && count <= MOST_PART_BYTES;
+    if (!Number.isSafeInteger(start) || !Number.isSafeInteger(count) || !isInside)
+      throw new RangeError(`Cannot read ${count} bytes from ${start}: at most ${MOST_PART_BYTES} at a time`);
     if ("source" in wanted) return this.#audio(wanted, start, count);
     if ("piece" in wanted) return encodedBytes(wanted.piece, wanted.encodedSize, start, count);
-    const { buffer, byteOffset } = wanted.memory;
+    const { buffer, byteOffset, byteLength } = wanted.memory;
+    // What else lies in its buffer is not the node's.
+    if (start + count > byteLength)
+      throw new RangeError(`Cannot read ${count} bytes from ${start}: there are ${byteLength}`);
     return new Uint8Array(buffer, byteOffset + start, count);
   }
 
