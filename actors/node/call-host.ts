@@ -13,6 +13,7 @@ import {
   type ToHost,
 } from "../fleet/call-messages.js";
 import { answersTo, beatsOf, callsTo, frontGone, lastWord } from "../fleet/call-subjects.js";
+import { Emptied } from "./emptied.js";
 
 /** A call as the host's work sees it. */
 export interface HostedCall {
@@ -75,7 +76,7 @@ export class CallHost {
   readonly #fronts = new Map<string, { heardAtMs: number; nextMessage: number }>();
   readonly #endings: (() => void)[] = [];
   #isDraining = false;
-  #tellEmpty: () => void = () => {};
+  readonly #emptied = new Emptied();
   #tellLost: (error: Error) => void = () => {};
 
   constructor(options: CallHostOptions) {
@@ -118,13 +119,7 @@ export class CallHost {
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     this.#beat();
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#tellEmpty = resolve;
-      timer = setTimeout(resolve, withinMs);
-      if (this.#running.size === 0) resolve();
-    });
-    clearTimeout(timer);
+    await this.#emptied.within(withinMs, this.#running.size === 0);
   }
 
   stop(): void {
@@ -272,7 +267,7 @@ export class CallHost {
     running.abort.abort();
     // Fronts that wait hear of the room at once.
     if (this.#running.size === this.capacity - 1) this.#beat();
-    if (this.#running.size === 0) this.#tellEmpty();
+    if (this.#running.size === 0) this.#emptied.tell();
   }
 
   #say(running: Running, message: Exclude<ToCaller, { type: "said" | "refused" | "unknown" }>): void {

@@ -25,6 +25,7 @@ import { encodeReport, type LaneState } from "../fleet/lane-reports.js";
 import { BEATS_OF_LIVE, type LaneName, laneOfSubject, lanesOf, toFront } from "../fleet/subjects.js";
 import { Supervisor } from "../kernel/supervisor.js";
 import type { LiveWorker } from "../live/engine.js";
+import { Emptied } from "./emptied.js";
 import { HostedLane } from "./hosted-lane.js";
 import { HostedSession } from "./hosted-session.js";
 import { MeasuredCapacity } from "./measured-capacity.js";
@@ -89,7 +90,7 @@ export class LiveHost {
   readonly #lanes = new Map<string, PlacedLane>();
   readonly #endings: (() => void)[] = [];
   #tellLost: (error: Error) => void = () => {};
-  #tellEmpty: () => void = () => {};
+  readonly #emptied = new Emptied();
   #givenUp = 0;
   #nextSession = 0;
   #isDraining = false;
@@ -141,13 +142,7 @@ export class LiveHost {
   async drain(withinMs: number): Promise<void> {
     this.#isDraining = true;
     this.#beat();
-    let timer: NodeJS.Timeout | undefined;
-    await new Promise<void>((resolve) => {
-      this.#tellEmpty = resolve;
-      timer = setTimeout(resolve, withinMs);
-      if (this.sessionCount === 0) resolve();
-    });
-    clearTimeout(timer);
+    await this.#emptied.within(withinMs, this.sessionCount === 0);
   }
 
   async stop(): Promise<void> {
@@ -315,7 +310,7 @@ export class LiveHost {
     session.close();
     lane.sessions.delete(session.session);
     worker.sessions.delete(session.local);
-    if (this.#isDraining && this.sessionCount === 0) this.#tellEmpty();
+    if (this.#isDraining && this.sessionCount === 0) this.#emptied.tell();
   }
 
   #drop(placed: PlacedLane, state: LaneState | null): void {
