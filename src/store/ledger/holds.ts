@@ -128,16 +128,6 @@ export class Holds {
     });
   }
 
-  /** Notes what open live holds have accepted so far; returns those of them that are still open. */
-  async journal(acceptedById: ReadonlyMap<string, number>): Promise<Set<string>> {
-    const rows = await this.#sql<{ id: string }[]>`
-      update holds set units = greatest(holds.units, journal.units)
-      from unnest(${[...acceptedById.keys()]}::text[], ${[...acceptedById.values()]}::bigint[]) as journal (id, units)
-      where holds.id = journal.id and holds.state = 'open'
-      returning holds.id`;
-    return new Set(rows.map((row) => row.id));
-  }
-
   /**
    * Charges an open hold for `units`, and gives back what it held beyond that. Never more than it holds: units that are
    * not covered are not charged. `posted` charges can be refunded until they are completed, `settled` ones are final.

@@ -8,6 +8,7 @@ import type { HoldJournal } from "./hold-journal.js";
 import type { Cover, Holds, NewHold } from "./holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
 import type { Places } from "./places.js";
+import type { ServiceInstances } from "./service-instances.js";
 import type { Settlements } from "./settlements.js";
 
 /** Audio that must be paid for before a session begins. */
@@ -28,6 +29,8 @@ export function leastLiveCredits(tariff: Tariff): number {
 
 export interface LiveHoldsParts {
   readonly holds: Holds;
+  readonly instances: ServiceInstances;
+  readonly serviceId: string;
   readonly settlements: Settlements;
   readonly places: Places;
   readonly journal: HoldJournal;
@@ -39,13 +42,14 @@ export interface LiveHoldsParts {
 
 /**
  * The open live holds of this service. What they accept is journaled twice: message by message in the service's own
- * file, for its next start, and every second in the database, one statement for all, for other services.
+ * file, for its next start, and every second in the database, all as one value, for other services.
  */
 export class LiveHolds {
   readonly #parts: LiveHoldsParts;
   readonly #open = new Set<LiveHold>();
   #timer: NodeJS.Timeout | null = null;
   #isWriting = false;
+  #journalCount = 0;
 
   constructor(parts: LiveHoldsParts) {
     this.#parts = parts;
@@ -66,16 +70,21 @@ export class LiveHolds {
   }
 
   async #write(): Promise<void> {
-    const dirty = [...this.#open].filter((live) => live.isDirty);
-    if (dirty.length === 0 || this.#isWriting) return;
+    const used = [...this.#open].filter((live) => live.hasUsed);
+    if (this.#isWriting || !used.some((live) => live.isDirty)) return;
     this.#isWriting = true;
-    const accepted = new Map(dirty.map((live) => [live.id, live.acceptedSamples]));
+    const { instances, serviceId, answerMs, log } = this.#parts;
+    const acceptedById = new Map(used.map((live) => [live.id, live.acceptedSamples]));
+    const journal = { serviceId, nth: ++this.#journalCount, acceptedById };
     try {
-      const open = await this.#parts.holds.journal(accepted);
-      for (const live of dirty) live.journaled(accepted.get(live.id)!, open.has(live.id));
+      const { isWritten, closed } = await within(answerMs, instances.journal(journal));
+      for (const live of used) {
+        if (closed.has(live.id)) live.closedElsewhere();
+        else if (isWritten) live.journaled(acceptedById.get(live.id)!);
+      }
     } catch (error) {
       // The next second brings newer numbers.
-      this.#parts.log.warn({ err: error }, "live audio not journaled");
+      log.warn({ err: error }, "live audio not journaled");
     } finally {
       this.#isWriting = false;
     }
@@ -116,8 +125,13 @@ export class LiveHold implements LiveMeter {
     return this.#hold.id;
   }
 
+  /** There is an open hold, and something that it has to pay for. */
+  get hasUsed(): boolean {
+    return this.#coveredSamples !== null && this.acceptedSamples > 0;
+  }
+
   get isDirty(): boolean {
-    return this.#coveredSamples !== null && this.acceptedSamples > this.#journaledSamples;
+    return this.acceptedSamples > this.#journaledSamples;
   }
 
   accepted(totalSamples: number): void {
@@ -131,10 +145,14 @@ export class LiveHold implements LiveMeter {
     this.#asking = this.#extend();
   }
 
-  /** Told by the journal; a hold that is not open any more was settled by somebody who took us to be gone. */
-  journaled(samples: number, isOpen: boolean): void {
+  journaled(samples: number): void {
     this.#journaledSamples = samples;
-    if (isOpen || this.#isSettled) return;
+  }
+
+  /** The journal found the hold closed: a service that took us to be gone has settled it. */
+  closedElsewhere(): void {
+    this.#journaledSamples = this.acceptedSamples;
+    if (this.#isSettled) return;
     this.#parts.log.error({ holdId: this.id }, "live hold was settled by another service");
     this.#onFunds({ limitSamples: 0, beyond: meteringUnavailable() });
   }

@@ -87,6 +87,8 @@ export class PostgresUsageMeter implements UsageMeter {
     this.#settlements = new Settlements(parts.log);
     this.#liveHolds = new LiveHolds({
       holds: parts.holds,
+      instances: parts.instances,
+      serviceId,
       settlements: this.#settlements,
       places: this.#places,
       journal: parts.journal,

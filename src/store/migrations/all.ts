@@ -10,6 +10,7 @@ import { originsOfSessions } from "./0008-origins-of-sessions.js";
 import { usedTokens } from "./0009-used-tokens.js";
 import { holdsAtOnce } from "./0010-holds-at-once.js";
 import { attempts } from "./0011-attempts.js";
+import { journalsOfServices } from "./0012-journals-of-services.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -24,4 +25,5 @@ export const MIGRATIONS: readonly Migration[] = [
   usedTokens,
   holdsAtOnce,
   attempts,
+  journalsOfServices,
 ];

@@ -49,6 +49,14 @@ export function liveHold(id: string, organizationId: string, seconds: number, se
   return { id, organizationId, serviceId, kind: "live", quantity, tariff: LIVE_TARIFF };
 }
 
+/** Notes what open live holds have accepted, as services did before they had a journal in one value: in each hold. */
+export async function journalInHolds(sql: Sql, acceptedById: ReadonlyMap<string, number>): Promise<void> {
+  await sql`
+    update holds set units = greatest(holds.units, journal.units)
+    from unnest(${[...acceptedById.keys()]}::text[], ${[...acceptedById.values()]}::bigint[]) as journal (id, units)
+    where holds.id = journal.id and holds.state = 'open'`;
+}
+
 /** Rules of the ledger that are broken now, as rows that say where; none in a sound one. */
 export async function brokenRules(sql: Sql): Promise<readonly object[]> {
   const rows = await sql`

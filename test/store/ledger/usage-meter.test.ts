@@ -8,6 +8,7 @@ import { systemClock } from "../../../src/ports/clock.js";
 import type { Hold, LiveFunds } from "../../../src/ports/usage-meter.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
+import { ServiceInstances } from "../../../src/store/ledger/service-instances.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
 import { newServiceId, PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
 import { MIGRATIONS } from "../../../src/store/migrations/all.js";
@@ -21,8 +22,8 @@ import { temporaryFolder } from "../../support/folders.js";
 import { momentOfFault, pace } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
-import { privateStore } from "../support.js";
-import { brokenRules, type LedgerTables, liveHold, newLedger } from "./ledger-support.js";
+import { databaseUrlOf, privateStore } from "../support.js";
+import { brokenRules, journalInHolds, type LedgerTables, liveHold, newLedger } from "./ledger-support.js";
 
 const RATE_HZ = 16_000;
 const CREDITS = 25_000;
@@ -236,8 +237,10 @@ test("a live session is charged once for all of its audio, however long the hold
   live.accepted(70 * RATE_HZ);
   await eventually("a hold over 190 s", () => funds.at(-1)?.limitSamples === 190 * RATE_HZ);
   await eventually("journal", async () => {
-    const [row] = await ledger.sql<{ units: string }[]>`select units from holds where id = 'ses_long'`;
-    return Number(row!.units) === 70 * RATE_HZ;
+    const [row] = await ledger.sql`
+      select from service_instances where id = ${meter.serviceId}
+        and journal_holds = '{ses_long}' and journal_units = array[${70 * RATE_HZ}]::bigint[]`;
+    return row !== undefined;
   });
   const charged: number[] = [];
   live.settle(70 * RATE_HZ + 1, (credits) => charged.push(credits));
@@ -280,10 +283,13 @@ test("what a service left behind is settled by another one, once, when it has be
     ...liveHold(`${organizationId}:${id}`, organizationId, seconds, gone),
   });
   await holds.openUpTo(left("live", 120), 6);
-  await holds.journal(new Map([[`${organizationId}:live`, 90_001]]));
   // Its audio ran ahead of its hold.
   await holds.openUpTo(left("ahead", 1), 6);
-  await holds.journal(new Map([[`${organizationId}:ahead`, 2 * RATE_HZ]]));
+  const acceptedById = new Map([
+    [`${organizationId}:live`, 90_001],
+    [`${organizationId}:ahead`, 2 * RATE_HZ],
+  ]);
+  await instances.journal({ serviceId: gone, nth: 1, acceptedById });
   await holds.openUpTo(left("quiet", 120), 6);
   await holds.open({ ...left("file", 10), kind: "file" });
   await holds.open({ ...left("half", 10), kind: "synthesis" });
@@ -307,6 +313,63 @@ test("what a service left behind is settled by another one, once, when it has be
   await mine.release();
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - spent, held: 0 });
   assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("what a service has journaled counts for whoever sweeps, by the way of either version", async () => {
+  const organizationId = await newOrganization();
+  const { holds, instances } = ledger;
+  const [before, now] = [newServiceId(), newServiceId()];
+  const left = (name: string, serviceId: string) => ({
+    ...liveHold(`${organizationId}:${name}`, organizationId, 10, serviceId),
+  });
+  const accepted = (seconds: Record<string, number>) =>
+    new Map(Object.entries(seconds).map(([name, s]) => [`${organizationId}:${name}`, s * RATE_HZ]));
+  for (const service of [before, now]) await instances.beat(service);
+  await holds.openUpTo(left("before", before), 6);
+  for (const name of ["long", "short", "ended"]) await holds.openUpTo(left(name, now), 6);
+  await journalInHolds(ledger.sql, accepted({ before: 3 }));
+  const journal = (nth: number, seconds: Record<string, number>) =>
+    instances.journal({ serviceId: now, nth, acceptedById: accepted(seconds) });
+  assert.deepEqual(await journal(1, { long: 2, short: 1, ended: 4 }), { isWritten: true, closed: new Set() });
+  await holds.post(`${organizationId}:ended`, 5 * RATE_HZ, "settled");
+  const third = await journal(3, { long: 5, short: 1, ended: 5 });
+  assert.deepEqual(third, { isWritten: true, closed: new Set([`${organizationId}:ended`]) });
+  // Cut off with its connection, and carried out after the third: the newer numbers stay.
+  assert.equal((await journal(2, { long: 3, short: 1 })).isWritten, false);
+  // Nobody speaks for the holds of another service.
+  await instances.journal({ serviceId: before, nth: 1, acceptedById: accepted({ short: 9 }) });
+  // As a sweep of the version before removes what is silent, knowing nothing of journals.
+  await ledger.sql`delete from service_instances where id in (${before}, ${now})`;
+  assert.equal((await journal(4, { long: 9 })).isWritten, false);
+  await Promise.all([sweep(holds), sweep(holds)]);
+  const spent = 6 * (3 + 5 + 1 + 5);
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - spent, held: 0 });
+  assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("a live session learns that another service, which took its own to be gone, has settled it", async (t) => {
+  // Gives no sign of life, but goes on.
+  const meter = await startMeter(t, { heartbeatMs: 600_000 });
+  const organizationId = await newOrganization();
+  const told: LiveFunds[] = [];
+  const id = `${organizationId}:live`;
+  const live = meter.openLive({ id, organizationId }, RATE_HZ, (funds) => told.push(funds));
+  await eventually("a hold", () => (told.at(-1)?.limitSamples ?? 0) > 0);
+  live.accepted(RATE_HZ);
+  await eventually("a journal", async () => {
+    const rows = await ledger.sql`
+      select from service_instances where id = ${meter.serviceId} and journal_units = array[${RATE_HZ}]::bigint[]`;
+    return rows.length > 0;
+  });
+  await startMeter(t);
+  const isSettled = async () => (await balanceOf(organizationId)).balance === CREDITS - 6;
+  await eventually("the charge for what was journaled", isSettled);
+  live.accepted(2 * RATE_HZ);
+  await eventually("the end", () => told.at(-1)!.limitSamples === 0);
+  assert.equal(told.at(-1)!.beyond.code, "AUTH_UNAVAILABLE");
+  live.settle(2 * RATE_HZ, () => {});
+  await meter.close();
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 6, held: 0 });
 });
 
 // Issue 12: the clock of the database's machine is set forwards or back by hours.
@@ -349,7 +412,7 @@ test("two sweeps at once settle everything once", async () => {
   const organizationId = await newOrganization();
   for (let index = 0; index < 20; index++) {
     await ledger.holds.openUpTo(liveHold(`${organizationId}:${index}`, organizationId, 10, "svc_gone"), 6);
-    await ledger.holds.journal(new Map([[`${organizationId}:${index}`, RATE_HZ]]));
+    await journalInHolds(ledger.sql, new Map([[`${organizationId}:${index}`, RATE_HZ]]));
   }
   await Promise.all([sweep(ledger.holds), sweep(ledger.holds), sweep(ledger.holds)]);
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 120, held: 0 });
@@ -363,9 +426,12 @@ test("a service that starts again settles at once what was left in its data fold
   await first.startMeter(DEFAULT_TARIFFS);
   const hold = { ...liveHold("ses_left", "org_development", 120, await serviceIdIn(folder)) };
   await first.holds.openUpTo(hold, 6);
-  await first.holds.journal(new Map([["ses_left", 3 * RATE_HZ]]));
-  // As if it had been killed: its entry stays.
   const id = await serviceIdIn(folder);
+  const sql = connect(await databaseUrlOf(folder), SILENT);
+  const acceptedById = new Map([["ses_left", 3 * RATE_HZ]]);
+  await new ServiceInstances(sql).journal({ serviceId: id, nth: 1, acceptedById });
+  await sql.end();
+  // As if it had been killed: what it held stays open.
   await first.close();
   const second = await openStore(privateStore(folder), SILENT);
   try {
@@ -400,7 +466,7 @@ test("the journal of a service that was killed says more than the database knew"
   journal("uncharged", 10);
   // The database heard of one second, or of none.
   for (const name of ["live", "fresh"]) await holds.openUpTo(left(name), 6);
-  await holds.journal(new Map([[`${organizationId}:live`, RATE_HZ]]));
+  await journalInHolds(ledger.sql, new Map([[`${organizationId}:live`, RATE_HZ]]));
   journal("live", 3);
   journal("fresh", 2);
   // Never opened: the statement did not arrive.
