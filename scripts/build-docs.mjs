@@ -10,7 +10,7 @@ const folder = join(root, "dist/docs");
 /** Where the service has the pages. */
 const BASE = "/docs/";
 /** What every page is made of beside its text. */
-const COMMON = [fileURLToPath(import.meta.url), join(root, "dist/src/http/endpoints/documents.js")];
+const COMMON = [fileURLToPath(import.meta.url), join(root, "src/http/endpoints/documents.ts")];
 
 /** How a page's parts become HTML. Markup in a page is shown, not obeyed; links into the sources say the path. */
 const RENDERER = {

@@ -1,6 +1,6 @@
 // For an image, after the build and `npm prune --omit=dev`: deletes what this machine's service never loads.
 //   binaries of the native front and of onnxruntime for other systems, processors and versions of Node,
-//   the TypeScript compiler, sources, and what compiled the beam search
+//   what compiles TypeScript, sources, and what compiled the beam search
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -24,8 +24,8 @@ for (const system of foldersOf(runtimes))
       rmSync(join(runtimes, system, processor), { recursive: true });
 
 for (const path of [
-  ...["node_modules/typescript", "node_modules/@typescript", "node_modules/.bin/tsc", "node_modules/@types"],
-  ...["src", "actors", "dist/service.tsbuildinfo", "native/beam/build/Release/obj.target"],
+  ...["node_modules/oxc-transform", "node_modules/@oxc-transform"],
+  ...["src", "actors", "native/beam/build/Release/obj.target"],
 ])
   rmSync(join(root, path), { recursive: true, force: true });
 

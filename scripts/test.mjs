@@ -3,8 +3,8 @@
 // that start processes, threads, models, databases or browsers; `--running` those that only read sources, for another Node.
 // `--cpu` tells at the end what each process took of the CPU (Linux).
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
-import { join, relative } from "node:path";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
 import { spec, tap } from "node:test/reporters";
@@ -68,6 +68,7 @@ async function runTests(args) {
   process.env["TEST_RUNNER_PID"] = String(process.pid);
   if (values.cpu) {
     rmSync(CPU_FILE, { force: true });
+    mkdirSync(dirname(CPU_FILE), { recursive: true });
     process.env["TEST_CPU_FILE"] = CPU_FILE;
   }
   const isLonger = LONGER_RUNS.some((name) => Number(process.env[name] ?? 0) > 1);

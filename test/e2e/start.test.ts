@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm, symlink } from "node:fs/promises";
+import { appendFile, mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,19 +17,31 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** A quiet 2-core machine takes a tenth of it; a gate that shares its machine must not fail for that. */
 const DEADLINE_MS = 300_000;
 
-/** What `npm start` compiles, reads and writes. */
-const COPIED = ["bin", "src", "actors", "native", "scripts", "docs", "dist", "README.md", "package.json"];
-const SETTINGS = ["package-lock.json", "tsconfig.json", "tsconfig.service.json"];
+/** What `npm start` compiles and reads. */
+const COPIED = ["bin", "src", "actors", "native", "scripts", "docs", "README.md", "package.json"];
+const SETTINGS = ["package-lock.json", "tsconfig.json"];
+/** The pages were built before all tests. */
+const PAGES = ["dist/console", "dist/docs"];
 const LINKED = ["node_modules", "models"];
 
-/** A copy of the checkout: other tests run what `npm start` compiles. */
+const NPM_START = ["npm", "start", "--silent"] as const;
+const SERVICE = [process.execPath, "dist/src/main.js"] as const;
+
+/** A copy of the checkout, not compiled yet: other tests run what `npm start` compiles. */
 let checkout: string;
 
 before(async () => {
   checkout = await mkdtemp(join(tmpdir(), "dauys-checkout-"));
   // With the times of the files, which say what is to be compiled. Node's own copy takes ten times as long.
   const copied = [...COPIED, ...SETTINGS].map((name) => join(ROOT, name));
-  await promisify(execFile)("cp", ["-a", ...copied, checkout]);
+  const copy = (names: readonly string[], folder: string) =>
+    promisify(execFile)("cp", ["-a", ...names, folder]);
+  await copy(copied, checkout);
+  await mkdir(join(checkout, "dist"));
+  await copy(
+    PAGES.map((name) => join(ROOT, name)),
+    join(checkout, "dist"),
+  );
   for (const name of LINKED) await symlink(join(ROOT, name), join(checkout, name));
 });
 after(() => rm(checkout, { recursive: true, force: true }));
@@ -40,7 +52,7 @@ interface Started {
   output(): string;
 }
 
-test("npm start prints a banner with key and commands, speaks, and ends with exit code 0", async (context) => {
+test("npm start compiles, prints a banner with key and commands, speaks, and ends with exit code 0; the next compiles what has changed", async (context) => {
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
   const port = await freeLoopbackPort();
   try {
@@ -59,11 +71,16 @@ test("npm start prints a banner with key and commands, speaks, and ends with exi
     first.child.kill("SIGTERM");
     assert.equal(await first.exited, 0);
 
-    const second = npmStart({
-      DATA_DIR: dataDir,
-      PORT: String(port),
-    });
+    await appendFile(join(checkout, "src/main.ts"), "// Changed.\n");
+    const removed = join(checkout, "dist/src/removed.js");
+    await writeFile(removed, "// Its source is gone.\n");
+    const compiled = await compiledAtMs();
+    const second = npmStart({ DATA_DIR: dataDir, PORT: String(port), MODEL_PRELOAD: "false" });
     await firstSpeech(port, second);
+    const [main, others] = await compiledAtMs();
+    assert.ok(main > compiled[0], "src/main.ts is compiled again");
+    assert.deepEqual(others, compiled[1], "others are not");
+    assert.equal(existsSync(removed), false);
     second.child.kill("SIGTERM");
     assert.equal(await second.exited, 0);
     const address = `http://127.0.0.1:${port}`;
@@ -87,8 +104,12 @@ test("a port that is taken is one clear line and exit code 1, before anything is
   const port = String((taken.address() as AddressInfo).port);
   try {
     const dataDir = join(folder, "data");
-    for (const settings of [{ PORT: port }, { PORT: "0", OPERATOR_PORT: port }]) {
-      const service = npmStart({ DATA_DIR: dataDir, LOG_LEVEL: "info", ...settings });
+    const cases = [
+      { settings: { PORT: port }, program: NPM_START },
+      { settings: { PORT: "0", OPERATOR_PORT: port }, program: SERVICE },
+    ] as const;
+    for (const { settings, program } of cases) {
+      const service = start(program, { DATA_DIR: dataDir, LOG_LEVEL: "info", ...settings });
       assert.equal(await service.exited, 1);
       assert.match(service.output(), /^dauys: cannot start: Cannot listen on [^\n]*\n$/);
       assert.match(service.output(), new RegExp(`127\\.0\\.0\\.1:${port}: another program listens there`));
@@ -117,6 +138,16 @@ test("a silent service writes nothing", async () => {
   }
 });
 
+/** When src/main.ts was compiled, and what is not changed by the test. */
+async function compiledAtMs(): Promise<readonly [number, readonly number[]]> {
+  const [main = 0, ...others] = await Promise.all(
+    ["main", "service/process", "settings/settings"].map(
+      async (name) => (await stat(join(checkout, "dist/src", `${name}.js`))).mtimeMs,
+    ),
+  );
+  return [main, others];
+}
+
 const running = new Set<Started>();
 
 /** What a failed assertion has left running would write into the folder while it is removed. */
@@ -126,7 +157,15 @@ async function endStarted(): Promise<void> {
 }
 
 function npmStart(environment: Record<string, string>): Started {
-  const child = spawn("npm", ["start", "--silent"], {
+  return start(NPM_START, environment);
+}
+
+/** In the copy of the checkout. */
+function start(
+  [command, ...args]: readonly [string, ...string[]],
+  environment: Record<string, string>,
+): Started {
+  const child = spawn(command, args, {
     cwd: checkout,
     env: { ...process.env, HOST: "127.0.0.1", npm_config_loglevel: "silent", ...environment },
     stdio: ["ignore", "pipe", "pipe"],

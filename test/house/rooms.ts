@@ -323,7 +323,7 @@ export const ROOMS: readonly Room[] = [
     "scripts scripts/no-download scripts/runtimes",
     "what npm runs",
     "src/observe src/protocol src/settings src/http/endpoints src/front src/front/uws src/main.ts bench test",
-    "postgres vite marked onnxruntime-node crypto files modules net processes tools",
+    "postgres vite marked oxc-transform onnxruntime-node crypto files modules net processes tools",
   ),
 ];
 
