@@ -19,18 +19,22 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const SERVICE = ["src", "actors", "native"];
 const OTHERS = ["bench", "test"];
-/** Vite builds them. */
+/** Vite builds them; tests look into some of their modules. */
 const PAGES = join("src", "console", "pages");
 /** What compiled last, and which state of each source: its time, which any checkout and any editor changes. */
 const NOTES = join(root, "dist/compiled.json");
 /** As in tsconfig.json. */
 const TARGET = "es2023";
 
-const rooms = process.argv.includes("--all") ? [...SERVICE, ...OTHERS] : SERVICE;
+const isAll = process.argv.includes("--all");
+const rooms = isAll ? [...SERVICE, ...OTHERS] : SERVICE;
 const { version } = createRequire(import.meta.url)("oxc-transform/package.json");
 const compiler = `oxc-transform ${version} ${TARGET}`;
 
-const sources = rooms.flatMap(sourcesOf);
+const names = rooms.flatMap(namesOf);
+const sources = names
+  .filter((name) => isAll || !name.startsWith(PAGES))
+  .map((name) => ({ name, changedMs: statSync(join(root, name)).mtimeMs }));
 const noted = readNotes();
 removeOrphans();
 const stale = sources.filter(
@@ -38,17 +42,15 @@ const stale = sources.filter(
 );
 if (stale.length > 0) await compile(stale);
 
-/** Paths from the root, and when each was changed. */
-function sourcesOf(room) {
-  return readdirSync(join(root, room), { recursive: true })
-    .map((name) => join(room, name))
-    .filter((name) => name.endsWith(".ts") && !name.startsWith(PAGES))
-    .map((name) => ({ name, changedMs: statSync(join(root, name)).mtimeMs }));
+/** Paths of a room's sources from the root. */
+function namesOf(room) {
+  const paths = readdirSync(join(root, room), { recursive: true });
+  return paths.filter((path) => path.endsWith(".ts")).map((path) => join(room, path));
 }
 
 /** What was compiled from sources that are gone: what imports it must fail. */
 function removeOrphans() {
-  const outputs = new Set(sources.map(({ name }) => outputOf(name)));
+  const outputs = new Set(names.map(outputOf));
   for (const room of rooms) {
     const folder = join(root, "dist", room);
     const compiled = existsSync(folder) ? readdirSync(folder, { recursive: true }) : [];
@@ -73,9 +75,9 @@ async function compile(files) {
     failures.push(...errors.map(({ message, codeframe }) => codeframe ?? `${name}: ${message}`));
     if (errors.length > 0) continue;
     mkdirSync(dirname(output), { recursive: true });
-    const { names, mappings } = map;
-    const sources = [relative(dirname(output), join(root, name))];
-    write(`${output}.map`, JSON.stringify({ version: 3, sources, names, mappings }));
+    const source = relative(dirname(output), join(root, name));
+    const { names: symbols, mappings } = map;
+    write(`${output}.map`, JSON.stringify({ version: 3, sources: [source], names: symbols, mappings }));
     write(output, `${code}//# sourceMappingURL=${basename(output)}.map\n`);
     noted[name] = changedMs;
   }

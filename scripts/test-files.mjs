@@ -30,8 +30,11 @@ const HEAVY_PACKAGES = [
 /** Light, and as long as all the others together. */
 const SLOW = ["patterns/", "domain/text/hostile-texts", "console/passwords"];
 
-/** Quick tests that judge sources and documents: what they find is the same on every Node. */
-const OF_SOURCES = ["house/", "docs/", "protocol/one-list"];
+/** Quick tests that judge sources, documents, corpora and packages: what they find is the same on every Node. */
+const OF_SOURCES = [
+  ...["house/", "docs/", "protocol/one-list", "http/reference"],
+  ...["domain/text/kazakh/corpora", "scripts/platforms"],
+];
 
 /**
  * Not quick, and yet they leave nothing behind: those of a row share a process, and with it what they load. A start, the

@@ -13,6 +13,8 @@ import { startServiceProcess } from "../support/service-process.js";
 /** What `scripts/runtimes.mjs fetch` brings. The Node of these tests is one that the service runs on already. */
 const NODES = new URL("../../../.cache/runtimes/nodes/node_modules/", import.meta.url);
 const MAJORS = [22, 24];
+/** These tests run on the oldest: what does not touch Node itself, and passes on both ends, passes between them. */
+const NEWEST = 24;
 /** Of the cases that properties draw: they look for our mistakes, which are the same on every Node. */
 const SHARE_OF_CASES = "0.2";
 const RUN_TESTS = fileURLToPath(new URL("../../../scripts/test.mjs", import.meta.url));
@@ -55,17 +57,6 @@ for (const major of MAJORS) {
     }
   });
 
-  test(`the quick half of the tests passes on Node ${major}`, { skip }, () => {
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
-    const quick = spawnSync(node, [RUN_TESTS, "--quick", "--running"], {
-      encoding: "utf8",
-      env: { ...env, PROPERTY_RUNS: SHARE_OF_CASES },
-      maxBuffer: 2 ** 26,
-    });
-    assert.equal(quick.status, 0, quick.stdout.slice(-4_000));
-    assert.match(quick.stdout, /^# pass \d{4}$/m);
-  });
-
   test(`the fronts that there are on Node ${major} keep their contract, the addon loads, the command line starts`, {
     skip,
   }, () => {
@@ -80,5 +71,18 @@ for (const major of MAJORS) {
         "function\n",
       );
     assert.equal(spawnSync(node, [DAUYS, "--version"], { encoding: "utf8" }).stdout.trim(), version);
+  });
+
+  if (major !== NEWEST) continue;
+  test(`the quick half of the tests passes on Node ${major}`, { skip }, () => {
+    const { NODE_TEST_CONTEXT: _, ...env } = process.env;
+    const quick = spawnSync(node, [RUN_TESTS, "--quick", "--running"], {
+      encoding: "utf8",
+      env: { ...env, PROPERTY_RUNS: SHARE_OF_CASES },
+      maxBuffer: 2 ** 26,
+    });
+    assert.equal(quick.status, 0, quick.stdout.slice(-4_000));
+    const [, passed = 0] = /^# pass (\d+)$/m.exec(quick.stdout) ?? [];
+    assert.ok(Number(passed) > 900, `${passed} passed`);
   });
 }
