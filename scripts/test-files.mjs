@@ -38,20 +38,37 @@ const OF_SOURCES = [
 
 /**
  * Not quick, and yet they leave nothing behind: those of a row share a process, and with it what they load. A start, the
- * service's modules and the models' runtime cost each of them half a second.
+ * service's modules and the models' runtime cost each of them half a second; those that ask `sharedService()` share that too.
  */
 const SHARING = {
+  service: [
+    ...[
+      "client/browser",
+      "client/service",
+      "docs/examples",
+      "e2e/clients",
+      "e2e/listen",
+      "e2e/live-partials",
+    ],
+    ...["e2e/service.", "e2e/speech-marks", "e2e/word-times", "cli/recordings"],
+  ],
   documents: ["docs/", "deploy/", "settings/in-use", "models/catalogue", "models/defaults"],
   natives: [
     ...["native/", "models/quantize", "live/audio-intake", "service/batch-rows", "service/installed-models"],
     ...["actors/live/messages", "actors/fleet/traces", "bench/people", "console/passwords"],
   ],
 };
+/** Rows whose files are a suite each. Together they take as long as the longest files do: they begin behind the first of these. */
+const SUITES = ["service"];
+/** What the files of a row have in common is theirs together, and not that of the first to import it. */
+const OF_ALL = join(compiled, "support/shared-service.js");
 /** These look at their process, or make copies of it. */
 const ALONE = ["native/threads/niceness", "deploy/backup"];
 
-/** What holds for a whole process: hooks of a file that stand in no suite would be those of every file beside it. */
-const OF_PROCESS = /^(?:before|after|beforeEach|afterEach)\(|\bprocess\.(?:env|chdir|exit)/m;
+/** What holds for a whole process, and so do hooks, except in a row of suites: there they are those of their file. */
+const OF_PROCESS = /\bprocess\.(?:chdir|exit)|\bprocess\.env\[[^\]]+\] =|\bdelete process\.env/;
+const HOOKS = /^(?:before|after|beforeEach|afterEach)\(/m;
+const BEFORE_SUITES = 8;
 /** Files that share a process. */
 const BUNDLED = 48;
 /** By version: the quick half runs under others of Node while the whole runs under this one. */
@@ -94,13 +111,18 @@ export function runsCode(file) {
  * @returns {string[]} paths from the root of what node:test runs, a process each
  */
 export function inProcesses(files) {
-  const shareable = files.filter((file) => !OF_PROCESS.test(readFileSync(join(root, file), "utf8")));
-  const quick = shareable.filter(isQuick);
+  const textOf = (file) => readFileSync(join(root, file), "utf8");
+  const shareable = files.filter((file) => !OF_PROCESS.test(textOf(file)));
+  const hasHooks = (file) => HOOKS.test(textOf(file));
+  const quick = shareable.filter((file) => isQuick(file) && !hasHooks(file));
   if (quick.length <= BUNDLED) return files;
-  const groups = Object.entries(SHARING).map(([name, rooms]) => ({
-    name,
-    members: shareable.filter((file) => !quick.includes(file) && isIn(rooms, file) && !isIn(ALONE, file)),
-  }));
+  const rowed = new Set(quick);
+  const groups = Object.entries(SHARING).map(([name, rooms]) => {
+    const ofRow = shareable.filter((file) => !rowed.has(file) && isIn(rooms, file) && !isIn(ALONE, file));
+    const members = SUITES.includes(name) ? ofRow : ofRow.filter((file) => !hasHooks(file));
+    for (const file of members) rowed.add(file);
+    return { name, members };
+  });
   for (let at = 0; at < quick.length; at += BUNDLED)
     groups.push({ name: `${at / BUNDLED + 1}`, members: quick.slice(at, at + BUNDLED) });
   const shared = groups.filter(({ members }) => members.length > 1);
@@ -108,14 +130,36 @@ export function inProcesses(files) {
   mkdirSync(BUNDLES, { recursive: true });
   const bundles = shared.map(({ name, members }) => {
     const bundle = join(BUNDLES, `${name}.mjs`);
-    const imports = members.map((file) => `import ${JSON.stringify(join(root, file))};\n`);
-    writeFileSync(bundle, imports.join(""));
+    writeFileSync(bundle, SUITES.includes(name) ? suitesOf(members) : importsOfAll(members));
     return relative(root, bundle);
   });
   const bundled = new Set(shared.flatMap(({ members }) => members));
   const others = files.filter((file) => !bundled.has(file));
   const isLong = (file) => placeOf(relative(compiled, join(root, file))) < LONGEST_FIRST.length;
-  return [...others.filter(isLong), ...bundles, ...others.filter((file) => !isLong(file))];
+  const isOfSuites = (bundle) => SUITES.some((name) => bundle.endsWith(`/${name}.mjs`));
+  const [long, rest] = [others.filter(isLong), others.filter((file) => !isLong(file))];
+  return [
+    ...long.slice(0, BEFORE_SUITES),
+    ...bundles.filter(isOfSuites),
+    ...long.slice(BEFORE_SUITES),
+    ...bundles.filter((bundle) => !isOfSuites(bundle)),
+    ...rest,
+  ];
+}
+
+function importsOfAll(files) {
+  return files.map((file) => `import ${JSON.stringify(join(root, file))};\n`).join("");
+}
+
+/** Each file is a suite: what it imports and declares happens inside. */
+function suitesOf(files) {
+  const suites = files.map((file) => {
+    const name = relative("dist/test", file).replace(/\.test\.js$/, "");
+    return `describe(${JSON.stringify(name)}, async () => void (await import(${JSON.stringify(join(root, file))})));\n`;
+  });
+  return [`import { describe } from "node:test";\n`, `import ${JSON.stringify(OF_ALL)};\n`, ...suites].join(
+    "",
+  );
 }
 
 function isIn(rooms, file) {

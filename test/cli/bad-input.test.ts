@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, beforeEach, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { writeWav } from "../../src/domain/audio/wav.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
 import { dauys } from "./support.js";
@@ -109,7 +110,7 @@ describe("what cannot be done is told before anything is asked for", () => {
     ["a command that is none", () => ["sing"], 2, /unknown command "sing"/],
   ] as const) {
     test(name, async () => {
-      const result = await dauys(args(), { env });
+      const result = await dauysInTurn(args(), { env });
       const [first = ""] = result.stderr.split("\n");
       assert.equal(result.code, code, result.stderr);
       assert.match(first, rule);
@@ -176,12 +177,12 @@ describe("sound that was paid for is never lost", () => {
       [],
     );
     hold = null;
-    assert.equal((await dauys(["speak", "сәлем", "-o", at("other.wav")], { env })).code, 0);
+    assert.equal((await dauysInTurn(["speak", "сәлем", "-o", at("other.wav")], { env })).code, 0);
     assert.deepEqual(await readFile(at("other.wav")), wav);
   });
 
   test("--json says what it cost", async () => {
-    const { stdout } = await dauys(["speak", "сәлем", "-o", at("said.wav"), "--json"], { env });
+    const { stdout } = await dauysInTurn(["speak", "сәлем", "-o", at("said.wav"), "--json"], { env });
     assert.equal(JSON.parse(stdout).credits, 2);
   });
 });

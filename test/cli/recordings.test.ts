@@ -2,21 +2,22 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { copyFile, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { speechAsWav } from "../support/audio.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 import { dauys } from "./support.js";
 
 const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 const SRT = /^1\n00:00:0\d,\d{3} --> 00:00:0\d,\d{3}\n[а-я ]+\n/;
 
-let service: ServiceProcess;
+let service: SharedService;
 let folder: string;
 let env: Record<string, string>;
 
 before(async () => {
-  service = await startServiceProcess();
+  service = await sharedService();
   folder = await temporaryFolder();
   env = { DATA_DIR: service.dataDir, DAUYS_API_KEY: service.key, TMPDIR: folder };
   const lectures = join(folder, "дәрістер");
@@ -36,13 +37,10 @@ before(async () => {
   await symlink(join(folder, "elsewhere"), join(lectures, "outside"));
   await symlink(join(folder, "nowhere.wav"), join(lectures, "lost.wav"));
 });
-after(async () => {
-  assert.equal(await service?.stop(), 0);
-});
 
 /** Credits charged for files so far, as the ledger has them. */
 async function charged(): Promise<number> {
-  const { stdout } = await dauys(["usage", "org_development", "--json"], { env });
+  const { stdout } = await dauysInTurn(["usage", service.organizationId, "--json"], { env });
   const { data } = JSON.parse(stdout) as { data: { kind: string; credits: number }[] };
   return data.find(({ kind }) => kind === "file")?.credits ?? 0;
 }
@@ -85,7 +83,7 @@ test("a folder is transcribed into files that mirror it, and what cannot be is l
   assert.equal(await charged(), 3 * credits_charged);
 
   await t.test("once more does only what failed, and charges nothing", async () => {
-    const again = await dauys(command, { env });
+    const again = await dauysInTurn(command, { env });
     assert.deepEqual([again.code, jsonLines(again.stdout).at(-1).passed_over], [1, 3]);
     assert.equal(await charged(), 3 * credits_charged);
   });
@@ -94,7 +92,7 @@ test("a folder is transcribed into files that mirror it, and what cannot be is l
     await rm(join(out, "a.wav.srt"));
     await copyFile(join(folder, "дәрістер/a.wav"), join(folder, "renamed.wav"));
     const files = [join(folder, "дәрістер/a.wav"), join(folder, "renamed.wav")];
-    const again = await dauys(["transcribe", ...files, "--srt", "-o", out], { env });
+    const again = await dauysInTurn(["transcribe", ...files, "--srt", "-o", out], { env });
     assert.equal(again.code, 0, again.stderr);
     assert.deepEqual(again.stdout.trim().split("\n").sort(), [
       join(out, "a.wav.srt"),
@@ -110,7 +108,7 @@ test("a folder is transcribed into files that mirror it, and what cannot be is l
 
   await t.test("--again transcribes and charges again", async () => {
     const command = ["transcribe", join(folder, "renamed.wav"), "--srt", "-o", `${out}/`, "--again", "-q"];
-    assert.deepEqual(await dauys(command, { env }), {
+    assert.deepEqual(await dauysInTurn(command, { env }), {
       code: 0,
       stdout: `${out}/renamed.wav.srt\n`,
       stderr: "",
@@ -133,38 +131,38 @@ test("one recording goes to standard output, or into a file whose ending says wh
 });
 
 test("usage without an organization is the key's own", async () => {
-  const { code, stdout, stderr } = await dauys(["usage"], { env });
+  const { code, stdout, stderr } = await dauysInTurn(["usage"], { env });
   assert.equal(code, 0, stderr);
   assert.match(
     stdout,
     /^DAY +KIND +PATH +REQUESTS +USED +CREDITS\n\S+ +file +\/v1\/transcribe +4 +[\d.]+ seconds +\d+\n/,
   );
-  const { data } = JSON.parse((await dauys(["usage", "--json"], { env })).stdout);
+  const { data } = JSON.parse((await dauysInTurn(["usage", "--json"], { env })).stdout);
   assert.equal(data[0].credits, await charged());
-  const wrong = await dauys(["usage", "--from", "yesterday"], { env });
+  const wrong = await dauysInTurn(["usage", "--from", "yesterday"], { env });
   assert.match(wrong.stderr, /^dauys: from must be a day as 2026-11-21, received "yesterday"/);
-  assert.equal((await dauys(["usage", "org_development", "--from", "2026-11-21"], { env })).code, 2);
+  assert.equal((await dauysInTurn(["usage", "org_development", "--from", "2026-11-21"], { env })).code, 2);
 });
 
 test("status tells a person and a program how the service is", async () => {
   const { version } = JSON.parse(await readFile("package.json", "utf8"));
-  const { code, stdout, stderr } = await dauys(["status"], { env });
+  const { code, stdout, stderr } = await dauysInTurn(["status"], { env });
   assert.equal(code, 0, stderr);
   assert.match(stdout, new RegExp(`^service  ${service.url}, version ${version}\n`));
   assert.match(
     stdout,
     /\nhealth {3}ok\nready {4}yes\nmodels {3}svc-kk-ru-v2, svc-kk-v1\nbalance {2}\d+ credits\n/,
   );
-  const known = JSON.parse((await dauys(["status", "--json"], { env })).stdout);
+  const known = JSON.parse((await dauysInTurn(["status", "--json"], { env })).stdout);
   const { tier, balance, held, available } = known.balance;
   assert.deepEqual([tier, available], ["free", balance - held]);
-  const refused = await dauys(["status", "--key", `sk-svc-${"0".repeat(48)}`], { env });
+  const refused = await dauysInTurn(["status", "--key", `sk-svc-${"0".repeat(48)}`], { env });
   assert.equal(refused.code, 1);
   assert.match(refused.stderr, /^dauys: the service refuses the key: missing or invalid API key/);
-  const json = JSON.parse((await dauys(["status", "--json", "--url", service.url])).stdout);
+  const json = JSON.parse((await dauysInTurn(["status", "--json", "--url", service.url])).stdout);
   assert.deepEqual([json.ready, json.health, json.version, json.balance], [true, "ok", version, null]);
   assert.match(json.balance_detail, /without an API key/);
-  const away = await dauys(["status", "--url", "http://127.0.0.1:1"]);
+  const away = await dauysInTurn(["status", "--url", "http://127.0.0.1:1"]);
   assert.deepEqual([away.code, away.stdout], [1, ""]);
   assert.match(away.stderr, /ECONNREFUSED; is it running\?/);
 });
@@ -177,12 +175,12 @@ test("a word is said as --pronunciations says, from pairs, JSON and a file", asy
     const output = join(folder, "gpt.wav");
     const more = given === null ? [] : ["--pronunciations", given];
     const args = ["speak", "GPT", "-o", output, "--nfe", "4", "--seed", "3", "-q", ...more];
-    assert.deepEqual(await dauys(args, { env }), { code: 0, stdout: "", stderr: "" });
+    assert.deepEqual(await dauysInTurn(args, { env }), { code: 0, stdout: "", stderr: "" });
     said.push(await readFile(output));
   }
   assert.deepEqual([said[1], said[2]], [said[0], said[0]]);
   assert.notDeepEqual(said[3], said[0]);
-  const wrong = await dauys(["speak", "GPT", "-o", join(folder, "x.wav"), "--pronunciations", "[{}]"], {
+  const wrong = await dauysInTurn(["speak", "GPT", "-o", join(folder, "x.wav"), "--pronunciations", "[{}]"], {
     env,
   });
   assert.match(wrong.stderr, /^dauys: pronunciations\[0\]\.word must be a string/);

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
 import { dauys } from "./support.js";
@@ -73,7 +74,7 @@ test("speak leaves no file when the sound breaks off", async (t) => {
     response.writeHead(200).end(frame.subarray(0, 100));
   });
   const output = join(await temporaryFolder(), "out.wav");
-  const { code, stderr } = await dauys(["speak", "сәлем", "-o", output, "--stream"], envOf(stub));
+  const { code, stderr } = await dauysInTurn(["speak", "сәлем", "-o", output, "--stream"], envOf(stub));
   assert.equal(code, 1);
   assert.match(stderr, /ended in the middle of a sentence/);
   assert.ok(!existsSync(output));
@@ -91,7 +92,7 @@ test("a refusal of the service is shown in its own words", async (t) => {
     ["speak", "сәлем", "-o", "-"],
     ["transcribe", file],
   ]) {
-    const { code, stdout, stderr } = await dauys(args, envOf(stub));
+    const { code, stdout, stderr } = await dauysInTurn(args, envOf(stub));
     assert.deepEqual([code, stdout, stderr], [1, "", "dauys: needs 8 credits, 0 left (HTTP 429)\n"]);
   }
 });
@@ -101,25 +102,25 @@ test("transcribe uploads a file and prints its text or its segments", async (t) 
   const stub = await stubFor(t, (_, response) => response.writeHead(200).end(JSON.stringify(answer)));
   const file = join(await temporaryFolder(), "жазба.MP3");
   await writeFile(file, "not really sound");
-  const plain = await dauys(["transcribe", file], envOf(stub));
+  const plain = await dauysInTurn(["transcribe", file], envOf(stub));
   assert.deepEqual([plain.code, plain.stdout], [0, "сәлем әлем\n"]);
   assert.equal(stub.asked[0]!.headers["x-filename"], "audio.MP3");
   assert.equal(String(stub.asked[0]!.body), "not really sound");
-  const timed = await dauys(["transcribe", file, "--timestamps"], envOf(stub));
+  const timed = await dauysInTurn(["transcribe", file, "--timestamps"], envOf(stub));
   assert.equal(timed.stdout, "[00:00.42 - 01:01.50] сәлем әлем\n");
-  const json = await dauys(["transcribe", file, "--timestamps", "--json"], envOf(stub));
+  const json = await dauysInTurn(["transcribe", file, "--timestamps", "--json"], envOf(stub));
   assert.deepEqual(JSON.parse(json.stdout), { ...answer, request_id: null, is_replayed: false });
   const { segments, ...plainAnswer } = answer;
-  const plainJson = await dauys(["transcribe", file, "--json"], envOf(stub));
+  const plainJson = await dauysInTurn(["transcribe", file, "--json"], envOf(stub));
   assert.deepEqual(JSON.parse(plainJson.stdout), { ...plainAnswer, request_id: null, is_replayed: false });
   const keys = stub.asked.map(({ headers }) => headers["idempotency-key"]);
   assert.equal(new Set(keys).size, 1, "whatever is made of it, it is one work");
-  await dauys(["transcribe", "https://example.org/a b.wav"], envOf(stub));
+  await dauysInTurn(["transcribe", "https://example.org/a b.wav"], envOf(stub));
   assert.equal(
     stub.asked.at(-1)!.path,
     "/v1/transcribe?timestamps=true&url=https%3A%2F%2Fexample.org%2Fa+b.wav",
   );
-  const missing = await dauys(["transcribe", "/nowhere.wav"], envOf(stub));
+  const missing = await dauysInTurn(["transcribe", "/nowhere.wav"], envOf(stub));
   assert.deepEqual(
     [missing.code, missing.stderr],
     [1, "dauys: Cannot read /nowhere.wav: there is no such file\n"],
@@ -243,7 +244,7 @@ test("a connection that fails says what to do about it, by the system's code and
     [mailUrl, /it speaks no HTTP there: try https:\/\/ in --url/],
     ["http://no-such-host.invalid", /is the name in --url right, and the network there\?/],
   ] as const) {
-    const { code, stderr } = await dauys(["status", "--url", url]);
+    const { code, stderr } = await dauysInTurn(["status", "--url", url]);
     assert.equal(code, 1);
     assert.match(stderr, advice);
   }

@@ -3,9 +3,9 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
-import { dauys } from "./support.js";
 
 const EMAIL = "aida@example.org";
 const RESET = ["users", "reset-password", EMAIL];
@@ -28,14 +28,16 @@ before(async () => {
 after(() => service.stop());
 
 const linkOf = async (args: readonly string[], env: Record<string, string> = {}): Promise<string> => {
-  const { code, stdout, stderr } = await dauys([...RESET, ...args], { env: { DATA_DIR: dataDir, ...env } });
+  const { code, stdout, stderr } = await dauysInTurn([...RESET, ...args], {
+    env: { DATA_DIR: dataDir, ...env },
+  });
   assert.equal(code, 0, stderr);
   return stdout.replace(/\/console\/reset#[A-Za-z0-9_-]{43}\n$/, "");
 };
 
 test("a link leads where the service of the data folder listens", async () => {
   assert.equal(await linkOf([]), service.url);
-  const link = (await dauys([...RESET, "--json"], { env: { DATA_DIR: dataDir } })).stdout;
+  const link = (await dauysInTurn([...RESET, "--json"], { env: { DATA_DIR: dataDir } })).stdout;
   assert.ok(JSON.parse(link).link.startsWith(`${service.url}/console/reset#`));
 });
 
@@ -47,14 +49,14 @@ test("settings of a service beside the command come before that, and what was sa
   const said = { PORT: "9123", DAUYS_URL: "https://speech.example.test/base/" };
   assert.equal(await linkOf([], said), "https://speech.example.test/base");
   assert.equal(await linkOf(["--url", "https://other.example.test"], said), "https://other.example.test");
-  const wrong = await dauys([...RESET, "--url", "speech.example.test"], { env: { DATA_DIR: dataDir } });
+  const wrong = await dauysInTurn([...RESET, "--url", "speech.example.test"], { env: { DATA_DIR: dataDir } });
   assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
 });
 
 test("a link of this machine says that others may not reach it", async () => {
-  const own = await dauys(RESET, { env: { DATA_DIR: dataDir } });
+  const own = await dauysInTurn(RESET, { env: { DATA_DIR: dataDir } });
   assert.match(own.stderr, /others may not reach: --url or DAUYS_URL/);
-  const said = await dauys([...RESET, "--url", "https://speech.example.test"], {
+  const said = await dauysInTurn([...RESET, "--url", "https://speech.example.test"], {
     env: { DATA_DIR: dataDir },
   });
   assert.doesNotMatch(said.stderr, /others/);
@@ -62,7 +64,7 @@ test("a link of this machine says that others may not reach it", async () => {
 
 test("other commands find the service too, and speech says what it cost", async () => {
   const output = join(folder, "said.wav");
-  const said = await dauys(["speak", "Сәлем!", "-o", output, "--nfe", "4", "--json"], {
+  const said = await dauysInTurn(["speak", "Сәлем!", "-o", output, "--nfe", "4", "--json"], {
     env: { DATA_DIR: dataDir, DAUYS_API_KEY: service.key },
   });
   assert.equal(said.code, 0, said.stderr);

@@ -6,6 +6,7 @@ import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { after, before, beforeEach, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type Asked, type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";
 import { dauys } from "./support.js";
@@ -64,7 +65,7 @@ test("results stand beside their recordings, and those of the same name but anot
 test("recordings that would write the same file are refused before anything is charged", async () => {
   const [one, other] = await recordings(["x/a.wav", "y/a.wav"]);
   const out = join(folder, "out");
-  const { code, stderr } = await dauys(["transcribe", one!, other!, "-o", out], { env });
+  const { code, stderr } = await dauysInTurn(["transcribe", one!, other!, "-o", out], { env });
   assert.equal(code, 1);
   assert.match(
     stderr,
@@ -95,7 +96,7 @@ test("Ctrl-C keeps what is done, tells it, and leaves no half of a file", async 
   );
   assert.deepEqual((await readdir(folder)).sort(), ["a.wav", "a.wav.txt", "b.wav", "c.wav"]);
   transcribe = answer;
-  const rest = await dauys(["transcribe", ...paths], { env });
+  const rest = await dauysInTurn(["transcribe", ...paths], { env });
   assert.match(rest.stderr, /2 transcribed \(.*\), 1 passed over, which have their results \(--again\)\n$/);
   const keyOf = (text: string) =>
     asked()
@@ -138,7 +139,7 @@ test("without credits no other recording is tried", async () => {
       .writeHead(429, { "x-svc-error": "out_of_credits", "x-should-retry": "false" })
       .end('{"detail":"needs 5 credits, 0 left"}');
   };
-  const { code, stdout, stderr } = await dauys(["transcribe", ...paths, "--parallel", "1", "--json"], {
+  const { code, stdout, stderr } = await dauysInTurn(["transcribe", ...paths, "--parallel", "1", "--json"], {
     env,
   });
   assert.equal(code, 1);
@@ -151,7 +152,7 @@ test("without credits no other recording is tried", async () => {
 
 test("a place that is taken, or changed recordings, are done again", async () => {
   const [path] = await recordings(["жаңа/a.wav"]);
-  const run = () => dauys(["transcribe", join(folder, "жаңа")], { env });
+  const run = () => dauysInTurn(["transcribe", join(folder, "жаңа")], { env });
   assert.equal((await run()).code, 0);
   assert.match((await run()).stderr, /^0 transcribed .*1 passed over/);
   // As an editor writes: another file takes its place, younger than the result.
@@ -174,11 +175,11 @@ test("formats and places that do not go together are told before anything is ask
     [["-", "-o", folder], /what comes from standard input has no name/],
     [[path!, path!, "--parallel", "0"], /--parallel must be a whole number from 1 to 16, received "0"/],
   ] as const) {
-    const { code, stdout, stderr } = await dauys(["transcribe", ...args], { env });
+    const { code, stdout, stderr } = await dauysInTurn(["transcribe", ...args], { env });
     assert.deepEqual([code, stdout, stub.asked.length], [2, "", 0], stderr);
     assert.match(stderr.split("\n")[0]!, rule);
   }
-  const empty = await dauys(["transcribe", join(folder, "empty")], { env });
+  const empty = await dauysInTurn(["transcribe", join(folder, "empty")], { env });
   assert.equal(empty.code, 1);
   assert.match(empty.stderr, /Cannot read .*empty: no recording is in it: looked for \.wav, \.mp3/);
 });
@@ -186,7 +187,7 @@ test("formats and places that do not go together are told before anything is ask
 test("addresses get results named after them", async () => {
   const urls = ["https://example.org/%D0%B0%20b.mp3?x=1", "https://example.org/"];
   const out = join(folder, "out");
-  const { code, stderr } = await dauys(["transcribe", ...urls, "--vtt", "-o", out], { env });
+  const { code, stderr } = await dauysInTurn(["transcribe", ...urls, "--vtt", "-o", out], { env });
   assert.equal(code, 0, stderr);
   assert.deepEqual((await readdir(out)).sort(), ["example.org.vtt", "а b.mp3.vtt"]);
 });

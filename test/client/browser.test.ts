@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { DauysClient } from "../../src/client/node.js";
 import { speechAsWav } from "../support/audio.js";
 import { launchChromium } from "../support/chromium.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 import { DIALOGUE, listen } from "./support.js";
 
 const SOURCES = fileURLToPath(new URL("../../src/", import.meta.url));
@@ -18,14 +18,14 @@ const PAGE = `<!doctype html><title>client</title><script type="module">
   Object.assign(globalThis, client, player, { isLoaded: true });
 </script>`;
 
-let service: ServiceProcess;
+let service: SharedService;
 let files: Server;
 let browser: Browser;
 let page: Page;
 const faults: string[] = [];
 
 before(async () => {
-  service = await startServiceProcess();
+  service = await sharedService();
   files = createServer(async ({ url = "/" }, response) => {
     const isScript = url.endsWith(".js");
     const body = isScript ? await readFile(SOURCES + url.slice(1)).catch(() => null) : PAGE;
@@ -48,7 +48,6 @@ before(async () => {
 after(async () => {
   await browser?.close();
   files?.close();
-  assert.equal(await service.stop(), 0, service.output());
   assert.deepEqual(faults, []);
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { createServer } from "node:http";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { DauysClient as BrowserClient } from "../../src/client/browser.js";
 import { ApiError } from "../../src/client/errors.js";
 import { DauysClient, toSrt, toVtt } from "../../src/client/node.js";
@@ -9,25 +9,22 @@ import type { UploadProgress } from "../../src/client/transport.js";
 import type { LiveResult, SpeechWord } from "../../src/client/types.js";
 import { speechAsWav, speechAsWavFile } from "../support/audio.js";
 import { within } from "../support/pace.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 import { DIALOGUE, listen } from "./support.js";
 
 const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 
 const ms = (seconds: number) => Math.round(seconds * 1_000);
 
-let service: ServiceProcess;
+let service: SharedService;
 let client: DauysClient;
 /** The recording as a WAVE file. */
 let path: string;
 
 before(async () => {
-  service = await startServiceProcess({ URL_FETCH_ALLOW: "127.0.0.0/8" });
+  service = await sharedService();
   client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
   path = await speechAsWavFile(SPOKEN);
-});
-after(async () => {
-  assert.equal(await service.stop(), 0, service.output());
 });
 
 test("the catalog needs no key", async () => {

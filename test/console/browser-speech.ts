@@ -13,7 +13,7 @@ export const PATIENCE_MS = 120_000;
 const POLL_MS = 100;
 
 /** `SPOKEN` by the service itself: a second of silence before it and two after it. */
-export async function spokenWav(service: ServiceProcess): Promise<Buffer> {
+export async function spokenWav(service: Pick<ServiceProcess, "url" | "key">): Promise<Buffer> {
   const answer = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
     headers: { authorization: `Bearer ${service.key}`, "content-type": "application/json" },

@@ -7,26 +7,25 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { after, before, test } from "node:test";
 import { launchConsoleBrowser, spokenWav } from "../console/browser-speech.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 import { ROOT, read, tableRows } from "./markdown.js";
 
 const EXAMPLES = join(ROOT, "docs/examples");
 const TEXT = "Қайырлы таң!";
 const PATIENCE_MS = 60_000;
 
-let service: ServiceProcess;
+let service: SharedService;
 let folder: string;
 /** Speech of the service itself, as a microphone would hear it. */
 let recording: string;
 
 before(async () => {
-  service = await startServiceProcess();
+  service = await sharedService();
   folder = await mkdtemp(join(tmpdir(), "dauys-examples-"));
   recording = join(folder, "recording.wav");
   await writeFile(recording, await spokenWav(service));
 });
 after(async () => {
-  assert.equal(await service?.stop(), 0);
   if (folder !== undefined) await rm(folder, { recursive: true, force: true });
 });
 

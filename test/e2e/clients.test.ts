@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, describe, test } from "node:test";
+import { before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { createOpenAI } from "@ai-sdk/openai";
 import { decode } from "@msgpack/msgpack";
@@ -13,31 +13,24 @@ import OpenAI6, { toFile as toFile6 } from "openai-6";
 import { WebSocket } from "ws";
 import { parseWavHeader } from "../../src/domain/audio/wav.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { pastedCurlBlocks } from "../support/readme-commands.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const TEXT = "Сәлем, әлем!";
 const WRONG_KEY = `sk-svc-${"ab".repeat(24)}`;
 const run = promisify(execFile);
 
-let service: ServiceProcess;
+let service: SharedService;
 let spoken: Buffer;
-let operatorPort: number;
 
 before(async () => {
-  operatorPort = await freeLoopbackPort();
-  service = await startServiceProcess({ OPERATOR_PORT: String(operatorPort) });
+  service = await sharedService();
   const answer = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
     headers: { Authorization: `Bearer ${service.key}` },
     body: JSON.stringify({ text: TEXT, nfe: 16 }),
   });
   spoken = Buffer.from(await answer.arrayBuffer());
-});
-
-after(async () => {
-  assert.equal(await service.stop(), 0, service.output());
 });
 
 // Both versions have the same calls, and types that exclude each other: the older one's are used for both.
@@ -201,6 +194,9 @@ test("a browser's token opens a live session in MessagePack", async () => {
 });
 
 test("the operator port tells what was done, and the public one does not", async () => {
+  const metrics = async () => (await fetch(`${service.operatorUrl}/metrics`)).text();
+  const dropped = (text: string) => Number(/^text_dropped_characters_total (\d+)$/m.exec(text)?.[1]);
+  const before = dropped(await metrics());
   const answer = await fetch(`${service.url}/v1/tts`, {
     method: "POST",
     headers: { Authorization: `Bearer ${service.key}` },
@@ -208,10 +204,10 @@ test("the operator port tells what was done, and the public one does not", async
   });
   assert.equal(answer.status, 200);
   await answer.arrayBuffer();
-  const text = await (await fetch(`http://127.0.0.1:${operatorPort}/metrics`)).text();
+  const text = await metrics();
   assert.match(text, /^http_requests_total\{method="POST",route="\/v1\/tts",status="200"\} \d+$/m);
   assert.match(text, /^tts_first_audio_ms_count\{model="svc-kk-v1"\} \d+$/m);
-  assert.match(text, /^text_dropped_characters_total 2$/m);
+  assert.equal(dropped(text) - before, 2);
   assert.match(text, /^process_resident_memory_bytes \d+$/m);
   assert.equal((await fetch(`${service.url}/metrics`)).status, 404);
 });

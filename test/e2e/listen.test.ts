@@ -1,31 +1,28 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { DeepgramClient } from "@deepgram/sdk";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { pace } from "../support/pace.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.";
 const SPOKEN_RATE_HZ = 24_000;
 /** As in the test of the service's own socket. */
 const MAX_CHARACTER_ERROR_RATE = 0.09;
 
-let service: ServiceProcess;
+let service: SharedService;
 /** Speech and the silence that ends it. */
 let pcm: Buffer;
 
 before(async () => {
-  service = await startServiceProcess();
+  service = await sharedService();
   const answer = await fetch(`${service.url}/v1/audio/speech`, {
     method: "POST",
     headers: { authorization: `Bearer ${service.key}` },
     body: JSON.stringify({ model: "tts-1", input: TEXT, response_format: "pcm" }),
   });
   pcm = Buffer.concat([Buffer.from(await answer.arrayBuffer()), Buffer.alloc(2 * SPOKEN_RATE_HZ)]);
-});
-after(async () => {
-  assert.equal(await service.stop(), 0, service.output());
 });
 
 function connect(apiKey: string, options: Record<string, string>) {

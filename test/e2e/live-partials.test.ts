@@ -1,7 +1,7 @@
 // Issue 12, strangers 1: through the sockets, where console, command line and Deepgram's clients see it.
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { WebSocket } from "ws";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { runLive } from "../../bench/support/live-client.js";
@@ -9,7 +9,7 @@ import { type ShownUtterance, shownUtterances, tailLetters } from "../../bench/s
 import { joinedStream, SAMPLE_RATE_HZ, speak, speechOf } from "../../bench/support/spoken-stream.js";
 import type { ListenServerMessage } from "../../src/protocol/listen-messages.js";
 import { speech } from "../support/audio.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const SENTENCES = [
   "Бүгін күн жылы.",
@@ -23,19 +23,16 @@ const PAUSE_SAMPLES = 0.26 * SAMPLE_RATE_HZ;
 /** Of the last partials against their finals; half of it is spaces between words. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
 
-let service: ServiceProcess;
+let service: SharedService;
 /** A synthetic voice in Kazakh, and a person who says numbers in Russian. */
 const streams: Int16Array[] = [];
 
 before(async () => {
-  service = await startServiceProcess();
+  service = await sharedService();
   const spoken: Int16Array[] = [];
   for (const text of SENTENCES) spoken.push(speechOf(await speak(service, { text })));
   const numbers = NUMBERS.map((name) => speechOf(speech(`asterisk-ru-core/${name}.flac`)));
   for (const recordings of [spoken, numbers]) streams.push(joinedStream(recordings, PAUSE_SAMPLES).pcm);
-});
-after(async () => {
-  assert.equal(await service.stop(), 0, service.output());
 });
 
 function assertNoTails(shown: readonly ShownUtterance[]): void {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const RATE_HZ = 24_000;
 /** -60 dB of full scale: below it nothing is heard. */
@@ -10,14 +10,10 @@ const SILENT_BELOW = 0.001;
 /** What the edges of the speech around a pause vary by. */
 const TOLERANCE_MS = 20;
 
-let service: ServiceProcess;
+let service: SharedService;
 
 before(async () => {
-  service = await startServiceProcess({});
-});
-
-after(async () => {
-  assert.equal(await service.stop(), 0, service.output());
+  service = await sharedService();
 });
 
 test("a pause mark is as much silence as it asks for, at the begin, inside, between sentences and at the end", async () => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { before, test } from "node:test";
 import { hearWords, recognizerLateness } from "../../bench/support/heard-words.js";
 import { DauysClient } from "../../src/client/node.js";
-import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const SENTENCES = [
   "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді.",
@@ -18,16 +18,12 @@ const MAX_LATENESS = 0.08;
 /** Half of the speech's mean level: a word may hold silence where its stops are closed, but is no silence. */
 const MIN_RELATIVE_LEVEL = 0.5;
 
-let service: ServiceProcess;
+let service: SharedService;
 let client: DauysClient;
 
 before(async () => {
-  service = await startServiceProcess();
+  service = await sharedService();
   client = new DauysClient({ baseUrl: service.url, apiKey: service.key });
-});
-
-after(async () => {
-  assert.equal(await service.stop(), 0, service.output());
 });
 
 test("words are told in order, inside the audio, where there is sound, and when they are heard", async () => {

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { FlacStream } from "../../src/input/media/flac-stream.js";
@@ -34,7 +35,12 @@ export async function speechAsWavFile(file: string): Promise<string> {
 function recording(file: string): { samples: Float32Array; sampleRateHz: number } {
   const stream = new FlacStream();
   const frames = [...stream.push(readFileSync(`${SPEECH_FOLDER}/${file}`)), ...stream.end()];
-  const samples = Float32Array.from(frames.flatMap(({ channelData }) => [...channelData[0]!]));
+  const samples = new Float32Array(frames.reduce((sum, { channelData }) => sum + channelData[0]!.length, 0));
+  let length = 0;
+  for (const { channelData } of frames) {
+    samples.set(channelData[0]!, length);
+    length += channelData[0]!.length;
+  }
   return { samples, sampleRateHz: frames[0]!.sampleRate };
 }
 
@@ -97,10 +103,4 @@ export function wavOf(pcm: Int16Array, rateHz: number, channels: number): Uint8A
   for (let i = 0; i < pcm.length * channels; i++)
     file.writeInt16LE(pcm[Math.floor(i / channels)]!, 44 + i * 2);
   return file;
-}
-
-function toInt16(samples: Float32Array): Int16Array {
-  return Int16Array.from(samples, (sample) =>
-    Math.max(-32_768, Math.min(32_767, Math.round(sample * 32_768))),
-  );
 }

@@ -20,7 +20,7 @@ let last: Promise<unknown> = Promise.resolve();
  */
 export function dauysInTurn(
   args: readonly string[],
-  { env }: { readonly env: Readonly<Record<string, string>> },
+  { env = {} }: { readonly env?: Readonly<Record<string, string>> } = {},
 ): Promise<Outcome> {
   const answer = last.then(async () => {
     running ??= start();

@@ -47,30 +47,33 @@ export const MUTATED_CLIPS: readonly ClipName[] = [
   ...(["speech.webm", "video.mp4", "adpcm.wav", "alaw.wav"] as const),
 ];
 
-const made = new Map<string, Promise<string>>();
+/** What a clip is made of besides the speech: endless, and cut off where that ends. */
+const PICTURES = ["-f", "lavfi", "-i", "testsrc=s=64x64:r=5"];
+const TONE = ["-f", "lavfi", "-i", "sine=frequency=440"];
 
-/** Encodes a WAV file into `folder` under the clip's name, once; returns its path. */
-export function makeClip(name: ClipName, wavPath: string, folder: string): Promise<string> {
-  const path = join(folder, name);
-  const known = made.get(path);
-  if (known !== undefined) return known;
-  const encoded = ffmpeg([...inputsOf(name, wavPath), path]).then(() => path);
-  made.set(path, encoded);
-  return encoded;
+const made = new Map<string, Promise<void>>();
+
+/** The path of a WAV file's clip in `folder`, which gets all of them at once: nearly all that one costs is ffmpeg's start. */
+export async function makeClip(name: ClipName, wavPath: string, folder: string): Promise<string> {
+  const source = `${wavPath} ${folder}`;
+  const encoded = made.get(source) ?? encodeAll(wavPath, folder);
+  made.set(source, encoded);
+  await encoded;
+  return join(folder, name);
 }
 
 export async function ffmpeg(args: readonly string[]): Promise<void> {
   await run("ffmpeg", ["-nostdin", "-v", "error", "-y", ...args]);
 }
 
-function inputsOf(name: ClipName, wavPath: string): readonly string[] {
-  const video = ["-f", "lavfi", "-i", "testsrc=s=64x64:r=5"];
-  const audio = ["-i", wavPath];
-  const codecs = ["-c:v", "mpeg4", "-c:a", "aac", "-b:a", "128k", "-shortest"];
-  if (name === "video.mp4") return [...video, ...audio, ...codecs];
-  if (name === "second-stream.mp4") {
-    const tone = ["-f", "lavfi", "-i", "sine=frequency=440"];
-    return [...audio, ...tone, "-map", "0:a", "-map", "1:a", "-c:a", "aac", "-b:a", "128k", "-shortest"];
-  }
-  return [...audio, ...ENCODINGS[name]];
+async function encodeAll(wavPath: string, folder: string): Promise<void> {
+  const outputs = CLIP_NAMES.flatMap((name) => [...outputOptions(name), join(folder, name)]);
+  await ffmpeg(["-i", wavPath, ...PICTURES, ...TONE, ...outputs]);
+}
+
+function outputOptions(name: ClipName): readonly string[] {
+  const aac = ["-c:a", "aac", "-b:a", "128k", "-shortest"];
+  if (name === "video.mp4") return ["-map", "1:v", "-map", "0:a", "-c:v", "mpeg4", ...aac];
+  if (name === "second-stream.mp4") return ["-map", "0:a", "-map", "2:a", ...aac];
+  return ["-map", "0:a", ...ENCODINGS[name]];
 }

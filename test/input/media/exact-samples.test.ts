@@ -6,6 +6,7 @@ import { writeWav } from "../../../src/domain/audio/wav.js";
 import type { FlacFrame } from "../../../src/input/media/flac-frame.js";
 import { FlacStream } from "../../../src/input/media/flac-stream.js";
 import { openDecoder } from "../../../src/input/media/open-decoder.js";
+import type { AudioDecoder } from "../../../src/ports/audio-decoder.js";
 import { temporaryFolder } from "../../support/folders.js";
 import { SILENT } from "../../support/silent-log.js";
 import { ffmpeg } from "./clips.js";
@@ -16,25 +17,50 @@ const WAV_HEADER_BYTES = 44;
 const LENGTHS = [1_700, 4_096, 4_097, 4_608, 4_609, 20_011, 32_480];
 const CHUNK_BYTES = [7, 1_000, 65_536];
 
+interface Sound {
+  readonly pcm: Int16Array;
+  readonly rateHz: number;
+  /** Of the file that it becomes. */
+  readonly ending: string;
+  readonly options: readonly string[];
+  readonly encoded: (file: Buffer) => void;
+}
+
+/** What the tests below encode: in one run of ffmpeg, since nearly all that each would cost is its start. */
+const sounds: Sound[] = [];
 let folder: string;
+let decoder: AudioDecoder;
 let made = 0;
 
 before(async () => {
   folder = await temporaryFolder();
+  decoder = openDecoder({ searchPath: "", maxSeconds: 60, log: SILENT });
+  const inputs: string[] = [];
+  const outputs: string[] = [];
+  for (const [index, { pcm, rateHz, ending, options }] of sounds.entries()) {
+    const path = join(folder, `sound-${index}`);
+    await writeFile(`${path}.wav`, writeWav(pcm, rateHz));
+    inputs.push("-i", `${path}.wav`);
+    outputs.push("-map", `${index}:a`, ...options, `${path}.${ending}`);
+  }
+  await ffmpeg([...inputs, ...outputs]);
+  for (const [index, { ending, encoded }] of sounds.entries())
+    encoded(await readFile(join(folder, `sound-${index}.${ending}`)));
 });
 
 describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of", () => {
   for (const length of LENGTHS) {
+    const pcm = sound(length);
+    const flac = encoded(pcm, 16_000, "flac", ["-c:a", "flac"]);
     test(`${length} samples`, async () => {
-      const pcm = sound(length);
-      const flac = await encoded(pcm, 16_000, "flac", ["-c:a", "flac"]);
-      assert.deepEqual(await decoded(flac), { pcm, rateHz: 16_000 });
+      assert.deepEqual(await decoded(await flac), { pcm, rateHz: 16_000 });
     });
   }
 
+  const tagged = sound(9_217);
+  const taggedFile = encoded(tagged, 44_100, "flac", ["-c:a", "flac"]);
   test("with tags before it, a picture in it, and a tag or noise behind it", async () => {
-    const pcm = sound(9_217);
-    const flac = await encoded(pcm, 44_100, "flac", ["-c:a", "flac"]);
+    const flac = await taggedFile;
     const id3 = Buffer.concat([Buffer.from("ID3\x04\0\0\0\0\x01\0", "latin1"), Buffer.alloc(128, 0xff)]);
     const tag = Buffer.concat([Buffer.from("TAG"), Buffer.alloc(125, 0x20)]);
     // Behind the stream's head, a block of type 6 with what looks like the beginning of frames.
@@ -46,18 +72,20 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
     const noise = Buffer.from(Array.from({ length: 3_000 }, (_, i) => (i * 7_919 + (i >> 3) * 31) & 0xff));
     const files = { id3: [id3, flac], tag: [flac, tag], picture: [withPicture], noise: [flac, noise] };
     for (const [name, parts] of Object.entries(files)) {
-      assert.deepEqual(await decoded(Buffer.concat(parts)), { pcm, rateHz: 44_100 }, name);
+      assert.deepEqual(await decoded(Buffer.concat(parts)), { pcm: tagged, rateHz: 44_100 }, name);
     }
   });
 
-  test("of 8 to 48 kHz, in any cut, with blocks of any length, and when its length is not in its head", async () => {
-    const choices = [[], ["-frame_size", "256"], ["-compression_level", "12"]];
-    const cases = [8_000, 22_050, 48_000].flatMap((rateHz) =>
-      choices.map((options) => ({ rateHz, options })),
-    );
-    for (const [index, { rateHz, options }] of cases.entries()) {
+  const choices = [[], ["-frame_size", "256"], ["-compression_level", "12"]];
+  const cases = [8_000, 22_050, 48_000]
+    .flatMap((rateHz) => choices.map((options) => ({ rateHz, options })))
+    .map(({ rateHz, options }, index) => {
       const pcm = sound(5_003 + 256 * index);
-      const flac = await encoded(pcm, rateHz, "flac", ["-c:a", "flac", ...options]);
+      return { rateHz, pcm, file: encoded(pcm, rateHz, "flac", ["-c:a", "flac", ...options]) };
+    });
+  test("of 8 to 48 kHz, in any cut, with blocks of any length, and when its length is not in its head", async () => {
+    for (const [index, { rateHz, pcm, file }] of cases.entries()) {
+      const flac = await file;
       // 36 bits say how many samples there are; zero says that nobody knows.
       if (index % 2 === 1) flac.fill(0, 22, 26);
       for (const chunkBytes of CHUNK_BYTES) {
@@ -72,22 +100,24 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
   });
 
   test("of two channels and of 24 bits", async () => {
-    for (const [codec, bytes] of [["s16", 2] as const, ["s32", 3] as const]) {
-      const frames = 6_151;
-      const wav = join(folder, `stereo-${codec}.wav`);
-      const source = [
-        "-f",
-        "lavfi",
-        "-i",
-        "aevalsrc=0.9*sin(t*2764)|0.5*sin(t*911)+0.3*sin(t*90):d=1:s=44100",
-      ];
-      const cut = ["-af", `atrim=end_sample=${frames}`];
-      await ffmpeg([...source, ...cut, "-c:a", bytes === 2 ? "pcm_s16le" : "pcm_s24le", wav]);
-      const flac = join(folder, `stereo-${codec}.flac`);
-      await ffmpeg(["-i", wav, "-c:a", "flac", "-sample_fmt", codec, flac]);
-      const written = await readFile(wav);
+    const frames = 6_151;
+    const depths = [{ codec: "s16", bytes: 2 } as const, { codec: "s32", bytes: 3 } as const];
+    const path = (codec: string, ending: string) => join(folder, `stereo-${codec}.${ending}`);
+    const source = "aevalsrc=0.9*sin(t*2764)|0.5*sin(t*911)+0.3*sin(t*90):d=1:s=44100";
+    const waves = depths.flatMap(({ codec, bytes }) => [
+      ...["-af", `atrim=end_sample=${frames}`, "-c:a", `pcm_s${8 * bytes}le`, path(codec, "wav")],
+    ]);
+    await ffmpeg(["-f", "lavfi", "-i", source, ...waves]);
+    await ffmpeg([
+      ...depths.flatMap(({ codec }) => ["-i", path(codec, "wav")]),
+      ...depths.flatMap(({ codec }, index) => [
+        ...["-map", `${index}:a`, "-c:a", "flac", "-sample_fmt", codec, path(codec, "flac")],
+      ]),
+    ]);
+    for (const { codec, bytes } of depths) {
+      const written = await readFile(path(codec, "wav"));
       const data = written.subarray(written.indexOf("data") + 8);
-      const { channels } = streamed(await readFile(flac), 4_099);
+      const { channels } = streamed(await readFile(path(codec, "flac")), 4_099);
       for (const channel of [0, 1]) {
         const expected = Array.from({ length: frames }, (_, i) =>
           data.readIntLE((2 * i + channel) * bytes, bytes),
@@ -98,9 +128,9 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
     }
   });
 
+  const whole = encoded(sound(20_000), 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
   test("a block that is damaged is left out, and nothing else", async () => {
-    const pcm = sound(20_000);
-    const flac = await encoded(pcm, 16_000, "flac", ["-c:a", "flac", "-frame_size", "1000"]);
+    const flac = await whole;
     flac[Math.round(flac.length / 2)]! ^= 0x10;
     const { pcm: heard } = await decoded(flac);
     assert.equal(heard.length, 19_000);
@@ -111,28 +141,32 @@ describe("without ffmpeg, Ogg Opus is as long as what it was made of", () => {
   const opus = (samples: number) => encoded(sound(samples), 48_000, "ogg", ["-c:a", "libopus"]);
 
   for (const samples of [700, 30_037, 96_960]) {
+    const file = opus(samples);
     test(`${samples} samples, less the encoder's lead and the end of the last packet`, async () => {
-      assert.equal((await decoded(await opus(samples))).pcm.length, samples);
+      assert.equal((await decoded(await file)).pcm.length, samples);
     });
   }
 
+  const chained = [opus(30_037), opus(12_345)];
   test("streams in a chain follow each other, and noise behind them adds nothing", async () => {
-    const parts = [await opus(30_037), await opus(12_345), Buffer.alloc(5_000, 7)];
+    const parts = [...(await Promise.all(chained)), Buffer.alloc(5_000, 7)];
     assert.equal((await decoded(Buffer.concat(parts))).pcm.length, 30_037 + 12_345);
   });
 
+  const paged = encoded(sound(96_000), 48_000, "ogg", ["-c:a", "libopus", "-page_duration", "60000"]);
   test("a file that was cut off gives the packets it has", async () => {
-    const whole = await encoded(sound(96_000), 48_000, "ogg", ["-c:a", "libopus", "-page_duration", "60000"]);
+    const whole = await paged;
     const { pcm } = await decoded(whole.subarray(0, whole.length - 100));
     assert.ok(pcm.length > 90_000 && pcm.length < 96_000, `${pcm.length} samples`);
   });
 });
 
+const mp3s = [5_000, 30_037].map((samples) => {
+  const file = encoded(sound(samples), 16_000, "mp3", ["-c:a", "libmp3lame", "-b:a", "64k"]);
+  return { samples, file };
+});
 test("without ffmpeg, an MP3 that says how much its encoder added is as long as what it was made of", async () => {
-  for (const samples of [5_000, 30_037]) {
-    const mp3 = await encoded(sound(samples), 16_000, "mp3", ["-c:a", "libmp3lame", "-b:a", "64k"]);
-    assert.equal((await decoded(mp3)).pcm.length, samples);
-  }
+  for (const { samples, file } of mp3s) assert.equal((await decoded(await file)).pcm.length, samples);
 });
 
 /** A tone with noise, up to full scale, the same for the same length. */
@@ -144,23 +178,20 @@ function sound(samples: number): Int16Array {
   });
 }
 
-async function encoded(
+/** Settles before the tests; called by what declares them. */
+function encoded(
   pcm: Int16Array,
   rateHz: number,
   ending: string,
   options: readonly string[],
 ): Promise<Buffer> {
-  const path = join(folder, `${made++}`);
-  await writeFile(`${path}.wav`, writeWav(pcm, rateHz));
-  await ffmpeg(["-i", `${path}.wav`, ...options, `${path}.${ending}`]);
-  return readFile(`${path}.${ending}`);
+  return new Promise((resolve) => sounds.push({ pcm, rateHz, ending, options, encoded: resolve }));
 }
 
 /** By the service's own way, in a process of its own. */
 async function decoded(file: Uint8Array): Promise<{ readonly pcm: Int16Array; readonly rateHz: number }> {
   const source = join(folder, `${made++}`);
   await writeFile(source, file);
-  const decoder = openDecoder({ searchPath: "", maxSeconds: 60, log: SILENT });
   const wav = await readFile(await decoder.decode(source, `${source}.wav`, NEVER));
   const data = wav.subarray(WAV_HEADER_BYTES);
   const pcm = Int16Array.from({ length: data.length / 2 }, (_, i) => data.readInt16LE(2 * i));

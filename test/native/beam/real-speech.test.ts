@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
 import { loadBinding } from "../../../native/beam/binding.js";
@@ -120,23 +120,26 @@ test("names that are not said are not heard, and change little where speech was 
   const folder = "asterisk-ru-core";
   const files = readdirSync(`test/fixtures/speech/${folder}`).filter((file) => file.endsWith(".flac"));
   const longest = files
-    .map((file) => ({ file: `${folder}/${file}`, pcm: speech(`${folder}/${file}`) }))
-    .sort((a, b) => b.pcm.length - a.pcm.length || a.file.localeCompare(b.file))
+    .map((file) => ({
+      file: `${folder}/${file}`,
+      bytes: statSync(`test/fixtures/speech/${folder}/${file}`).size,
+    }))
+    .sort((a, b) => b.bytes - a.bytes || a.file.localeCompare(b.file))
     .slice(0, 8);
   let wordCount = 0;
   let changed = 0;
-  for (const { pcm } of [...longest, ...RECORDINGS.map((file) => ({ pcm: speech(file) }))]) {
-    const heard = await hear(pcm);
-    for (const decoder of decoders) {
-      const without = words(decode(decoder, heard, null));
-      const withNames = words(decode(decoder, heard, hotWords));
-      for (const { name } of NAMES) assert.ok(!withNames.some((word) => word.includes(name)), name);
-      const kept = commonWords(without, withNames).length;
-      wordCount += without.length;
-      changed += without.length - kept;
-    }
+  // The native search where there is one, which takes a tenth of the reference's time and finds the same.
+  const decoder = decoders.at(-1)!;
+  for (const file of [...longest.map(({ file }) => file), ...RECORDINGS]) {
+    const heard = await hear(speech(file));
+    const without = words(decode(decoder, heard, null));
+    const withNames = words(decode(decoder, heard, hotWords));
+    for (const { name } of NAMES) assert.ok(!withNames.some((word) => word.includes(name)), name);
+    const kept = commonWords(without, withNames).length;
+    wordCount += without.length;
+    changed += without.length - kept;
   }
-  // Beginnings of a name crowd others out of the beam for a while: 44 of 818 words, all of them where little fits.
+  // Beginnings of a name crowd others out of the beam for a while: 22 of 409 words, all of them where little fits.
   assert.ok(wordCount > 250, `${wordCount} words`);
   assert.ok(changed <= wordCount / 15, `${changed} of ${wordCount} words are others`);
 });

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { after } from "node:test";
+import { ApiKeys } from "../../src/store/people/api-keys.js";
+import { Organizations } from "../../src/store/people/organizations.js";
+import { connect } from "../../src/store/postgres/connect.js";
+import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { type ServiceProcess, startServiceProcess } from "./service-process.js";
+import { SILENT } from "./silent-log.js";
+
+/** A service that the files of a process share, as one of them sees it: a customer of its own, with the free credits. */
+export interface SharedService extends Pick<ServiceProcess, "url" | "key" | "dataDir"> {
+  readonly organizationId: string;
+  /** Where the operator's endpoints are. */
+  readonly operatorUrl: string;
+}
+
+let running: Promise<{ readonly service: ServiceProcess; readonly operatorPort: number }> | null = null;
+
+// The row's own hook, not that of the file that came first: `scripts/test-files.mjs` imports this beside its files.
+after(async () => {
+  if (running === null) return;
+  const { service } = await running;
+  assert.equal(await service.stop(), 0, service.output());
+});
+
+/**
+ * A customer of a service with the shipped models and default settings, but for addresses of this machine, which it may
+ * fetch from. For tests that neither stop it nor look at more than what is their own.
+ */
+export async function sharedService(): Promise<SharedService> {
+  running ??= start();
+  const { service, operatorPort } = await running;
+  const { url, dataDir } = service;
+  const [connection, pepper] = await Promise.all(
+    ["postgres.json", "key-pepper"].map((name) => readFile(join(dataDir, name), "utf8")),
+  );
+  const sql = connect(JSON.parse(connection!), SILENT);
+  try {
+    const { id: organizationId } = await new Organizations(sql).create("customer");
+    const { rawKey } = await new ApiKeys(sql, pepper!.trim()).create({ organizationId, name: "test" });
+    return { url, dataDir, key: rawKey, organizationId, operatorUrl: `http://127.0.0.1:${operatorPort}` };
+  } finally {
+    await sql.end();
+  }
+}
+
+async function start() {
+  const operatorPort = await freeLoopbackPort();
+  const settings = { URL_FETCH_ALLOW: "127.0.0.0/8", OPERATOR_PORT: String(operatorPort) };
+  return { service: await startServiceProcess(settings), operatorPort };
+}
