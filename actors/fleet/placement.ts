@@ -10,6 +10,8 @@ export interface Wanted {
   readonly protocol: Versions;
   /** A node that is not meant. */
   readonly except?: string;
+  /** Sessions that the node must have room for; 1 when absent. */
+  readonly room?: number;
 }
 
 /**
@@ -64,7 +66,7 @@ function reachableOf(beats: readonly Beat[], wanted: Wanted): readonly Beat[] {
   return near.length > 0 ? near : fitting;
 }
 
-function fits(beat: Beat, { cell, model, manifest, protocol, except }: Wanted): boolean {
+function fits(beat: Beat, { cell, model, manifest, protocol, except, room = 1 }: Wanted): boolean {
   return (
     beat.node !== except &&
     beat.cell === cell &&
@@ -72,7 +74,7 @@ function fits(beat: Beat, { cell, model, manifest, protocol, except }: Wanted): 
     beat.manifest === manifest &&
     commonVersion(beat.protocol, protocol) !== null &&
     !beat.isDraining &&
-    beat.used < beat.capacity
+    beat.used + room <= beat.capacity
   );
 }
 

@@ -66,7 +66,7 @@ export interface RemoteWorkerParts {
   readonly cells: SharedArrayBuffer;
   readonly onMessage: (message: LiveWorkerMessage) => void;
   /** The node has no room for a session, which is asked again. */
-  readonly onRefused: () => void;
+  readonly onRefused: (refusing: RemoteLiveWorker) => void;
   readonly observer: LaneObserver;
 }
 
@@ -154,6 +154,10 @@ export class RemoteLiveWorker implements LiveWorker {
 
   get node(): string {
     return this.#parts.node;
+  }
+
+  get isEnded(): boolean {
+    return this.#isEnded;
   }
 
   /** Sessions that the node has no room for. */
@@ -285,7 +289,7 @@ export class RemoteLiveWorker implements LiveWorker {
 
   #waitForRoom(session: LaneSession): void {
     this.#refused.add(session);
-    this.#parts.onRefused();
+    this.#parts.onRefused(this);
     this.#refusedTimer ??= setTimeout(() => {
       this.#refusedTimer = undefined;
       for (const waiting of this.#refused) waiting.rewind();

@@ -151,6 +151,8 @@ export class LiveEngine implements LiveDecoder {
     const id = `live-worker-${index}`;
     let isLost = false;
     let isRinging = false;
+    // Of its own: more than ten listeners to one signal count as a leak.
+    const stopping = AbortSignal.any([this.#stopping.signal]);
     const ring = () => {
       isRinging = false;
       Atomics.add(bell, LIVE_CELL.bell, 1);
@@ -159,7 +161,7 @@ export class LiveEngine implements LiveDecoder {
     const supervisor = new Supervisor<LiveWorker>(
       {
         id,
-        start: () => startWorker(cells, (message) => this.#onMessage(message), index, this.#stopping.signal),
+        start: () => startWorker(cells, (message) => this.#onMessage(message), index, stopping),
         isExcused: ({ servedMs, reason }) => servedMs >= PROVEN_AFTER_MS || isExcused(reason),
         onUp: () => {
           for (const feed of feeds) feed.attach();

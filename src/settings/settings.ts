@@ -270,7 +270,8 @@ const TREE = {
   /** Of one gateway, for each model. */
   liveLanes: setting("LIVE_LANES", wholeNumber(1, 24), {
     otherwise: "4",
-    means: "engine workers that a gateway's live sessions are spread over",
+    means:
+      "engine workers that a gateway's live sessions are spread over; it takes others while these are full",
   }),
   liveSessionsPerWorker: setting("LIVE_SESSIONS_PER_WORKER", wholeNumber(1, 100_000), {
     otherwise: "150",

@@ -206,7 +206,7 @@ test("a node that hangs up costs a replay on the next one, and no word", async (
 });
 
 test("a session for which a node has no room waits for it with its audio", async (t) => {
-  const { engine, moves } = await gateway(t);
+  const { engine, endings } = await gateway(t);
   const first = new LiveListener(engine);
   await first.writeAll([KAZAKH]);
   await first.seen((event) => event.type === "partial");
@@ -217,7 +217,7 @@ test("a session for which a node has no room waits for it with its audio", async
   await first.finish();
   assert.equal((await second.finish()).type, "finished");
   assert.deepEqual(second.finals, expected);
-  assert.deepEqual(moves, []);
+  assert.deepEqual(endings, []);
 });
 
 test("a session for which a node has no room goes to another node that has", async (t) => {

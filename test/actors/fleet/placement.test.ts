@@ -27,20 +27,21 @@ const anyBeat = (node: number): fc.Arbitrary<Beat> =>
     },
     { noNullPrototype: true },
   );
+const anyRoom = fc.integer({ min: 1, max: 3 });
 const anyFleet = fc
   .nat({ max: 6 })
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, node) => anyBeat(node))));
 
 test("a lane goes to a node that can take it, of its zone where there is one, with the fewest of its lanes", () => {
   fc.assert(
-    fc.property(anyFleet, fc.array(fc.nat({ max: 2 })), fc.nat(), (beats, counts, seed) => {
+    fc.property(anyFleet, fc.array(fc.nat({ max: 2 })), fc.nat(), anyRoom, (beats, counts, seed, room) => {
       const lanesOn = (node: string) => counts[Number(node.slice(1))] ?? 0;
       const able = beats.filter(
         ({ cell, model, manifest, protocol, capacity, used, isDraining }) =>
           ["c", "m", "h", 1, true, false].join() ===
-          [cell, model, manifest, protocol.least, used < capacity, isDraining].join(),
+          [cell, model, manifest, protocol.least, used + room <= capacity, isDraining].join(),
       );
-      const chosen = placeLane(beats, WANTED, lanesOn, uniform(seed));
+      const chosen = placeLane(beats, { ...WANTED, room }, lanesOn, uniform(seed));
       assert.equal(chosen === null, able.length === 0);
       if (chosen === null) return;
       assert.ok(able.includes(chosen));
