@@ -199,6 +199,7 @@ async function startTranscription(
   return startCalls(parts, model, {
     kind: "transcription",
     capacity: parts.workers.ofDefaults.transcription.count * TASKS_PER_WORKER,
+    runFrames: () => pool.runFrames ?? 0,
     perform: workingOnFiles(pool, model.manifest),
     stop: () => engine.stop(),
   });
@@ -207,7 +208,9 @@ async function startTranscription(
 async function startCalls(
   { bus, node, tracer, config, log }: NodeParts,
   { manifest }: PackageFolder,
-  own: Pick<CallHostOptions, "kind" | "capacity" | "isGivenUp" | "perform"> & { stop(): Promise<void> },
+  own: Pick<CallHostOptions, "kind" | "capacity" | "runFrames" | "isGivenUp" | "perform"> & {
+    stop(): Promise<void>;
+  },
 ): Promise<NodeHost> {
   const { cell, zone } = config;
   const { stop, ...work } = own;

@@ -16,6 +16,8 @@ export interface Beat {
   readonly used: number;
   /** It takes no more work and is about to end. */
   readonly isDraining: boolean;
+  /** Of a node that works on files: frames of speech that fill the largest run of its workers; absent where pieces run alone. */
+  readonly runFrames?: number;
 }
 
 /** Versions of what is said on a lane, from `least` to `most`. */

@@ -20,6 +20,8 @@ export type ToHost =
       readonly manifest: string;
       readonly body: unknown;
       readonly traceparent: string | null;
+      /** Of other requests that share the call. */
+      readonly otherTraceparents?: readonly string[];
     }
   /** Something more about a call; what, its kind says. */
   | { readonly type: "note"; readonly call: number; readonly value: unknown }

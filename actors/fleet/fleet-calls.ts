@@ -45,7 +45,8 @@ export interface CallRequest {
   /** Hash of the model's manifest. */
   readonly manifest: string;
   readonly body: unknown;
-  readonly traceparent: string | null;
+  /** Of the requests that it is for: the node goes on with their traces. */
+  readonly traceparents: readonly string[];
   /** Told what the node says before its answer, in order; bytes in it are lent. What it throws ends the call. */
   readonly onPart: (value: unknown) => void;
   /** Bytes that the node may ask for, of a thing by its number. What it throws ends the call. */
@@ -101,7 +102,7 @@ export class FleetCalls {
   /** @param signal aborting it cancels the call, which rejects with its reason */
   begin(request: CallRequest, signal: AbortSignal): Call {
     const id = this.#nextCall++;
-    const { node, kind, model, manifest, body, traceparent } = request;
+    const { node, kind, model, manifest, body, traceparents } = request;
     const answer = new Promise<unknown>((resolve, reject) => {
       const onAbort = () => {
         if (!this.#calls.has(id)) return;
@@ -121,7 +122,13 @@ export class FleetCalls {
       this.#observer.began(kind);
       signal.addEventListener("abort", onAbort, { once: true });
       if (signal.aborted) onAbort();
-      else this.#say(request, { type: "call", call: id, model, manifest, body, traceparent });
+      else {
+        const [traceparent = null, ...others] = traceparents;
+        this.#say(request, {
+          ...{ type: "call", call: id, model, manifest, body, traceparent },
+          ...(others.length > 0 && { otherTraceparents: others }),
+        });
+      }
     });
     return {
       answer,

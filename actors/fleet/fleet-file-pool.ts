@@ -8,6 +8,7 @@ import type {
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
 import { samplesAt } from "../../native/transcription/wav-audio.js";
 import { asServiceError, ServiceError } from "../../src/domain/errors.js";
+import { type Span, together, traceparentsOf } from "../../src/ports/span.js";
 import type { DecodeCall, FileCall, GiveUpNote, HearDone } from "./file-call.js";
 import { FileBytes, type Item } from "./file-items.js";
 import { type Call, CallLost } from "./fleet-calls.js";
@@ -24,6 +25,9 @@ const MOST_TASKS = 16;
 interface Work {
   /** Of its files, as they are numbered in the call. */
   readonly cells: readonly SharedArrayBuffer[];
+  /** Of its files, those that are told. */
+  readonly span: Span;
+  readonly traceparents: readonly string[];
   readonly abort: AbortController;
   call: Call | null;
 }
@@ -48,12 +52,17 @@ export class FleetFilePool {
     return Math.min(MOST_TASKS, Math.max(1, this.#places.capacity));
   }
 
+  /** As a pool of this process has it: a task may go to any node. */
+  get runFrames(): number {
+    return this.#places.runFrames;
+  }
+
   /**
    * Runs a task on a node; those without room are asked again. Failures of the task are values, and so is `ENGINE_BUSY` where
    * no node has room for long.
    * @throws {CallLost} when its node, or something on the way, is lost
    */
-  async run(task: FileTask): Promise<unknown> {
+  async run(task: FileTask, spans: readonly Span[] = []): Promise<unknown> {
     switch (task.type) {
       case "warm-up":
         await this.#places.await();
@@ -61,10 +70,10 @@ export class FleetFilePool {
       case "release":
         return { ok: true, value: null };
       case "hear":
-        return this.#work([task.cell], (work) => this.#hear(task, work));
+        return this.#work([task.cell], spans, (work) => this.#hear(task, work));
       case "decode": {
         const cells = [...new Set(task.pieces.map(({ cell }) => cell))];
-        return this.#work(cells, (work) => this.#decode(task, work));
+        return this.#work(cells, spans, (work) => this.#decode(task, work));
       }
     }
   }
@@ -87,9 +96,13 @@ export class FleetFilePool {
 
   async #work<T>(
     cells: readonly SharedArrayBuffer[],
+    spans: readonly Span[],
     perform: (work: Work) => Promise<FileAnswer<T>>,
   ): Promise<FileAnswer<T>> {
-    const work: Work = { cells, abort: new AbortController(), call: null };
+    const work: Work = {
+      ...{ cells, span: together(spans), traceparents: traceparentsOf(spans) },
+      ...{ abort: new AbortController(), call: null },
+    };
     this.#works.add(work);
     try {
       for (const cell of cells) if (isGivenUp(cell)) this.#heed(work, cell);
@@ -155,10 +168,11 @@ export class FleetFilePool {
     try {
       for (;;) {
         const place = await this.#places.take(work.abort.signal);
+        work.span.set({ node: place.node });
         try {
           work.call = place.call({
             body,
-            traceparent: null,
+            traceparents: work.traceparents,
             onPart,
             bytesOf: (item, start, count) => bytes.read(item, start, count),
           });

@@ -1,5 +1,6 @@
 import { ServiceError } from "../../src/domain/errors.js";
 import type { ServedPart } from "../../src/domain/served.js";
+import type { Beat } from "./beats.js";
 import { CALL_VERSION } from "./call-messages.js";
 import type { FleetDirectory } from "./directory.js";
 import { type Call, CallLost, type CallRequest, type FleetCalls } from "./fleet-calls.js";
@@ -26,7 +27,7 @@ export interface NodePlacesParts {
 interface NodePlace {
   readonly node: string;
   /** Makes the one call of this place. */
-  call(request: Pick<CallRequest, "body" | "traceparent" | "onPart" | "bytesOf">): Call;
+  call(request: Pick<CallRequest, "body" | "traceparents" | "onPart" | "bytesOf">): Call;
   /** Leaves the node; may be called twice. */
   leave(): void;
 }
@@ -44,11 +45,21 @@ export class NodePlaces {
 
   /** What all nodes that serve the model take at once. */
   get capacity(): number {
+    return this.#beats.reduce((sum, { capacity }) => sum + capacity, 0);
+  }
+
+  /** Frames of speech that fill the largest run of any node's workers: of the least of them; 0 where one runs pieces alone. */
+  get runFrames(): number {
+    const each = this.#beats.map(({ runFrames = 0 }) => runFrames);
+    return each.length === 0 ? 0 : Math.min(...each);
+  }
+
+  /** Of nodes that serve the model. */
+  get #beats(): readonly Beat[] {
     const { directory, cell, model, manifest } = this.#parts;
-    const ours = directory.beats.filter(
+    return directory.beats.filter(
       (beat) => beat.cell === cell && beat.model === model && beat.manifest === manifest && !beat.isDraining,
     );
-    return ours.reduce((sum, { capacity }) => sum + capacity, 0);
   }
 
   /** Waits until a node has room, as long as it takes. @throws {ServiceError} `SHUTTING_DOWN` */
@@ -111,7 +122,7 @@ export class NodePlaces {
 
   #call(
     node: string,
-    request: Pick<CallRequest, "body" | "traceparent" | "onPart" | "bytesOf">,
+    request: Pick<CallRequest, "body" | "traceparents" | "onPart" | "bytesOf">,
     signal: AbortSignal,
   ): Call {
     const { calls, directory, kind, model, manifest } = this.#parts;

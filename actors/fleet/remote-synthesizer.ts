@@ -1,7 +1,7 @@
 import { concatenatePcm } from "../../src/domain/audio/pcm.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import type { Clock } from "../../src/ports/clock.js";
-import { NO_SPAN, type Span } from "../../src/ports/span.js";
+import { NO_SPAN, type Span, traceparentsOf } from "../../src/ports/span.js";
 import type {
   SpeakOptions,
   SynthesisJob,
@@ -79,7 +79,7 @@ export class RemoteSynthesizer implements Synthesizer {
         const call = { job, urgency, askedAtMs, skipSamples: told.sampleCount };
         const done = await place.call({
           body: toSpeakCall(call, this.#clock.nowMs()),
-          traceparent: run.traceparent,
+          traceparents: traceparentsOf([run]),
           onPart: (part) => told.take(part as SpeakPart, run),
         }).answer;
         return told.piece(done as SpeakDone);

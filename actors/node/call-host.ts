@@ -3,7 +3,7 @@ import type { ServedPart } from "../../src/domain/served.js";
 import type { Log } from "../../src/observe/log.js";
 import type { Bus, BusMessage } from "../../src/ports/bus.js";
 import type { Clock } from "../../src/ports/clock.js";
-import { NO_SPAN, type Span, type Tracer } from "../../src/ports/span.js";
+import { NO_TRACER, type Span, type Tracer, together } from "../../src/ports/span.js";
 import { BEAT_EVERY_MS, encodeBeat } from "../fleet/beats.js";
 import {
   CALL_VERSION,
@@ -42,6 +42,8 @@ export interface CallHostOptions {
   readonly manifest: string;
   /** Calls that it takes at once. */
   readonly capacity: number;
+  /** Frames of speech that fill the largest run of its workers; 0 where pieces run alone. */
+  readonly runFrames?: () => number;
   /** Its workers do not come back. */
   readonly isGivenUp?: () => boolean;
   /** Does the work of a call. What it returns is the answer; what it throws is told as a `ServiceError`. */
@@ -136,7 +138,15 @@ export class CallHost {
     if (this.capacity === 0) this.#tellLost(new Error(`workers for ${kind} do not come back`));
     const protocol = { least: CALL_VERSION, most: CALL_VERSION };
     const taken = { capacity: this.capacity, used: this.#running.size, isDraining: this.#isDraining };
-    bus.publish(beatsOf(kind), encodeBeat({ node, cell, zone, model, manifest, protocol, ...taken }));
+    const runFrames = this.#options.runFrames?.() ?? 0;
+    bus.publish(
+      beatsOf(kind),
+      encodeBeat({
+        ...{ node, cell, zone, model, manifest, protocol },
+        ...taken,
+        ...(runFrames > 0 && { runFrames }),
+      }),
+    );
   }
 
   #hear({ subject, bytes }: BusMessage): void {
@@ -165,13 +175,14 @@ export class CallHost {
   }
 
   #take(front: string, message: Extract<ToHost, { type: "call" }>): void {
-    const { model, manifest, tracer, node, kind, log } = this.#options;
+    const { model, manifest, tracer = NO_TRACER, node, kind, log } = this.#options;
     const isOurs = message.model === model && message.manifest === manifest;
     if (!isOurs || this.#isDraining || this.#running.size >= this.capacity) {
       this.#publish(front, message.call, { type: "refused" });
       return;
     }
-    const { traceparent } = message;
+    const { traceparent, otherTraceparents = [] } = message;
+    const traceparents = traceparent === null ? [] : [traceparent, ...otherTraceparents];
     const running: Running = {
       front,
       id: message.call,
@@ -184,10 +195,9 @@ export class CallHost {
         get signal() {
           return running.abort.signal;
         },
-        span:
-          traceparent === null || tracer === undefined
-            ? NO_SPAN
-            : tracer.begin(`engine ${kind}`, traceparent, { node }),
+        span: together(
+          traceparents.map((traceparent) => tracer.begin(`engine ${kind}`, traceparent, { node })),
+        ),
         send: (value) => this.#say(running, { type: "part", n: running.said, value }),
         pull: (item, start, count) => this.#pull(running, item, start, count),
         onNote: () => {},

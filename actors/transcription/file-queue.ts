@@ -1,6 +1,7 @@
 import type { DecodedPiece, FileAnswer, FileTask, HeardPart } from "../../native/threads/protocol.js";
 import { ServiceError } from "../../src/domain/errors.js";
 import type { Log } from "../../src/observe/log.js";
+import type { Span } from "../../src/ports/span.js";
 import { type FileRun, LEAST_PARTS_HELD, type RunPiece } from "./file-run.js";
 
 /** A pool of file workers: runs each task on a free one. */
@@ -10,7 +11,8 @@ export interface FilePool {
   readonly runFrames?: number;
   /** A task whose worker died is tried so often, on another one each time; twice when absent. */
   readonly mostAttempts?: number;
-  run(task: FileTask): Promise<unknown>;
+  /** @param spans of the files that the task is for: a worker in another process goes on with their traces */
+  run(task: FileTask, spans?: readonly Span[]): Promise<unknown>;
   /** What is made of the file with this cell is not wanted any more, and the cell says so: for workers that do not share it. */
   gaveUp?(cell: SharedArrayBuffer): void;
   close(): Promise<void>;
@@ -54,9 +56,9 @@ export class FileQueue {
   }
 
   /** A task of its own, tried once more if its worker dies. @throws {ServiceError} what the task says, `WORKER_LOST` */
-  async run<T>(task: FileTask): Promise<T> {
+  async run<T>(task: FileTask, span?: Span): Promise<T> {
     for (let attempt = 1; ; attempt++) {
-      const answered = await this.#attempt(task, attempt);
+      const answered = await this.#attempt(task, attempt, span === undefined ? [] : [span]);
       if ("lost" in answered) {
         if (attempt < this.#mostAttempts) continue;
         throw workerLost(answered.lost);
@@ -126,7 +128,7 @@ export class FileQueue {
     const { part, task } = run.hear();
     const span = run.taskSpan("worker run", { task: "hear", part });
     try {
-      run.heard(part, task, await this.run<HeardPart>(task));
+      run.heard(part, task, await this.run<HeardPart>(task, span));
     } catch (error) {
       run.failed(error as ServiceError);
     } finally {
@@ -139,38 +141,41 @@ export class FileQueue {
     let groups: readonly (readonly RunPiece[])[] = [pieces];
     for (let attempt = 1; attempt <= this.#mostAttempts; attempt++) {
       const lost: RunPiece[] = [];
-      const spans = [...new Set(pieces.map(({ run }) => run))].map((run) =>
-        run.taskSpan("worker run", {
-          task: "decode",
-          pieces: pieces.filter((piece) => piece.run === run).length,
-          attempt,
+      const spans = new Map<FileRun, Span>(
+        runsOf(groups.flat()).map((run) => {
+          const own = pieces.filter((piece) => piece.run === run).length;
+          return [run, run.taskSpan("worker run", { task: "decode", pieces: own, attempt })];
         }),
       );
       for (const group of groups) {
+        const task = { type: "decode", pieces: group.map(({ piece }) => piece) } as const;
         const answered = await this.#attempt(
-          { type: "decode", pieces: group.map(({ piece }) => piece) },
+          task,
           attempt,
+          runsOf(group).map((run) => spans.get(run)!),
         );
         if (!("lost" in answered)) settle(group, answered.answer);
         else if (attempt < this.#mostAttempts) lost.push(...group);
         else for (const { run } of group) run.failed(workerLost(answered.lost));
       }
-      for (const span of spans) span.end();
-      groups = [...new Set(lost.map(({ run }) => run))].map((run) =>
-        lost.filter((piece) => piece.run === run),
-      );
+      for (const span of spans.values()) span.end();
+      groups = runsOf(lost).map((run) => lost.filter((piece) => piece.run === run));
     }
   }
 
-  async #attempt(task: FileTask, attempt: number): Promise<Answered> {
+  async #attempt(task: FileTask, attempt: number, spans: readonly Span[]): Promise<Answered> {
     try {
-      return { answer: (await this.#pool.run(task)) as FileAnswer<unknown> };
+      return { answer: (await this.#pool.run(task, spans)) as FileAnswer<unknown> };
     } catch (error) {
       // Failures of the task itself come as values: a throw means that the worker is gone.
       this.#log.error({ task: task.type, attempt, err: error }, "file worker ended");
       return { lost: error };
     }
   }
+}
+
+function runsOf(pieces: readonly RunPiece[]): readonly FileRun[] {
+  return [...new Set(pieces.map(({ run }) => run))];
 }
 
 function settle(pieces: readonly RunPiece[], answer: FileAnswer<unknown>): void {

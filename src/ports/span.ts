@@ -36,6 +36,28 @@ export const NO_SPAN: Span = {
 
 export const NO_TRACER: Tracer = { begin: () => NO_SPAN };
 
+/** The headers by which another process goes on with the traces of these spans. */
+export function traceparentsOf(spans: readonly Span[]): readonly string[] {
+  return spans.flatMap(({ traceparent }) => (traceparent === null ? [] : [traceparent]));
+}
+
+/** Spans of several requests that share some work. */
+export function together(spans: readonly Span[]): Span {
+  const [first = NO_SPAN, ...others] = spans;
+  if (others.length === 0) return first;
+  const each = (act: (span: Span) => void) => {
+    for (const span of spans) act(span);
+  };
+  return {
+    isTold: spans.some(({ isTold }) => isTold),
+    traceparent: first.traceparent,
+    child: (name, attributes) => together(spans.map((span) => span.child(name, attributes))),
+    event: (name, attributes) => each((span) => span.event(name, attributes)),
+    set: (attributes) => each((span) => span.set(attributes)),
+    end: (failure) => each((span) => span.end(failure)),
+  };
+}
+
 /** Ends a span with the work that it is of. */
 export async function inSpan<T>(span: Span, work: (span: Span) => Promise<T>): Promise<T> {
   try {

@@ -11,9 +11,10 @@ import { deferred } from "../../support/deferred.js";
 import { eventually } from "../../support/eventually.js";
 import { LossyBus } from "../../support/lossy-bus.js";
 import { SILENT } from "../../support/silent-log.js";
+import { ToldSpans } from "../../support/told-spans.js";
 
 const NEVER = new AbortController().signal;
-const WANTED = { kind: "synthesis", model: "m", manifest: "h", traceparent: null } as const;
+const WANTED = { kind: "synthesis", model: "m", manifest: "h", traceparents: [] } as const;
 
 for (const { name, skip, open } of BUSES) {
   describe(`calls over ${name}`, { skip }, () => {
@@ -56,7 +57,11 @@ for (const { name, skip, open } of BUSES) {
         parts,
         atFront,
         open: () => open,
-        begin: (body: unknown, signal = NEVER, more: { readonly manifest?: string } = {}) =>
+        begin: (
+          body: unknown,
+          signal = NEVER,
+          more: { readonly manifest?: string; readonly traceparents?: readonly string[] } = {},
+        ) =>
           front.begin(
             {
               ...{ ...WANTED, ...more, node, body, onPart: (part: unknown) => void parts.push(part) },
@@ -90,6 +95,20 @@ for (const { name, skip, open } of BUSES) {
       assert.deepEqual([...bytes], [254, 255, 3, 0]);
       assert.deepEqual(parts, [...Array(50).keys()]);
       assert.equal(open(), 0);
+      await end();
+    });
+
+    test("a host goes on with the traces of all requests that share a call", async () => {
+      const tracer = new ToldSpans();
+      const { begin, end } = await pair(async ({ span }) => span.event("seen"), { tracer });
+      await begin(null).answer;
+      assert.deepEqual(tracer.told, []);
+      const traceparents = ["00-1-1-01", "00-2-2-01"];
+      await begin(null, NEVER, { traceparents }).answer;
+      assert.deepEqual(
+        tracer.told.map(({ name, parent, events, ends }) => ({ name, parent, events, ends })),
+        traceparents.map((parent) => ({ name: "engine synthesis", parent, events: ["seen"], ends: 1 })),
+      );
       await end();
     });
 

@@ -13,7 +13,7 @@ import { TranscriptionEngine } from "../../../actors/transcription/engine.js";
 import type { FilePool } from "../../../actors/transcription/file-queue.js";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
 import { recognizerFamilyOf } from "../../../native/models/families.js";
-import type { FileAnswer, FileTask } from "../../../native/threads/protocol.js";
+import type { FileAnswer, FilePiece, FileTask } from "../../../native/threads/protocol.js";
 import { performTask } from "../../../native/transcription/perform.js";
 import { peerName } from "../../../src/bus/open-bus.js";
 import { asServiceError } from "../../../src/domain/errors.js";
@@ -28,6 +28,7 @@ import { lightModels } from "../../support/light-models.js";
 import { LossyBus } from "../../support/lossy-bus.js";
 import { SILENT } from "../../support/silent-log.js";
 import { TINY_PACKAGES, TINY_RECOGNIZERS } from "../../support/tiny-packages.js";
+import { ToldSpans } from "../../support/told-spans.js";
 
 const NEVER = new AbortController().signal;
 const OF_FLEET = { cell: "c", zone: "z", manifest: "h" };
@@ -35,12 +36,22 @@ const RATE_HZ = 24_000;
 const SENTENCE = speech("kazakh-speech-commands/example_1.flac", RATE_HZ);
 const TASKS = 2;
 
-/** Sentences with pauses, some of them at the very end. @param dense seconds of speech without a pause between them */
-async function file(dense: number): Promise<string> {
+/** Speech without its pauses: only its length ends a piece of it. */
+function withoutPauses(pcm: Int16Array): Int16Array {
+  const moment = RATE_HZ / 50;
+  const moments = Array.from({ length: Math.floor(pcm.length / moment) }, (_, at) =>
+    pcm.subarray(at * moment, (at + 1) * moment),
+  );
+  return joined(...moments.filter((samples) => samples.some((sample) => Math.abs(sample) > 1_000)));
+}
+
+/** Sentences with pauses, some of them at the very end. @param denseSeconds of speech without a pause between them */
+async function file(denseSeconds: number): Promise<string> {
   const path = join(await temporaryFolder(), "speech.wav");
-  const count = Math.ceil((dense * RATE_HZ) / SENTENCE.length);
+  const dense = withoutPauses(SENTENCE);
+  const count = Math.ceil((denseSeconds * RATE_HZ) / dense.length);
   const parts = [silence(0.3, RATE_HZ), SENTENCE, silence(0.9, RATE_HZ), SENTENCE, silence(1, RATE_HZ)];
-  parts.push(...Array.from({ length: count }, () => SENTENCE), silence(0.8, RATE_HZ), SENTENCE);
+  parts.push(...Array.from({ length: count }, () => dense), silence(0.8, RATE_HZ), SENTENCE);
   await writeFile(path, wavOf(joined(...parts), RATE_HZ, 2));
   return path;
 }
@@ -84,6 +95,8 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   const own = { ...OF_FLEET, kind: "transcription", model: manifest.id } as const;
   const buses = openHub();
   const hosts: CallHost[] = [];
+  /** Of all nodes. */
+  const engineSpans = new ToldSpans();
   const bus = await buses.connect();
   const directory = new FleetDirectory({
     ...{ bus, beats: beatsOf(own.kind), lostMs: 20_000, clock: systemClock, log: SILENT },
@@ -97,12 +110,13 @@ async function fleet(recognizer: Loaded, waitMs = 60_000) {
   const pool = new FleetFilePool({ places, sampleRateHz: manifest.sampleRateHz });
   const engine = engineOver(pool, recognizer);
   return {
-    ...{ engine, lost, hosts },
+    ...{ engine, pool, lost, hosts, engineSpans },
     startNode: async (work = poolOf(recognizer), through: (bus: Bus) => Bus = (its) => its) => {
       const host = new CallHost({
         ...own,
         ...{ bus: through(await buses.connect()), node: peerName(), capacity: TASKS },
-        ...{ clock: systemClock, log: SILENT, perform: workingOnFiles(work, manifest) },
+        ...{ clock: systemClock, log: SILENT, tracer: engineSpans, runFrames: () => work.runFrames ?? 0 },
+        perform: workingOnFiles(work, manifest),
       });
       hosts.push(host);
       await host.start();
@@ -143,8 +157,12 @@ test("files heard by nodes", async (t) => {
       const heard = recognizer === shipped ? withCut : path;
       const expected = await alone.transcribe(heard, NEVER, { hotWords });
       const { engine, lost, startNode, end } = await fleet(recognizer);
-      await startNode();
-      await startNode();
+      const pieces: FilePiece[] = [];
+      const watched = poolOf(recognizer, async (task) => {
+        if (task.type === "decode") pieces.push(...task.pieces);
+      });
+      await startNode(watched);
+      await startNode(watched);
       await engine.start();
       const shares: number[] = [];
       const onProgress = (share: number) => void shares.push(share);
@@ -155,8 +173,13 @@ test("files heard by nodes", async (t) => {
       );
       assert.equal(shares.at(-1), 1);
       assert.deepEqual(lost, []);
-      if (recognizer === shipped)
+      if (recognizer === shipped) {
         assert.ok(expected.segments.length > 3, "there is speech in it, with words");
+        assert.ok(
+          pieces.some(({ isCutBehind }) => isCutBehind) && pieces.some(({ isCutBefore }) => isCutBefore),
+          "speech without a pause was cut, and nodes decoded both sides of the cut",
+        );
+      }
       await end();
     });
   }
@@ -188,6 +211,37 @@ test("files heard by nodes", async (t) => {
       assert.deepEqual(await engine.transcribe(path, NEVER), expected);
       await end();
     }
+  });
+
+  await t.test("a file that is traced is one trace over all its tasks at nodes", async () => {
+    const { engine, engineSpans, startNode, end } = await fleet(shipped!);
+    await startNode();
+    await startNode();
+    const gateway = new ToldSpans();
+    await engine.transcribe(path, NEVER, { span: gateway.begin("file", undefined) });
+    await engine.transcribe(path, NEVER);
+    const runs = gateway.named("worker run");
+    assert.deepEqual(new Set(runs.map(({ attributes }) => attributes["task"])), new Set(["hear", "decode"]));
+    // Of tasks at work together either may reach its node first.
+    const inOrder = (told: readonly (readonly unknown[])[]) => told.map(String).toSorted();
+    assert.deepEqual(
+      inOrder(engineSpans.told.map(({ name, parent, attributes }) => [name, parent, attributes["node"]])),
+      inOrder(runs.map((run) => ["engine transcription", run.traceparent, run.attributes["node"]])),
+    );
+    for (const span of [...runs, ...engineSpans.told]) assert.equal(span.ends, 1);
+    await end();
+  });
+
+  await t.test("tasks are as long as the node with the smallest runs takes them", async () => {
+    const { engine, pool, startNode, end } = await fleet(shipped!);
+    await startNode({ ...poolOf(shipped!), runFrames: 3_000 });
+    await engine.start();
+    assert.equal(pool.runFrames, 3_000);
+    await startNode({ ...poolOf(shipped!), runFrames: 2_000 });
+    await eventually("the second is heard", () => pool.runFrames === 2_000);
+    await startNode();
+    await eventually("one that runs pieces alone is heard", () => pool.runFrames === 0);
+    await end();
   });
 
   await t.test("a file that is given up is worked on no more, and others are", async () => {

@@ -1,38 +1,20 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InProcessHub } from "../../../src/bus/in-process-bus.js";
-import { NO_SPAN, type Span, type SpanAttributes } from "../../../src/ports/span.js";
+import { NO_SPAN } from "../../../src/ports/span.js";
 import { joined, silence, speech } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { liveHost, remoteLiveEngine } from "../../support/fleet.js";
 import { LiveListener } from "../../support/live-listener.js";
+import { ToldSpans } from "../../support/told-spans.js";
 
 const TRACEPARENT = `00-${"a".repeat(32)}-${"b".repeat(16)}-01`;
-
-/** What was told of one span. */
-interface Told {
-  readonly name: string;
-  readonly traceparent: string | undefined;
-  readonly attributes: SpanAttributes;
-  readonly events: string[];
-  ends: number;
-}
 
 test("an engine goes on with the trace of a gateway's session, until the session leaves it", async () => {
   const faults: unknown[] = [];
   const hub = new InProcessHub((error) => void faults.push(error));
-  const told: Told[] = [];
-  const begin = (name: string, traceparent: string | undefined, attributes: SpanAttributes = {}): Span => {
-    const one: Told = { name, traceparent, attributes, events: [], ends: 0 };
-    told.push(one);
-    return {
-      ...NO_SPAN,
-      isTold: true,
-      event: (event) => void one.events.push(event),
-      end: () => void one.ends++,
-    };
-  };
-  const host = await liveHost(hub.connect(), { tracer: { begin } });
+  const tracer = new ToldSpans();
+  const host = await liveHost(hub.connect(), { tracer });
   await host.start();
   const { engine, directory } = await remoteLiveEngine(hub.connect(), { workerCount: 1 });
   try {
@@ -43,13 +25,14 @@ test("an engine goes on with the trace of a gateway's session, until the session
     for (const listener of [traced, untraced]) await listener.finish();
     await eventually("the sessions have left the engine", () => host.sessionCount === 0);
     assert.deepEqual(
-      told.map(({ name, traceparent, ends }) => ({ name, traceparent, ends })),
-      [{ name: "engine session", traceparent: TRACEPARENT, ends: 1 }],
+      tracer.told.map(({ name, parent, ends }) => ({ name, parent, ends })),
+      [{ name: "engine session", parent: TRACEPARENT, ends: 1 }],
     );
-    assert.equal(told[0]!.attributes["epoch"], 1);
+    const told = tracer.told[0]!;
+    assert.equal(told.attributes["epoch"], 1);
     assert.ok(traced.finals.length > 0);
     assert.deepEqual(
-      told[0]!.events,
+      told.events,
       traced.finals.map(() => "final"),
     );
   } finally {

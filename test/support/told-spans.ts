@@ -1,0 +1,36 @@
+import type { Span, SpanAttributes, Tracer } from "../../src/ports/span.js";
+
+/** What was told of one span. */
+export interface ToldSpan {
+  readonly name: string;
+  /** By which it goes on with a trace: that of the span it is a part of, or its caller's header. */
+  readonly parent: string | undefined;
+  readonly traceparent: string;
+  readonly attributes: Record<string, unknown>;
+  readonly events: string[];
+  ends: number;
+}
+
+/** Keeps what is told of spans. */
+export class ToldSpans implements Tracer {
+  readonly told: ToldSpan[] = [];
+
+  begin(name: string, parent: string | undefined, attributes: SpanAttributes = {}): Span {
+    const id = (this.told.length + 1).toString(16).padStart(16, "0");
+    const traceparent = `00-${"a".repeat(32)}-${id}-01`;
+    const one: ToldSpan = { name, parent, traceparent, attributes: { ...attributes }, events: [], ends: 0 };
+    this.told.push(one);
+    return {
+      isTold: true,
+      traceparent,
+      child: (part, ofPart) => this.begin(part, traceparent, ofPart),
+      event: (event) => void one.events.push(event),
+      set: (more) => void Object.assign(one.attributes, more),
+      end: () => void one.ends++,
+    };
+  }
+
+  named(name: string): readonly ToldSpan[] {
+    return this.told.filter((span) => span.name === name);
+  }
+}
