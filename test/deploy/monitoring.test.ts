@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
 import { parser } from "@prometheus-io/lezer-promql";
@@ -8,6 +9,8 @@ import { exposedMetrics, shownLabels } from "../docs/exposed-metrics.js";
 import { ROOT, read } from "../docs/markdown.js";
 import { documentsOf } from "./kustomize.js";
 
+/** For `promtool test rules`. */
+const CASES = "test/deploy/alerts.promtool.yaml";
 const ERRORS = new Set(Object.keys(HTTP_STATUS).map((code) => errorName(code as ErrorCode)));
 /** Prometheus' own, and those that every target has. */
 const OF_PROMETHEUS = new Set(["up"]);
@@ -94,6 +97,26 @@ test("every metric, label and error of the alert rules exists, and each rule say
     for (const [, label = ""] of annotations.summary.matchAll(/\$labels\.(\w+)/g))
       assert.ok(groups.length === 0 ? true : groups.includes(label), `${alert}: ${label} is aggregated away`);
   }
+});
+
+test("there is a case that makes each alert fire", () => {
+  const [{ tests }] = documentsOf(join(ROOT, CASES)) as [
+    { tests: readonly { readonly alert_rule_test: readonly { alertname: string; exp_alerts: unknown[] }[] }[] },
+  ];
+  const firing = tests.flatMap((one) => one.alert_rule_test).filter(({ exp_alerts }) => exp_alerts.length > 0);
+  assert.deepEqual(
+    [...new Set(firing.map(({ alertname }) => alertname))].toSorted(),
+    ALERTS.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)).toSorted(),
+  );
+});
+
+const hasPromtool = spawnSync("promtool", ["--version"]).status === 0;
+test("promtool sees the alerts fire", { skip: hasPromtool ? false : "promtool is not installed" }, () => {
+  const { status, stdout, stderr } = spawnSync("promtool", ["test", "rules", CASES], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  assert.equal(status, 0, stdout + stderr);
 });
 
 test("every metric and label of the dashboard exists", async () => {
