@@ -12,6 +12,7 @@ import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBu
 import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
 import { Service } from "kubernetes-models/v1/Service";
 import { ServiceAccount } from "kubernetes-models/v1/ServiceAccount";
+import { SERVED_PARTS } from "../../src/domain/served.js";
 import { readConfig, SETTINGS } from "../../src/settings/settings.js";
 import { ROOT, read } from "../docs/markdown.js";
 import { kustomize, type Resource } from "./kustomize.js";
@@ -92,6 +93,31 @@ function environmentOf(container: Resource["spec"], resources: readonly Resource
 /** An address without a user and a password. */
 function isOpenAddress(value: string): boolean {
   return /^[a-z]+:\/\/[^@/]+$/.test(value);
+}
+
+/** KEDA finds the pods behind the Service that the address names, and asks each on the address' port. */
+function assertDemand(asked: Record<string, string>, resources: readonly Resource[], id: string): void {
+  const { hostname, port, pathname } = new URL(asked["url"]!);
+  const [name, namespace] = hostname.split(".");
+  const service = resources.find((one) => one.kind === "Service" && one.metadata.name === name);
+  assert.ok(service !== undefined && service.metadata.namespace === namespace, `${id}: ${hostname}`);
+  assert.notEqual(service["spec"].clusterIP, "None", `${id}: KEDA wants a Service with an address`);
+  const pods = podsOf(resources).filter(({ owner }) =>
+    Object.entries(service["spec"].selector).every(
+      ([label, value]) => owner["spec"].template.metadata.labels[label] === value,
+    ),
+  );
+  assert.ok(pods.length > 0, `${id}: no pod behind ${name}`);
+  for (const { spec } of pods) {
+    const container = spec.containers.find(isOurs);
+    const ports = container.ports.map(({ containerPort }: Resource) => containerPort);
+    assert.ok(ports.includes(Number(port)), `${id}: the pods have no port ${port}`);
+    assert.equal(configOf(container, resources).role, "gateway", `${id}: only gateways know`);
+  }
+  assert.ok(OPERATOR_PATHS.has(pathname), `${id}: ${pathname}`);
+  const [kind = "", member] = asked["valueLocation"]!.split(".");
+  assert.ok(SERVED_PARTS.some((part) => part === kind) && member === "wanted", asked["valueLocation"]);
+  assert.deepEqual([asked["aggregateFromKubeServiceEndpoints"], asked["aggregationType"]], ["true", "sum"]);
 }
 
 const isOurs = ({ name }: { readonly name: string }) => name === "dauys";
@@ -186,6 +212,8 @@ for (const [overlay, resources] of RENDERED) {
         if (kind === "NetworkPolicy") assert.ok(finds(spec.podSelector.matchLabels), id);
         if (kind === "HorizontalPodAutoscaler" || kind === "ScaledObject")
           assert.ok(has("Deployment", spec.scaleTargetRef.name), id);
+        for (const { type, metadata: asked } of kind === "ScaledObject" ? spec.triggers : [])
+          if (type === "metrics-api") assertDemand(asked, resources, id);
         if (kind === "Deployment") assert.ok(finds(spec.selector.matchLabels), id);
         if (kind === "Deployment")
           assert.ok(has("ServiceAccount", spec.template.spec.serviceAccountName), id);

@@ -101,9 +101,13 @@ test("every metric, label and error of the alert rules exists, and each rule say
 
 test("there is a case that makes each alert fire", () => {
   const [{ tests }] = documentsOf(join(ROOT, CASES)) as [
-    { tests: readonly { readonly alert_rule_test: readonly { alertname: string; exp_alerts: unknown[] }[] }[] },
+    {
+      tests: readonly { readonly alert_rule_test: readonly { alertname: string; exp_alerts: unknown[] }[] }[];
+    },
   ];
-  const firing = tests.flatMap((one) => one.alert_rule_test).filter(({ exp_alerts }) => exp_alerts.length > 0);
+  const firing = tests
+    .flatMap((one) => one.alert_rule_test)
+    .filter(({ exp_alerts }) => exp_alerts.length > 0);
   assert.deepEqual(
     [...new Set(firing.map(({ alertname }) => alertname))].toSorted(),
     ALERTS.groups.flatMap(({ rules }) => rules.map(({ alert }) => alert)).toSorted(),
