@@ -8,6 +8,7 @@ import { readMetrics } from "../../bench/support/operator-metrics.js";
 import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
 import { joined, silence, tone, wavOf } from "../support/audio.js";
+import { dauysInTurn } from "../support/command-process.js";
 import { NEEDS_ESPEAK } from "../support/espeak.js";
 import { eventually } from "../support/eventually.js";
 import { changeManifest, temporaryFolder } from "../support/folders.js";
@@ -131,17 +132,22 @@ describe("a service with models of one's own beside the shipped ones", () => {
   });
 
   test("requests without a model get the defaults; others are loaded by the first request that names them", async () => {
-    const spoken = await Promise.all([speak({}), speak({ model: SHIPPED.speaks, voice: "dauren" })]);
+    // Each is read at once: a client that waits for the other one's model before it reads is cut off.
+    const spoken = await Promise.all(
+      [{}, { model: SHIPPED.speaks, voice: "dauren" }].map(async (request) => {
+        const answer = await speak(request);
+        const { byteLength: bytes } = await answer.arrayBuffer();
+        return { status: answer.status, model: answer.headers.get("x-svc-model"), bytes };
+      }),
+    );
     assert.deepEqual(
-      spoken.map((answer) => [answer.status, answer.headers.get("x-svc-model")]),
+      spoken.map(({ status, model }) => [status, model]),
       [
         [200, TINY.speaks],
         [200, SHIPPED.speaks],
       ],
     );
-    const [tiny = 0, shipped = 0] = await Promise.all(
-      spoken.map(async (answer) => (await answer.arrayBuffer()).byteLength),
-    );
+    const [tiny = 0, shipped = 0] = spoken.map(({ bytes }) => bytes);
     assert.ok(tiny > 1_000 && shipped > 1_000 && tiny !== shipped);
     const heard = await Promise.all([transcribe(), transcribe(`?model=${SHIPPED.hears}`)]);
     assert.deepEqual(
@@ -224,7 +230,7 @@ describe("a service with models of one's own beside the shipped ones", () => {
     await writeFile(file, BURSTS);
     const env = { DAUYS_URL: service.url, DAUYS_API_KEY: service.key };
     const ask = async (...options: readonly string[]) => {
-      const { stdout } = await dauys(["transcribe", file, "--json", ...options], { env });
+      const { stdout } = await dauysInTurn(["transcribe", file, "--json", ...options], { env });
       const { model, is_replayed } = JSON.parse(stdout) as { model: string; is_replayed: boolean };
       return [model, is_replayed];
     };

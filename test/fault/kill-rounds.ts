@@ -66,8 +66,8 @@ export interface KillReport {
 interface Target extends Pick<ServiceProcess, "url" | "key"> {
   /** As kill -9 does. */
   kill(): Promise<void>;
-  /** Starts what was killed again, in its data folder. */
-  restart(): Promise<void>;
+  /** Starts what was killed again, in its data folder. @param settings beside those of the others */
+  restart(settings?: Readonly<Record<string, string>>): Promise<void>;
   /** Exit code, 0 unless a service ended otherwise. */
   stop(): Promise<number | null>;
   output(): string;
@@ -91,9 +91,10 @@ export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<
   return await endedAfter(both, async () => {
     await manyRounds(both, dataDir, report);
     const speech = await spokenText(both);
-    const seen = await killUnderLoad(both, speech, { afterMs: 3_000, leastAnswers: 1 });
+    const seen = await killUnderLoad(both, speech, { afterMs: 1_500, leastAnswers: 1 });
     await compare(dataDir, seen, "swept");
-    await both.restart();
+    // To see what it settles; nobody asks it for anything.
+    await both.restart({ MODEL_PRELOAD: "false" });
     await compare(dataDir, seen, "swept");
     return report;
   });
@@ -123,8 +124,8 @@ async function oneService(environment: Record<string, string>): Promise<Target> 
     },
     key: service.key,
     kill: () => killed(service),
-    restart: async () => {
-      service = await startServiceProcess(environment);
+    restart: async (settings) => {
+      service = await startServiceProcess({ ...environment, ...settings });
     },
     stop: () => service.stop(),
     output: () => service.output(),
@@ -141,8 +142,8 @@ async function twoServices(environment: Record<string, string>): Promise<Target>
     url: spread.url,
     key: first.key,
     kill: () => killed(second),
-    restart: async () => {
-      second = await startBeside(first, beside);
+    restart: async (settings) => {
+      second = await startBeside(first, { ...beside, ...settings });
     },
     stop: async () => {
       await spread.close();
