@@ -13,6 +13,7 @@ import type { KeyStore } from "../ports/key-store.js";
 import type { TokenUses } from "../ports/token-uses.js";
 import type { Config } from "../settings/settings.js";
 import { Accounts } from "./ledger/accounts.js";
+import { HoldChanges } from "./ledger/hold-changes.js";
 import { HoldJournal } from "./ledger/hold-journal.js";
 import { Holds } from "./ledger/holds.js";
 import { IdempotencyKeys } from "./ledger/idempotency-keys.js";
@@ -58,6 +59,7 @@ export interface Store {
   readonly accounts: Accounts;
   readonly transfers: Transfers;
   readonly holds: Holds;
+  readonly changes: HoldChanges;
   readonly vouchers: Vouchers;
   readonly passwordResets: PostgresPasswordResets;
   readonly console: ConsoleStore;
@@ -186,6 +188,7 @@ function assemble(parts: StoreParts): Store {
   const apiKeys = new ApiKeys(sql, pepper);
   const accounts = new Accounts(sql);
   const holds = new Holds(sql);
+  const changes = new HoldChanges(sql);
   const idempotencyKeys = new IdempotencyKeys(sql);
   const reports = new PostgresReports(sql);
   const attempts = new PostgresAttempts({ sql, secret: secretOf(pepper, "attempts"), clock: sharedClock });
@@ -216,6 +219,7 @@ function assemble(parts: StoreParts): Store {
     accounts,
     transfers: new Transfers(sql),
     holds,
+    changes,
     vouchers: new Vouchers(sql, pepper),
     passwordResets: new PostgresPasswordResets(sql),
     console: consoleStore,
@@ -229,7 +233,7 @@ function assemble(parts: StoreParts): Store {
       await mkdir(config.dataDir, { recursive: true });
       const { journal, left } = HoldJournal.open(join(config.dataDir, JOURNAL_FILE), log);
       meter = new PostgresUsageMeter(
-        { accounts, holds, idempotencyKeys, instances, tariffs, journal, upkeep, clock, log, rules },
+        { accounts, holds, changes, idempotencyKeys, instances, tariffs, journal, upkeep, clock, log, rules },
         newServiceId(),
       );
       onMeter(meter);

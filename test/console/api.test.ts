@@ -574,7 +574,7 @@ describe("credits", () => {
     const visitor = running.visitor();
     const spender = await visitor.signUp("spender@example.org");
     const key = (await visitor.ask("POST", `/organizations/${spender}/keys`, { name: '=cmd"1' })).json;
-    const { holds } = running.store;
+    const { changes, holds } = running.store;
     const hold = {
       id: "req_0123456789ab",
       organizationId: spender,
@@ -584,7 +584,7 @@ describe("credits", () => {
       tariff: { credits: 2, perUnits: 5 },
       origin: { keyId: key.id, endpoint: "/v1/tts" },
     } as const;
-    assert.equal(await holds.open(hold), true);
+    assert.equal(await changes.open(hold), true);
     await holds.post(hold.id, 100, "posted");
     await holds.refund(hold.id, 50);
     const { data } = (await visitor.ask("GET", `/organizations/${spender}/ledger`)).json;
@@ -620,7 +620,7 @@ describe("credits", () => {
     // The same by a key, all keys together; and by the playground's.
     const { key_id, key_name, ...ofOneKey } = row;
     const more = { ...hold, id: "req_more", quantity: { units: 10, unitsPerSecond: 1 } };
-    assert.equal(await holds.open({ ...more, origin: { ...hold.origin, keyId: "playground" } }), true);
+    assert.equal(await changes.open({ ...more, origin: { ...hold.origin, keyId: "playground" } }), true);
     await holds.post(more.id, 10, "posted");
     const sums = { ...ofOneKey, requests: 2, quantity: 60, credits: 24 };
     const { key: playground } = (await visitor.ask("POST", `/organizations/${spender}/playground-key`)).json;
@@ -663,7 +663,7 @@ describe("credits", () => {
   test("each entry says the balance after it, whatever is left out, on every page and in the export", async () => {
     const visitor = running.visitor();
     const payer = await visitor.signUp("filtering@example.org");
-    const { holds, transfers } = running.store;
+    const { changes, holds, transfers } = running.store;
     // Every payment is followed by work that costs 4 credits, of which 2 come back in each third case.
     for (let payment = 1; payment <= 60; payment++) {
       await transfers.topUp(payer, payment, `f${payment}`);
@@ -673,7 +673,7 @@ describe("credits", () => {
         serviceId: "svc_a",
         kind: "synthesis",
       } as const;
-      await holds.open({
+      await changes.open({
         ...hold,
         quantity: { units: 10, unitsPerSecond: 1 },
         tariff: { credits: 2, perUnits: 5 },

@@ -839,7 +839,7 @@ async function spendEverything(): Promise<void> {
     const { available } = await store.console.reports.credits(organizationId);
     const quantity = { units: Math.floor((available * 5) / 2), unitsPerSecond: 1 };
     const hold = { id: "req_everything", organizationId, serviceId: "svc_test", kind: "synthesis" } as const;
-    await store.holds.open({ ...hold, quantity, tariff: SYNTHESIS_TARIFF });
+    await store.changes.open({ ...hold, quantity, tariff: SYNTHESIS_TARIFF });
     await store.holds.post(hold.id, quantity.units, "settled");
   } finally {
     await store.close();

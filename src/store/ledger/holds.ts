@@ -1,5 +1,5 @@
 import type { ISql, Sql } from "postgres";
-import { creditsFor, type Quantity, type Tariff, type UsageKind } from "../../domain/usage/tariff.js";
+import type { Quantity, Tariff, UsageKind } from "../../domain/usage/tariff.js";
 import type { UsageOrigin } from "../../ports/usage-meter.js";
 import { afterLostRaces } from "./lost-races.js";
 
@@ -22,14 +22,8 @@ export interface HoldLimit {
   readonly over: Iterable<string>;
 }
 
-/** As many holds are in work as there may be. */
-export class TooManyAtOnce extends Error {
-  override readonly name = "TooManyAtOnce";
-
-  constructor(kind: UsageKind, limit: number) {
-    super(`${limit} holds for ${kind} are in work, as many as there may be`);
-  }
-}
+/** What a change of a hold that is there goes by. */
+export type HoldId = Pick<NewHold, "id" | "organizationId">;
 
 /** A hold that a service left behind. */
 export interface LeftHold {
@@ -56,48 +50,15 @@ export interface Cover {
 }
 
 /**
- * The table `holds`, and with it the account and the transfer that change in the same statement. Every change asks for
- * the state it starts from, so that repeating one does nothing. Locks are always taken in the order hold, account.
+ * The table `holds`, and with it the account and the transfer that change in the same statement: one hold at a time, as sweeps
+ * and releases change them. Every change asks for the state it starts from, so that repeating one does nothing. Locks are
+ * always taken in the order hold, account.
  */
 export class Holds {
   readonly #sql: Sql;
 
   constructor(sql: Sql) {
     this.#sql = sql;
-  }
-
-  /**
-   * Sets the price of `quantity` aside if the organization has it. True as well when this hold is there already.
-   * @throws {TooManyAtOnce} when its limit is reached
-   */
-  async open(hold: NewHold): Promise<boolean> {
-    const credits = creditsFor(hold.quantity, hold.tariff);
-    const { units } = hold.quantity;
-    return (await afterLostRaces(() => this.#open(hold, { units, wanted: credits, least: credits }))).isOpen;
-  }
-
-  /**
-   * Opens a hold over the price of `quantity` or whatever is left of it, if that is `leastCredits` at least.
-   * @throws {TooManyAtOnce} when its limit is reached
-   */
-  async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
-    const wanted = creditsFor(hold.quantity, hold.tariff);
-    const opened = await afterLostRaces(() => this.#open(hold, { units: 0, wanted, least: leastCredits }));
-    return { held: opened.held, available: opened.available };
-  }
-
-  async #open(
-    { id, organizationId, serviceId, kind, quantity, tariff, origin, limit }: NewHold,
-    { units, wanted, least }: { readonly units: number; readonly wanted: number; readonly least: number },
-  ): Promise<Cover & { readonly isOpen: boolean }> {
-    const [row] = await this.#sql<{ outcome: string; covered: string; available: string }[]>`
-      select outcome, covered, available from open_hold(
-        ${id}, ${organizationId}, ${serviceId}, ${kind}, ${units}::bigint, ${quantity.unitsPerSecond}::bigint,
-        ${tariff.credits}::bigint, ${tariff.perUnits}::bigint, ${origin?.keyId ?? null}, ${origin?.endpoint ?? null},
-        ${wanted}::bigint, ${least}::bigint, ${limit?.atOnce ?? null}::integer, ${[...(limit?.over ?? [])]}::text[])`;
-    if (row?.outcome === "too-many") throw new TooManyAtOnce(kind, limit?.atOnce ?? 0);
-    const isOpen = row?.outcome === "opened" || row?.outcome === "known";
-    return { isOpen, held: Number(row?.covered), available: Number(row?.available) };
   }
 
   /** Holds of an organization that are in work on any service, without those in `over`. */

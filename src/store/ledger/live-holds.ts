@@ -4,6 +4,7 @@ import type { Log } from "../../observe/log.js";
 import type { Clock } from "../../ports/clock.js";
 import type { LiveFunds, LiveMeter } from "../../ports/usage-meter.js";
 import { within } from "../postgres/within.js";
+import type { HoldChanges } from "./hold-changes.js";
 import type { HoldJournal } from "./hold-journal.js";
 import type { Cover, Holds, NewHold } from "./holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
@@ -29,6 +30,7 @@ export function leastLiveCredits(tariff: Tariff): number {
 
 export interface LiveHoldsParts {
   readonly holds: Holds;
+  readonly changes: HoldChanges;
   readonly instances: ServiceInstances;
   readonly serviceId: string;
   readonly settlements: Settlements;
@@ -175,28 +177,28 @@ export class LiveHold implements LiveMeter {
   }
 
   async #settle(totalSamples: number, price: number): Promise<number | null> {
-    const { holds, journal } = this.#parts;
-    const charged = await this.#charge(holds, totalSamples, price);
-    journal.forget(this.id);
+    const charged = await this.#charge(totalSamples, price);
+    this.#parts.journal.forget(this.id);
     return charged;
   }
 
-  async #charge(holds: Holds, totalSamples: number, price: number): Promise<number> {
+  async #charge(totalSamples: number, price: number): Promise<number> {
+    const { holds, changes } = this.#parts;
     if (totalSamples === 0 || this.#coveredSamples === null) {
       await holds.void(this.#hold);
       return 0;
     }
-    if (totalSamples > this.#coveredSamples) await holds.extend(this.id, price);
+    if (totalSamples > this.#coveredSamples) await changes.extend(this.#hold, price);
     // A post that was carried out although its answer was lost finds the hold closed: the price is the same.
-    return (await holds.post(this.id, totalSamples, "settled")) ?? price;
+    return (await changes.post(this.#hold, totalSamples, "settled")) ?? price;
   }
 
   async #begin(): Promise<void> {
-    const { holds, places, answerMs, log } = this.#parts;
+    const { changes, places, answerMs, log } = this.#parts;
     const quantity = { ...this.#hold.quantity, units: this.#samples(AHEAD_SECONDS) };
     const least = leastLiveCredits(this.#hold.tariff);
     try {
-      const open = () => holds.openUpTo({ ...this.#hold, quantity }, least);
+      const open = () => changes.openUpTo({ ...this.#hold, quantity }, least);
       const cover = await within(answerMs, places.take(this.#hold, open));
       if (cover.held > 0) this.#covered(cover, this.#price(quantity.units));
       else this.#tell(0, outOfCredits(least, cover.available));
@@ -215,7 +217,7 @@ export class LiveHold implements LiveMeter {
     if (!this.#isShort)
       this.#tell(this.#coveredSamples! + this.#samples(GRACE_SECONDS), meteringUnavailable());
     try {
-      const cover = await this.#parts.holds.extend(this.id, wanted);
+      const cover = await this.#parts.changes.extend(this.#hold, wanted);
       if (cover === null) this.#tell(0, meteringUnavailable());
       else this.#covered(cover, wanted);
     } catch (error) {

@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { tooManyRequests, WORK_OF } from "../../domain/usage/concurrency.js";
-import { type HoldLimit, type NewHold, TooManyAtOnce } from "./holds.js";
+import { TooManyAtOnce } from "./hold-changes.js";
+import type { HoldId, HoldLimit, NewHold } from "./holds.js";
 
 /** A hold is settled moments after its answer, also on other services: so long, and so often, a place is waited for. */
 const SETTLING_PAUSES_MS = [20, 60, 120, 300];
-
-/** What of a hold decides about its place. */
-type Placed = Pick<NewHold, "id" | "organizationId">;
 
 /**
  * Places of organizations for work at a time, which holds in work take up on all services together. Of its own holds this
@@ -17,7 +15,7 @@ export class Places {
   readonly #over = new Map<string, Set<string>>();
 
   /** The hold's work is over, and `settled` when the database knows. */
-  leave({ id, organizationId }: Placed, settled: Promise<unknown>): void {
+  leave({ id, organizationId }: HoldId, settled: Promise<unknown>): void {
     const over = this.#over.get(organizationId) ?? new Set();
     this.#over.set(organizationId, over.add(id));
     const forget = () => {

@@ -6,8 +6,9 @@ import type { Clock } from "../../ports/clock.js";
 import type { Hold, LiveFunds, LiveMeter, UsageMeter, UsageReference } from "../../ports/usage-meter.js";
 import { within } from "../postgres/within.js";
 import type { Accounts } from "./accounts.js";
+import { type HoldChanges, TooManyAtOnce } from "./hold-changes.js";
 import type { HoldJournal } from "./hold-journal.js";
-import { type Holds, type NewHold, TooManyAtOnce } from "./holds.js";
+import type { Holds, NewHold } from "./holds.js";
 import type { IdempotencyKeys } from "./idempotency-keys.js";
 import { LiveHolds, leastLiveCredits } from "./live-holds.js";
 import { meteringUnavailable, outOfCredits } from "./metering-errors.js";
@@ -48,6 +49,8 @@ const WRITE_BELIEVED_MS = 250;
 export interface MeterParts {
   readonly accounts: Accounts;
   readonly holds: Holds;
+  /** Of this service: what it asks at once goes together. */
+  readonly changes: HoldChanges;
   readonly idempotencyKeys: IdempotencyKeys;
   readonly instances: ServiceInstances;
   readonly tariffs: Tariffs;
@@ -87,6 +90,7 @@ export class PostgresUsageMeter implements UsageMeter {
     this.#settlements = new Settlements(parts.log);
     this.#liveHolds = new LiveHolds({
       holds: parts.holds,
+      changes: parts.changes,
       instances: parts.instances,
       serviceId,
       settlements: this.#settlements,
@@ -172,12 +176,12 @@ export class PostgresUsageMeter implements UsageMeter {
   }
 
   async hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold> {
-    const { holds, accounts } = this.#parts;
+    const { holds, changes, accounts } = this.#parts;
     const hold = this.#newHold(reference, kind, quantity);
     const credits = creditsFor(quantity, hold.tariff);
     let isHeld: boolean;
     try {
-      isHeld = await this.#ask(this.#places.take(hold, () => holds.open(hold)));
+      isHeld = await this.#ask(this.#places.take(hold, () => changes.open(hold)));
     } catch (error) {
       // It may have been opened all the same.
       if (!isRefusal(error))
@@ -211,7 +215,7 @@ export class PostgresUsageMeter implements UsageMeter {
 
   /** Steps of one hold follow one another, so that a late charge cannot overtake the release after it. */
   #held(hold: NewHold, credits: number): Hold {
-    const { holds, journal } = this.#parts;
+    const { holds, changes, journal } = this.#parts;
     const { units } = hold.quantity;
     let last: Promise<unknown> = Promise.resolve();
     const then = async (work: () => Promise<unknown>): Promise<void> => {
@@ -232,7 +236,7 @@ export class PostgresUsageMeter implements UsageMeter {
       });
     return {
       credits,
-      charge: () => then(() => holds.post(hold.id, units, "posted")),
+      charge: () => then(() => changes.post(hold, units, "posted")),
       delivered: (deliveredUnits) => journal.note(hold.id, deliveredUnits),
       complete: () => {
         journal.note(hold.id, units);

@@ -11,6 +11,7 @@ import { usedTokens } from "./0009-used-tokens.js";
 import { holdsAtOnce } from "./0010-holds-at-once.js";
 import { attempts } from "./0011-attempts.js";
 import { journalsOfServices } from "./0012-journals-of-services.js";
+import { changesOfHolds } from "./0013-changes-of-holds.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -26,4 +27,5 @@ export const MIGRATIONS: readonly Migration[] = [
   holdsAtOnce,
   attempts,
   journalsOfServices,
+  changesOfHolds,
 ];

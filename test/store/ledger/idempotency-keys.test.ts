@@ -82,7 +82,7 @@ function holdOf(id: string, serviceId: string): NewHold {
 }
 
 async function charge(hold: NewHold, state: "posted" | "settled" = "settled"): Promise<void> {
-  assert.ok(await ledger.holds.open(hold));
+  assert.ok(await ledger.changes.open(hold));
   await ledger.holds.post(hold.id, CHARACTERS, state);
 }
 
@@ -145,7 +145,7 @@ test("of twenty at once that repeat a failed request exactly one begins", async 
 test("an attempt that failed leaves its key to the same request only", async () => {
   const { claim, begin } = service();
   const first = await begin();
-  assert.ok(await ledger.holds.open(first.hold));
+  assert.ok(await ledger.changes.open(first.hold));
   await first.attempt.over();
   assert.equal((await claim()).claim.type, "in-use", "until it is known what it cost");
   await ledger.holds.void(first.hold);
@@ -235,7 +235,7 @@ test("a service that was only taken to be gone cannot charge beside the one that
   const gone = service("svc_gone");
   const first = await gone.begin();
   const second = await service().begin();
-  await assert.rejects(ledger.holds.open(first.hold), "its hold is refused");
+  await assert.rejects(ledger.changes.open(first.hold), "its hold is refused");
   await ledger.holds.post(first.hold.id, CHARACTERS, "settled");
   await charge(second.hold);
   await first.attempt.over();

@@ -6,12 +6,15 @@ import {
   FREE_GRANT_CREDITS,
   type UsageKind,
 } from "../../../src/domain/usage/tariff.js";
+import { HoldChanges, HoldIsOver } from "../../../src/store/ledger/hold-changes.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
+import { sweep } from "../../../src/store/ledger/sweep.js";
+import { newServiceId } from "../../../src/store/ledger/usage-meter.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import * as fc from "../../support/properties.js";
 import { SILENT } from "../../support/silent-log.js";
-import { brokenRules, type LedgerTables, newLedger } from "./ledger-support.js";
+import { brokenRules, journalInHolds, type LedgerTables, newLedger } from "./ledger-support.js";
 
 /** Histories that run at the same time, as many as the store has connections. */
 const AT_ONCE = 8;
@@ -19,13 +22,27 @@ const AT_ONCE = 8;
 const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 1_000);
 const SLOTS = 5;
 
-/** One step on one of a history's holds or payments; `repeat` runs it twice at once, as a retry would. */
+/**
+ * One step on one of a history's holds or payments; `repeat` runs it twice at once, as a retry would. Steps of all histories
+ * that two services make at the same time go to the database together.
+ */
 interface Step {
   readonly type: "hold" | "post" | "void" | "complete" | "refund" | "extend" | "race" | "topUp" | "grant";
   readonly slot: number;
   readonly share: number;
   readonly isFinal: boolean;
   readonly repeat: boolean;
+  /** Of the two services. */
+  readonly by: number;
+  /** A statement of its own, as sweeps make it. */
+  readonly isAlone: boolean;
+}
+
+/** The service that holds of a history belong to is gone, after it has journaled this share of what they hold. */
+interface Loss {
+  readonly share: number;
+  /** A service of the version that journaled in each hold. */
+  readonly isBefore: boolean;
 }
 
 interface Plan {
@@ -35,8 +52,13 @@ interface Plan {
 
 interface History {
   readonly plans: readonly Plan[];
-  /** Steps of one round run at once; they are on different slots. */
-  readonly rounds: readonly (readonly Step[])[];
+  readonly rounds: readonly Round[];
+}
+
+interface Round {
+  /** At once, on different slots. */
+  readonly steps: readonly Step[];
+  readonly loss: Loss | null;
 }
 
 type SlotModel =
@@ -53,6 +75,12 @@ const anyStep: fc.Arbitrary<Step> = fc.record({
   share: fc.integer({ min: 0, max: 130 }),
   isFinal: fc.boolean(),
   repeat: fc.boolean(),
+  by: fc.nat({ max: 1 }),
+  isAlone: fc.boolean(),
+});
+const anyLoss: fc.Arbitrary<Loss> = fc.record({
+  share: fc.integer({ min: 0, max: 100 }),
+  isBefore: fc.boolean(),
 });
 const anyHistory: fc.Arbitrary<History> = fc.record({
   // Around 10,000 credits each, so that the third or fourth does not fit any more.
@@ -63,14 +91,18 @@ const anyHistory: fc.Arbitrary<History> = fc.record({
     }),
     { minLength: SLOTS, maxLength: SLOTS },
   ),
-  rounds: fc.array(fc.uniqueArray(anyStep, { selector: (step) => step.slot, minLength: 1, maxLength: 3 }), {
-    minLength: 3,
-    maxLength: 8,
-  }),
+  rounds: fc.array(
+    fc.record({
+      steps: fc.uniqueArray(anyStep, { selector: (step) => step.slot, minLength: 1, maxLength: 3 }),
+      loss: fc.oneof({ weight: 7, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: anyLoss }),
+    }),
+    { minLength: 3, maxLength: 8 },
+  ),
 });
 
 let server: EmbeddedPostgres;
 let ledger: LedgerTables;
+let services: readonly HoldChanges[];
 
 before(async () => {
   server = await EmbeddedPostgres.start({
@@ -79,6 +111,7 @@ before(async () => {
     log: SILENT,
   });
   ledger = await newLedger(server);
+  services = [ledger.changes, new HoldChanges(ledger.sql)];
 });
 after(async () => {
   await ledger.sql.end();
@@ -102,8 +135,10 @@ test(`${HISTORIES} random histories leave the ledger as a model predicts`, { tim
 async function live(history: History): Promise<void> {
   const { id } = await ledger.organizations.create("model");
   const run = new Run(id, history.plans);
-  for (const round of history.rounds) {
-    await run.round(round);
+  await run.enter();
+  for (const { steps, loss } of history.rounds) {
+    await run.round(steps);
+    if (loss !== null) await run.lose(loss);
     const { balance, held } = (await ledger.accounts.find(id))!;
     assert.deepEqual({ balance, held }, { balance: run.balance, held: run.held });
   }
@@ -112,7 +147,8 @@ async function live(history: History): Promise<void> {
 class Run {
   balance = FREE_GRANT_CREDITS;
   readonly #organizationId: string;
-  readonly #holds: readonly NewHold[];
+  #serviceId = newServiceId();
+  readonly #holds: readonly Omit<NewHold, "serviceId">[];
   readonly #slots: SlotModel[] = Array.from({ length: SLOTS }, () => ({ state: "none" }));
   readonly #payments = new Set<number>();
 
@@ -121,7 +157,6 @@ class Run {
     this.#holds = plans.map(({ kind, units }, slot) => ({
       id: `${organizationId}:${slot}`,
       organizationId,
-      serviceId: "svc_model",
       kind,
       quantity: { units, unitsPerSecond: kind === "synthesis" ? 1 : 16 },
       tariff: DEFAULT_TARIFFS[kind],
@@ -130,6 +165,39 @@ class Run {
 
   get held(): number {
     return this.#slots.reduce((sum, slot) => sum + (slot.state === "open" ? slot.held : 0), 0);
+  }
+
+  async enter(): Promise<void> {
+    await ledger.instances.beat(this.#serviceId);
+  }
+
+  /** Two others find that the service is gone, and another one takes its place. */
+  async lose({ share, isBefore }: Loss): Promise<void> {
+    const { holds, instances, sql } = ledger;
+    const serviceId = this.#serviceId;
+    const used = (slot: number) => Math.floor((this.#holds[slot]!.quantity.units * share) / 100);
+    const isLive = (slot: number) =>
+      this.#slots[slot]!.state === "open" && this.#holds[slot]!.kind === "live";
+    const live = [...this.#slots.keys()].filter(isLive);
+    const acceptedById = new Map(live.map((slot) => [this.#holds[slot]!.id, used(slot)]));
+    if (isBefore) await journalInHolds(sql, acceptedById);
+    else await instances.journal({ serviceId, nth: 1, acceptedById });
+    const settle = async () => {
+      await instances.remove(serviceId);
+      await sweep(holds);
+    };
+    await Promise.all([settle(), settle()]);
+    this.#slots.forEach((model, slot) => {
+      if (model.state === "posted") {
+        this.balance += model.amount;
+        this.#slots[slot] = { state: "settled", units: 0, amount: 0 };
+      } else if (model.state === "open") {
+        if (isLive(slot) && used(slot) > 0) this.#charge(slot, model.held, used(slot), "settled");
+        else this.#slots[slot] = { state: "voided" };
+      }
+    });
+    this.#serviceId = newServiceId();
+    await this.enter();
   }
 
   /** Runs steps at once; what each of them may find available lies between the extremes of the others. */
@@ -165,13 +233,15 @@ class Run {
   }
 
   async #step(step: Step, available: { least: number; most: number }): Promise<void> {
-    const { slot, share, isFinal, repeat } = step;
+    const { slot, share, isFinal, repeat, by, isAlone } = step;
     const { holds, transfers } = ledger;
-    const hold = this.#holds[slot]!;
+    const hold = { ...this.#holds[slot]!, serviceId: this.#serviceId };
     const model = this.#slots[slot]!;
     const units = Math.floor((hold.quantity.units * share) / 100);
-    const twice = async <T>(work: () => Promise<T>): Promise<T[]> =>
-      await Promise.all(repeat ? [work(), work()] : [work()]);
+    // A retry comes to the same service, or to the other one.
+    const makers = [services[by]!, services[isFinal ? by : 1 - by]!];
+    const twice = async <T>(work: (changes: HoldChanges) => Promise<T>): Promise<T[]> =>
+      await Promise.all(makers.slice(0, repeat ? 2 : 1).map(work));
     switch (step.type) {
       case "grant":
         assert.ok((await twice(() => transfers.grantFree(this.#organizationId))).every((isNew) => !isNew));
@@ -185,7 +255,7 @@ class Run {
         return;
       }
       case "hold": {
-        const answers = await twice(() => holds.open(hold).catch(taken));
+        const answers = await twice((changes) => open(changes, hold).catch(taken));
         if (model.state !== "none" && model.state !== "open") {
           assert.ok(answers.every((answer) => answer !== true));
         } else if (model.state === "open") assert.ok(answers.every((answer) => answer === true));
@@ -203,7 +273,9 @@ class Run {
       }
       case "extend": {
         const wanted = creditsFor({ ...hold.quantity, units: units * 2 }, hold.tariff);
-        const covers = await twice(() => holds.extend(hold.id, wanted));
+        const covers = await twice((changes) =>
+          isAlone ? holds.extend(hold.id, wanted) : changes.extend(hold, wanted),
+        );
         if (model.state !== "open") return assert.ok(covers.every((cover) => cover === null));
         const held = Math.max(...covers.map((cover) => cover!.held));
         assert.ok(held >= model.held && held <= Math.max(wanted, model.held));
@@ -216,10 +288,12 @@ class Run {
       }
       case "post": {
         const state = isFinal ? "settled" : "posted";
-        const answers = await twice(() => holds.post(hold.id, units, state));
+        const answers = await twice((changes) =>
+          isAlone ? holds.post(hold.id, units, state) : changes.post(hold, units, state),
+        );
         const charged = answers.filter((answer) => answer !== null);
         assert.equal(charged.length, model.state === "open" ? 1 : 0);
-        if (model.state === "open") this.#charge(slot, model.held, units, state, charged[0]!);
+        if (model.state === "open") assert.equal(charged[0], this.#charge(slot, model.held, units, state));
         return;
       }
       case "void":
@@ -228,9 +302,12 @@ class Run {
         return;
       case "race": {
         // A late charge and a release: one of them wins, whichever it is.
-        const [charged] = await Promise.all([holds.post(hold.id, units, "settled"), holds.void(hold)]);
+        const [charged] = await Promise.all([
+          isAlone ? holds.post(hold.id, units, "settled") : makers[0]!.post(hold, units, "settled"),
+          holds.void(hold),
+        ]);
         if (model.state === "open" && charged !== null) {
-          this.#charge(slot, model.held, units, "settled", charged);
+          assert.equal(charged, this.#charge(slot, model.held, units, "settled"));
         } else {
           assert.equal(charged, null);
           if (model.state === "open" || model.state === "none") this.#slots[slot] = { state: "voided" };
@@ -253,20 +330,27 @@ class Run {
     }
   }
 
-  #charge(slot: number, held: number, units: number, state: "posted" | "settled", charged: number): void {
+  /** @returns the credits */
+  #charge(slot: number, held: number, units: number, state: "posted" | "settled"): number {
     const { quantity, tariff } = this.#holds[slot]!;
     const covered = Math.floor((held * quantity.unitsPerSecond * tariff.perUnits) / tariff.credits);
     const billed = Math.min(units, covered);
     const amount = creditsFor({ ...quantity, units: billed }, tariff);
-    assert.equal(charged, amount);
     this.balance -= amount;
     this.#slots[slot] = { state, units: billed, amount };
+    return amount;
   }
 }
 
+/** As the service does: a live hold has nothing to pay for yet. */
+async function open(changes: HoldChanges, hold: NewHold): Promise<boolean> {
+  if (hold.kind !== "live") return await changes.open(hold);
+  return (await changes.openUpTo(hold, creditsFor(hold.quantity, hold.tariff))).held > 0;
+}
+
 /** An id whose hold is over cannot be held again. */
-function taken(error: { readonly code?: string }): "taken" {
-  if (error.code !== "23505") throw error;
+function taken(error: unknown): "taken" {
+  if (!(error instanceof HoldIsOver)) throw error;
   return "taken";
 }
 

@@ -1,6 +1,7 @@
 import type { Sql } from "postgres";
 import { LIVE_TARIFF } from "../../../src/domain/usage/tariff.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
+import { HoldChanges } from "../../../src/store/ledger/hold-changes.js";
 import { Holds, type NewHold } from "../../../src/store/ledger/holds.js";
 import { IdempotencyKeys } from "../../../src/store/ledger/idempotency-keys.js";
 import { ServiceInstances } from "../../../src/store/ledger/service-instances.js";
@@ -18,6 +19,7 @@ export interface LedgerTables {
   readonly accounts: Accounts;
   readonly transfers: Transfers;
   readonly holds: Holds;
+  readonly changes: HoldChanges;
   readonly idempotencyKeys: IdempotencyKeys;
   readonly instances: ServiceInstances;
   readonly organizations: Organizations;
@@ -37,6 +39,7 @@ export async function newLedger(server: EmbeddedPostgres): Promise<LedgerTables>
     accounts: new Accounts(sql),
     transfers: new Transfers(sql),
     holds: new Holds(sql),
+    changes: new HoldChanges(sql),
     idempotencyKeys: new IdempotencyKeys(sql),
     instances: new ServiceInstances(sql),
     organizations: new Organizations(sql),

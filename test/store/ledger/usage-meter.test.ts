@@ -7,6 +7,7 @@ import { DEFAULT_TARIFFS } from "../../../src/domain/usage/tariff.js";
 import { systemClock } from "../../../src/ports/clock.js";
 import type { Hold, LiveFunds } from "../../../src/ports/usage-meter.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
+import { HoldChanges } from "../../../src/store/ledger/hold-changes.js";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
 import { ServiceInstances } from "../../../src/store/ledger/service-instances.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
@@ -50,6 +51,7 @@ async function startMeter(t: TestContext, rules: Partial<typeof RULES> = {}) {
   const meter = new PostgresUsageMeter(
     {
       ...ledger,
+      changes: new HoldChanges(ledger.sql),
       journal,
       tariffs: DEFAULT_TARIFFS,
       clock: systemClock,
@@ -255,7 +257,7 @@ test("a live session ends where the credits end", async (t) => {
   const organizationId = await newOrganization();
   // Leaves 605 credits: 100 s and five sixths of one.
   const other = liveHold(`${organizationId}:x`, organizationId, 1, meter.serviceId);
-  await ledger.holds.open({ ...other, ...priced(24_395) });
+  await ledger.changes.open({ ...other, ...priced(24_395) });
   const funds: LiveFunds[] = [];
   const live = meter.openLive({ id: "ses_short", organizationId }, RATE_HZ, (told) => funds.push(told));
   const limit = Math.floor((605 * RATE_HZ) / 6);
@@ -275,26 +277,26 @@ test("a live session ends where the credits end", async (t) => {
 
 test("what a service left behind is settled by another one, once, when it has been silent", async (t) => {
   const organizationId = await newOrganization();
-  const { holds, instances } = ledger;
+  const { changes, holds, instances } = ledger;
   const alive = await startMeter(t);
   const gone = newServiceId();
   await instances.beat(gone);
   const left = (id: string, seconds: number) => ({
     ...liveHold(`${organizationId}:${id}`, organizationId, seconds, gone),
   });
-  await holds.openUpTo(left("live", 120), 6);
+  await changes.openUpTo(left("live", 120), 6);
   // Its audio ran ahead of its hold.
-  await holds.openUpTo(left("ahead", 1), 6);
+  await changes.openUpTo(left("ahead", 1), 6);
   const acceptedById = new Map([
     [`${organizationId}:live`, 90_001],
     [`${organizationId}:ahead`, 2 * RATE_HZ],
   ]);
   await instances.journal({ serviceId: gone, nth: 1, acceptedById });
-  await holds.openUpTo(left("quiet", 120), 6);
-  await holds.open({ ...left("file", 10), kind: "file" });
-  await holds.open({ ...left("half", 10), kind: "synthesis" });
+  await changes.openUpTo(left("quiet", 120), 6);
+  await changes.open({ ...left("file", 10), kind: "file" });
+  await changes.open({ ...left("half", 10), kind: "synthesis" });
   await holds.post(`${organizationId}:half`, 10 * RATE_HZ, "posted");
-  await holds.open({ ...left("done", 10), kind: "synthesis" });
+  await changes.open({ ...left("done", 10), kind: "synthesis" });
   await holds.post(`${organizationId}:done`, 10 * RATE_HZ, "settled");
   const mine = await alive.hold({ id: `${organizationId}:mine`, organizationId }, "synthesis", {
     units: 5,
@@ -317,7 +319,7 @@ test("what a service left behind is settled by another one, once, when it has be
 
 test("what a service has journaled counts for whoever sweeps, by the way of either version", async () => {
   const organizationId = await newOrganization();
-  const { holds, instances } = ledger;
+  const { changes, holds, instances } = ledger;
   const [before, now] = [newServiceId(), newServiceId()];
   const left = (name: string, serviceId: string) => ({
     ...liveHold(`${organizationId}:${name}`, organizationId, 10, serviceId),
@@ -325,8 +327,8 @@ test("what a service has journaled counts for whoever sweeps, by the way of eith
   const accepted = (seconds: Record<string, number>) =>
     new Map(Object.entries(seconds).map(([name, s]) => [`${organizationId}:${name}`, s * RATE_HZ]));
   for (const service of [before, now]) await instances.beat(service);
-  await holds.openUpTo(left("before", before), 6);
-  for (const name of ["long", "short", "ended"]) await holds.openUpTo(left(name, now), 6);
+  await changes.openUpTo(left("before", before), 6);
+  for (const name of ["long", "short", "ended"]) await changes.openUpTo(left(name, now), 6);
   await journalInHolds(ledger.sql, accepted({ before: 3 }));
   const journal = (nth: number, seconds: Record<string, number>) =>
     instances.journal({ serviceId: now, nth, acceptedById: accepted(seconds) });
@@ -411,7 +413,7 @@ test("a wall clock that jumps ends nobody's work, and keeps nobody alive that is
 test("two sweeps at once settle everything once", async () => {
   const organizationId = await newOrganization();
   for (let index = 0; index < 20; index++) {
-    await ledger.holds.openUpTo(liveHold(`${organizationId}:${index}`, organizationId, 10, "svc_gone"), 6);
+    await ledger.changes.openUpTo(liveHold(`${organizationId}:${index}`, organizationId, 10, "svc_gone"), 6);
     await journalInHolds(ledger.sql, new Map([[`${organizationId}:${index}`, RATE_HZ]]));
   }
   await Promise.all([sweep(ledger.holds), sweep(ledger.holds), sweep(ledger.holds)]);
@@ -425,7 +427,7 @@ test("a service that starts again settles at once what was left in its data fold
   await first.developmentKey();
   await first.startMeter(DEFAULT_TARIFFS);
   const hold = { ...liveHold("ses_left", "org_development", 120, await serviceIdIn(folder)) };
-  await first.holds.openUpTo(hold, 6);
+  await first.changes.openUpTo(hold, 6);
   const id = await serviceIdIn(folder);
   const sql = connect(await databaseUrlOf(folder), SILENT);
   const acceptedById = new Map([["ses_left", 3 * RATE_HZ]]);
@@ -447,7 +449,7 @@ test("a service that starts again settles at once what was left in its data fold
 
 test("the journal of a service that was killed says more than the database knew", async () => {
   const organizationId = await newOrganization();
-  const { holds } = ledger;
+  const { changes, holds } = ledger;
   const left = (name: string) => ({
     ...liveHold(`${organizationId}:${name}`, organizationId, 10, "svc_killed"),
   });
@@ -456,16 +458,16 @@ test("the journal of a service that was killed says more than the database knew"
     journaled.set(`${organizationId}:${name}`, seconds * RATE_HZ);
   // 6 credits a second. Charged and complete; charged and half delivered; charged, and nothing went out.
   for (const name of ["whole", "half", "none"]) {
-    await holds.open({ ...left(name), kind: "synthesis" });
+    await changes.open({ ...left(name), kind: "synthesis" });
     await holds.post(`${organizationId}:${name}`, 10 * RATE_HZ, "posted");
   }
   journal("whole", 10);
   journal("half", 5);
   // Delivered while the database was too slow to store the charge, and not delivered at all.
-  for (const name of ["uncharged", "unanswered"]) await holds.open({ ...left(name), kind: "file" });
+  for (const name of ["uncharged", "unanswered"]) await changes.open({ ...left(name), kind: "file" });
   journal("uncharged", 10);
   // The database heard of one second, or of none.
-  for (const name of ["live", "fresh"]) await holds.openUpTo(left(name), 6);
+  for (const name of ["live", "fresh"]) await changes.openUpTo(left(name), 6);
   await journalInHolds(ledger.sql, new Map([[`${organizationId}:live`, RATE_HZ]]));
   journal("live", 3);
   journal("fresh", 2);

@@ -1,0 +1,163 @@
+import type { Sql } from "postgres";
+import { creditsFor, type UsageKind } from "../../domain/usage/tariff.js";
+import { Batches, BUSY } from "./batches.js";
+import type { Cover, HoldId, NewHold } from "./holds.js";
+import { afterLostRaces } from "./lost-races.js";
+
+/** As many holds are in work as there may be. */
+export class TooManyAtOnce extends Error {
+  override readonly name = "TooManyAtOnce";
+
+  constructor(kind: UsageKind, limit: number) {
+    super(`${limit} holds for ${kind} are in work, as many as there may be`);
+  }
+}
+
+/** A hold under this id was closed already. */
+export class HoldIsOver extends Error {
+  override readonly name = "HoldIsOver";
+
+  constructor(id: string) {
+    super(`the hold ${id} is over`);
+  }
+}
+
+type Change = { readonly organizationId: string } & (
+  | {
+      readonly type: "open";
+      readonly hold: NewHold;
+      readonly units: number;
+      readonly wanted: number;
+      readonly least: number;
+    }
+  | { readonly type: "extend"; readonly id: string; readonly wanted: number }
+  | {
+      readonly type: "post";
+      readonly id: string;
+      readonly units: number;
+      readonly state: "posted" | "settled";
+    }
+);
+
+interface Changed {
+  readonly outcome: "opened" | "known" | "over" | "too-many" | "too-few" | "extended" | "posted" | "closed";
+  readonly covered: number;
+  readonly available: number;
+}
+
+/**
+ * Changes of holds as a running service makes them: many at a time, which go to the database together. Each is what it would
+ * be as a statement of its own, and what fails for one organization fails for it alone. As with the statements of `Holds`,
+ * repeating one does nothing, so that one whose answer was lost may be made again.
+ */
+export class HoldChanges {
+  readonly #sql: Sql;
+  readonly #batches: Batches<Change, Changed>;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+    this.#batches = new Batches((changes, isWaiting) =>
+      afterLostRaces(() => this.#change(changes, isWaiting)),
+    );
+  }
+
+  /**
+   * Sets the price of `quantity` aside if the organization has it. True as well when this hold is there already.
+   * @throws {TooManyAtOnce} when its limit is reached
+   * @throws {HoldIsOver} when it was closed already
+   */
+  async open(hold: NewHold): Promise<boolean> {
+    const credits = creditsFor(hold.quantity, hold.tariff);
+    return (await this.#open(hold, { units: hold.quantity.units, wanted: credits, least: credits })).isOpen;
+  }
+
+  /**
+   * Opens a hold over the price of `quantity` or whatever is left of it, if that is `leastCredits` at least.
+   * @throws {TooManyAtOnce} when its limit is reached
+   * @throws {HoldIsOver} when it was closed already
+   */
+  async openUpTo(hold: NewHold, leastCredits: number): Promise<Cover> {
+    const wanted = creditsFor(hold.quantity, hold.tariff);
+    const { held, available } = await this.#open(hold, { units: 0, wanted, least: leastCredits });
+    return { held, available };
+  }
+
+  async #open(
+    hold: NewHold,
+    price: { readonly units: number; readonly wanted: number; readonly least: number },
+  ): Promise<Cover & { readonly isOpen: boolean }> {
+    const { organizationId } = hold;
+    const opened = await this.#batches.ask({ type: "open", organizationId, hold, ...price });
+    if (opened.outcome === "too-many") throw new TooManyAtOnce(hold.kind, hold.limit?.atOnce ?? 0);
+    if (opened.outcome === "over") throw new HoldIsOver(hold.id);
+    return {
+      isOpen: opened.outcome !== "too-few",
+      held: opened.covered,
+      available: opened.available,
+    };
+  }
+
+  /** As `Holds.extend`. */
+  async extend({ id, organizationId }: HoldId, credits: number): Promise<Cover | null> {
+    const extended = await this.#batches.ask({ type: "extend", organizationId, id, wanted: credits });
+    if (extended.outcome === "closed") return null;
+    return { held: extended.covered, available: extended.available };
+  }
+
+  /** As `Holds.post`. */
+  async post(
+    { id, organizationId }: HoldId,
+    units: number,
+    state: "posted" | "settled",
+  ): Promise<number | null> {
+    const posted = await this.#batches.ask({ type: "post", organizationId, id, units, state });
+    return posted.outcome === "closed" ? null : posted.covered;
+  }
+
+  async #change(changes: readonly Change[], isWaiting: boolean): Promise<(Changed | typeof BUSY)[]> {
+    const rows = await this.#sql<ChangedRow[]>`
+      select nth, outcome, covered, available from change_holds(
+        ${this.#sql.json(changes.map(toItem))},
+        ${changes.flatMap((change) => (change.type === "open" ? [] : [change.id]))}::text[],
+        ${[...new Set(changes.map(({ organizationId }) => organizationId))]}::text[], ${isWaiting})`;
+    const changed = new Array<Changed | typeof BUSY>(changes.length);
+    for (const { nth, outcome, covered, available } of rows)
+      changed[nth] =
+        outcome === "busy" ? BUSY : { outcome, covered: Number(covered), available: Number(available) };
+    return changed;
+  }
+}
+
+interface ChangedRow {
+  readonly nth: number;
+  readonly outcome: Changed["outcome"] | "busy";
+  /** The driver gives 64-bit numbers as text; none comes near 2^53. */
+  readonly covered: string;
+  readonly available: string;
+}
+
+function toItem(change: Change, nth: number) {
+  const common = { nth, change: change.type, organization: change.organizationId };
+  if (change.type === "extend") return { ...common, id: change.id, wanted: change.wanted };
+  if (change.type === "post") {
+    const { id, units, state } = change;
+    return { ...common, id, units, state };
+  }
+  const { id, serviceId, kind, quantity, tariff, origin, limit } = change.hold;
+  return {
+    ...common,
+    id,
+    service: serviceId,
+    kind,
+    units: change.units,
+    per_second: quantity.unitsPerSecond,
+    credits: tariff.credits,
+    per_units: tariff.perUnits,
+    key: origin?.keyId ?? null,
+    endpoint: origin?.endpoint ?? null,
+    wanted: change.wanted,
+    least: change.least,
+    at_once: limit?.atOnce ?? null,
+    over: [...(limit?.over ?? [])],
+  };
+}
