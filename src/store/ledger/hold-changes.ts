@@ -120,6 +120,8 @@ export class HoldChanges {
         ${this.#sql.json(changes.map(toItem))},
         ${changes.flatMap((change) => (change.type === "open" ? [] : [change.id]))}::text[],
         ${[...new Set(changes.map(({ organizationId }) => organizationId))]}::text[], ${isWaiting})`;
+    if (rows.length !== changes.length)
+      throw new Error(`${rows.length} answers to ${changes.length} changes of holds`);
     const changed = new Array<Changed | typeof BUSY>(changes.length);
     for (const { nth, outcome, covered, available } of rows)
       changed[nth] =

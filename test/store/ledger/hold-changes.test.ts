@@ -137,6 +137,38 @@ test("an account or a hold that another transaction has holds up nobody else", a
   assert.deepEqual(await balanceOf(other), { balance: CREDITS - 400, held: 0 });
 });
 
+test("a release that waited for its hold to be opened, or a charge for its extension, sees what is held by then", async () => {
+  const { changes, holds, sql } = ledger;
+  const [opened, extended] = (await newOrganizations(2)) as [string, string];
+  await changes.open(speech(extended, 1));
+  let later: Promise<unknown>[] = [];
+  await sql.begin(async (transaction) => {
+    await transaction`
+      select from change_holds(${sql.json([
+        { nth: 0, change: "extend", organization: extended, id: `${extended}:1`, wanted: 900 },
+        {
+          ...{
+            nth: 1,
+            change: "open",
+            organization: opened,
+            id: `${opened}:1`,
+            service: "svc_a",
+            kind: "synthesis",
+          },
+          ...{ units: 1, per_second: 1, credits: 1, per_units: 1, wanted: 400, least: 1, over: [] },
+        },
+      ])}, ${[`${extended}:1`]}::text[], ${[opened, extended]}::text[], false)`;
+    later = [holds.void(speech(opened, 1)), holds.post(`${extended}:1`, 2_250, "settled")];
+    await eventually("both wait", async () => {
+      const waiting = await sql`select from pg_stat_activity where wait_event_type = 'Lock'`;
+      return waiting.length === 2;
+    });
+  });
+  assert.deepEqual(await Promise.all(later), [undefined, 900]);
+  assert.deepEqual(await balanceOf(opened), { balance: CREDITS, held: 0 });
+  assert.deepEqual(await balanceOf(extended), { balance: CREDITS - 900, held: 0 });
+});
+
 // What the services believe is never the whole truth: their connections are cut, and one is swept while it works.
 test("while connections are cut and a service is swept everything is charged once, and nothing stays held", async () => {
   const { holds, instances, sql } = ledger;

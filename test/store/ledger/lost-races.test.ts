@@ -32,6 +32,19 @@ test("a change over which the database lost a race is made again, three times at
   assert.equal(hopeless.tries(), 3);
 });
 
+test("so is one that checked an account which another change had just replaced", async () => {
+  const stale = Object.assign(new Error("violates check constraint"), {
+    code: "23514",
+    table_name: "accounts",
+  });
+  const change = failing([stale]);
+  assert.equal(await afterLostRaces(change.run), "done");
+  const elsewhere = { code: "23514", table_name: "holds" };
+  const wrong = failing([Object.assign(new Error("violates check constraint"), elsewhere), stale]);
+  await assert.rejects(afterLostRaces(wrong.run));
+  assert.equal(wrong.tries(), 1);
+});
+
 test("any other failure is told at once", async () => {
   for (const error of [new Error("multixact"), Object.assign(new Error("corrupt"), { code: "XX000" })]) {
     const change = failing([error]);
