@@ -52,6 +52,7 @@ const SHARING = {
     ],
     ...["e2e/service.", "e2e/speech-marks", "e2e/word-times", "cli/recordings"],
   ],
+  commands: ["cli/bad-input", "cli/help", "cli/models", "cli/operators", "cli/service-", "cli/several"],
   documents: ["docs/", "deploy/", "settings/in-use", "models/catalogue", "models/defaults"],
   natives: [
     ...["native/", "models/quantize", "live/audio-intake", "service/batch-rows", "service/installed-models"],
@@ -59,7 +60,7 @@ const SHARING = {
   ],
 };
 /** Rows whose files are a suite each. Together they take as long as the longest files do: they begin behind the first of these. */
-const SUITES = ["service"];
+const SUITES = ["service", "commands"];
 /** What the files of a row have in common is theirs together, and not that of the first to import it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
 /** These look at their process, or make copies of it. */

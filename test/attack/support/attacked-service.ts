@@ -125,11 +125,16 @@ export class AttackedService {
     });
   }
 
-  /** Waits for quiet, looks at what every attack must leave behind (a sound ledger, no files) and stops the service. */
-  async stopSound(): Promise<void> {
+  /** Waits for quiet, and looks at what every attack must leave behind: a service that runs, a sound ledger, no files. */
+  async assertSound(): Promise<void> {
     assert.ok(this.isAlive, `the service ended by itself:\n${this.process.output()}`);
     await this.untilIdle();
     assert.deepEqual(await this.brokenRules(), []);
+  }
+
+  /** The same, and stops the service. */
+  async stopSound(): Promise<void> {
+    await this.assertSound();
     assert.equal(await this.process.stop(), 0, this.process.output());
   }
 
