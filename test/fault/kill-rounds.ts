@@ -5,6 +5,8 @@ import { type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
 import type { Sql } from "postgres";
 import WebSocket from "ws";
+import { DauysClient } from "../../src/client/node.js";
+import type { LiveFinal } from "../../src/client/types.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
@@ -13,7 +15,9 @@ import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { Transfers } from "../../src/store/ledger/transfers.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
+import { DIALOGUE, listen as listenByClient } from "../client/support.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
+import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
@@ -29,6 +33,8 @@ const TEXT = SENTENCES.join("");
 const FILE_RATE_HZ = 8_000;
 const LIVE_RATE_HZ = 16_000;
 const MESSAGE_MS = 100;
+/** Of a piece that `listenByClient` sends. */
+const PIECE_SECONDS = 0.1;
 /** 0 to 1, the same for the same seed. */
 const killMoment = uniform(SEED);
 const fileLength = uniform(SEED + 1);
@@ -73,6 +79,11 @@ interface Target extends Pick<ServiceProcess, "url" | "key"> {
   output(): string;
 }
 
+/** Two services of which the second is killed. */
+interface TwoTargets extends Target {
+  ports(): readonly [number, number];
+}
+
 /** Kills the whole service at random moments under load, starts it again, and compares the ledger with what clients saw. */
 export async function killRounds(dataDir: string, rounds: number): Promise<KillReport> {
   const service = await oneService({ ...(await settings()), DATA_DIR: dataDir });
@@ -91,8 +102,11 @@ export async function killRoundsOfTwo(dataDir: string, rounds: number): Promise<
   return await endedAfter(both, async () => {
     await manyRounds(both, dataDir, report);
     const speech = await spokenText(both);
+    const client = await startAcross(both);
     const seen = await killUnderLoad(both, speech, { afterMs: 1_500, leastAnswers: 1 });
+    const sessions = await client.goOn();
     await compare(dataDir, seen, "swept");
+    await compareAcross(dataDir, sessions);
     // To see what it settles; nobody asks it for anything.
     await both.restart({ MODEL_PRELOAD: "false" });
     await compare(dataDir, seen, "swept");
@@ -133,7 +147,7 @@ async function oneService(environment: Record<string, string>): Promise<Target> 
 }
 
 /** The second is killed: the private database is the first one's. */
-async function twoServices(environment: Record<string, string>): Promise<Target> {
+async function twoServices(environment: Record<string, string>): Promise<TwoTargets> {
   const first = await startServiceProcess(environment);
   const beside = { ...environment, DATA_DIR: await temporaryFolder() };
   let second = await startBeside(first, beside);
@@ -141,6 +155,7 @@ async function twoServices(environment: Record<string, string>): Promise<Target>
   return {
     url: spread.url,
     key: first.key,
+    ports: () => [first.port, second.port],
     kill: () => killed(second),
     restart: async (settings) => {
       second = await startBeside(first, { ...beside, ...settings });
@@ -209,6 +224,55 @@ async function killUnderLoad(
   await service.kill();
   await Promise.all(clients);
   return seen;
+}
+
+/** The sessions that a client of the library had, in order: the first lost its service. */
+interface AcrossSeen {
+  readonly sessionIds: readonly string[];
+  /** For the sessions that came to their end. */
+  readonly creditsCharged: number;
+}
+
+/**
+ * Speaks to the service that will be killed, through a door that leads to the other from then on, as far as the middle of the
+ * second utterance; goes on when the service is gone.
+ */
+async function startAcross(both: TwoTargets): Promise<{ readonly goOn: () => Promise<AcrossSeen> }> {
+  let nth = 1;
+  const door = await openSpread(() => [both.ports()[nth]!], SEED);
+  const client = new DauysClient({ baseUrl: door.url, apiKey: both.key });
+  const undisturbed = await listenByClient(client, DIALOGUE);
+  const [, second] = undisturbed.finals;
+  assert.ok(second !== undefined, "the dialogue has two utterances");
+  const isMidway = deferred<void>();
+  const isGone = deferred<void>();
+  const listening = listenByClient(client, DIALOGUE, {
+    // The door leads to the one that is killed until all other clients have noticed.
+    reconnectTimeoutMs: 120_000,
+    before: async (piece) => {
+      if (piece !== Math.floor((second.start + second.end) * (0.5 / PIECE_SECONDS))) return;
+      isMidway.resolve();
+      await isGone.promise;
+    },
+  });
+  await Promise.race([isMidway.promise, listening]);
+  return {
+    goOn: async () => {
+      nth = 0;
+      isGone.resolve();
+      const { finals, done } = await listening;
+      await door.close();
+      assert.deepEqual(finals.map(asTold), undisturbed.finals.map(asTold), "no word is lost or told twice");
+      assert.deepEqual([done.audioSeconds, done.unsettledConnections], [undisturbed.done.audioSeconds, 1]);
+      assert.equal(done.sessionIds.length, 2);
+      return done;
+    },
+  };
+}
+
+/** Times in whole samples: sums of seconds differ in their last digits. */
+function asTold({ text, utterance, start, end }: LiveFinal): unknown {
+  return { text, utterance, start: Math.round(start * LIVE_RATE_HZ), end: Math.round(end * LIVE_RATE_HZ) };
 }
 
 /** A client that comes back until the service is gone; what breaks then is what this is about. */
@@ -324,6 +388,20 @@ async function compare(dataDir: string, seen: Seen, by: "restarted" | "swept" = 
       return kind !== "live" && Number(amount) > 0 && !seen.answered.has(id) && !seen.broken.has(id);
     });
     assert.deepEqual(unanswered, [], "charges without an answer");
+  });
+}
+
+/** What each service has heard of a client is charged once: by the second itself, and by the sweep for the first. */
+async function compareAcross(dataDir: string, { sessionIds, creditsCharged }: AcrossSeen): Promise<void> {
+  await withDatabase(dataDir, async (sql) => {
+    const rows = await sql<{ id: string; state: string; amount: string; service: string }[]>`
+      select id, state, amount, service_id as service from holds where id = any(${[...sessionIds]})`;
+    const [lost, last] = sessionIds.map((id) => rows.find((row) => row.id === id)!);
+    assert.deepEqual([lost!.state, last!.state], ["settled", "settled"]);
+    assert.notEqual(lost!.service, last!.service);
+    assert.equal(Number(last!.amount), creditsCharged);
+    const most = liveCredits(DIALOGUE.length, LIVE_RATE_HZ);
+    assert.ok(Number(lost!.amount) < most, `${lost!.amount} of ${most} for a part of the dialogue`);
   });
 }
 
