@@ -52,6 +52,17 @@ const SHARING = {
     ],
     ...["e2e/service.", "e2e/speech-marks", "e2e/word-times", "cli/recordings"],
   ],
+  stores: [
+    ...["store/ledger/idempotency", "store/ledger/usage", "store/store.", "store/several"],
+    ...[
+      "store/postgres/lost",
+      "store/postgres/driver",
+      "http/",
+      "console/api",
+      "service/conversations",
+      "input/url",
+    ],
+  ],
   commands: ["cli/bad-input", "cli/help", "cli/models", "cli/operators", "cli/service-", "cli/several"],
   documents: ["docs/", "deploy/", "settings/in-use", "models/catalogue", "models/defaults"],
   natives: [
@@ -60,7 +71,7 @@ const SHARING = {
   ],
 };
 /** Rows whose files are a suite each. Together they take as long as the longest files do: they begin behind the first of these. */
-const SUITES = ["service", "commands"];
+const SUITES = ["service", "stores", "commands"];
 /** What the files of a row have in common is theirs together, and not that of the first to import it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
 /** These look at their process, or make copies of it. */
