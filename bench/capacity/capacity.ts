@@ -7,17 +7,9 @@ const SIZES = [10_000, 100_000, 1_000_000];
 
 /**
  * What no saved result holds: measured once with a prototype on 2 cores of an Intel Xeon at 2.5 GHz (nats-server 2.9.10,
- * nats.js 3.4.0, PostgreSQL 18, the real `Holds`), or chosen.
+ * nats.js 3.4.0), or chosen.
  */
-const MEASURED_ONCE = {
-  busMicrosPerFrame: 7.1,
-  ledgerPerSecond: 489,
-  ledgerPerSecondOfOne: 123,
-  ledgerPerSecondBatched: 3_460,
-  // 2,000 holds: 110 ms, and as one row 12 ms.
-  journalMicrosPerHold: 55,
-  journalMicrosPerHoldInOneRow: 6,
-} as const;
+const MEASURED_ONCE = { busMicrosPerFrame: 7.1 } as const;
 const CHOSEN = {
   bytesPerSecond: 32_000,
   framesPerSecond: 25,
@@ -32,19 +24,53 @@ const CHOSEN = {
   synthesisStreamsPerSession: 0.1,
 } as const;
 
+/** As `ledger` measures it: this many, and one. */
+const LEDGER_ORGANIZATIONS = 200;
+
 /** Inputs from saved results, and what stands above. */
 function savedInputs(): CapacityInputs {
   const live = saved("live");
   const sockets = saved("sockets");
   const synthesis = saved("synthesis");
+  const ledger = saved("ledger");
   const [crowd] = synthesis.rounds.filter(({ nfe }: { nfe: number }) => nfe === 16).toReversed();
   return {
     ...MEASURED_ONCE,
     ...CHOSEN,
+    ledgerPerSecond: changesPerSecond(ledger, LEDGER_ORGANIZATIONS),
+    ledgerPerSecondOfOne: changesPerSecond(ledger, 1),
+    journalMicrosPerHold: journalMicros(ledger),
     sessionsPerWorker: live.highestSessionsWithin.sessions,
     sessionsPerFront: sockets.figures.find(({ front }: { front: string }) => front === "uws").paced.sockets,
     synthesisRealTimeFactor: crowd.sharedRealTimeFactor,
   };
+}
+
+/** Changes of holds in the mix of a session, made by two services at once. */
+// biome-ignore lint/suspicious/noExplicitAny: as `saved`
+function changesPerSecond(ledger: any, organizations: number): number {
+  const extensions = CHOSEN.sessionSeconds / CHOSEN.holdSeconds;
+  const times = { open: 1, post: 1, extend: extensions };
+  const secondsOf = ([stage, count]: [string, number]) => {
+    const figure = ledger.changes.find(
+      // biome-ignore lint/suspicious/noExplicitAny: as `saved`
+      (each: any) =>
+        each.stage === stage &&
+        each.way === "together" &&
+        each.services === 2 &&
+        each.organizations === organizations,
+    );
+    return count / figure.perSecond;
+  };
+  const seconds = Object.entries(times).map(secondsOf);
+  return (2 + extensions) / seconds.reduce((sum, each) => sum + each, 0);
+}
+
+/** CPU time of PostgreSQL for a second's journal, by hold. */
+// biome-ignore lint/suspicious/noExplicitAny: as `saved`
+function journalMicros({ journal }: any): number {
+  const { serverMs } = journal.figures.find(({ way }: { way: string }) => way === "inOneValue");
+  return (serverMs * 1_000) / journal.holds;
 }
 
 /** The table of docs/deployment.md. */

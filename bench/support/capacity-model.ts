@@ -19,15 +19,12 @@ export interface CapacityInputs {
   readonly sessionSeconds: number;
   /** Credits are held ahead for so many seconds of audio. */
   readonly holdSeconds: number;
-  /** Statements of the ledger that one PostgreSQL carries, one to a transaction. */
+  /** Openings, extensions and charges that one PostgreSQL carries, as services send them: many to a statement. */
   readonly ledgerPerSecond: number;
   /** The same for one organization: its account's row is locked. */
   readonly ledgerPerSecondOfOne: number;
-  /** The same when twenty share a transaction. */
-  readonly ledgerPerSecondBatched: number;
-  /** Once a second each service writes down what its open holds have cost: for each of them. */
+  /** Once a second each service writes down what its open holds have cost, as one value: CPU time for each of them. */
   readonly journalMicrosPerHold: number;
-  readonly journalMicrosPerHoldInOneRow: number;
   /** Cores of PostgreSQL that the journal may have. */
   readonly journalCores: number;
   readonly synthesisRealTimeFactor: number;
@@ -78,7 +75,6 @@ export function plan(sessions: number, inputs: CapacityInputs): CapacityRow {
 /** Every wall, from the lowest. */
 export function wallsOf(inputs: CapacityInputs): readonly Wall[] {
   const rate = ledgerRate(inputs);
-  const journal = (micros: number) => (inputs.journalCores * 1e6) / micros;
   const busShare = (inputs.framesPerSecond * inputs.busMicrosPerFrame * inputs.busRouteFactor) / 1e6;
   const busBits = inputs.bytesPerSecond * 8;
   const walls: Wall[] = [
@@ -90,17 +86,7 @@ export function wallsOf(inputs: CapacityInputs): readonly Wall[] {
     {
       name: "one organization's account",
       sessions: inputs.ledgerPerSecondOfOne / rate,
-      remedy: "escrow: one hold for each organization and front",
-    },
-    {
-      name: "a row of the journal for each hold",
-      sessions: journal(inputs.journalMicrosPerHold),
-      remedy: "one row for each service",
-    },
-    {
-      name: "ledger, a transaction each",
-      sessions: inputs.ledgerPerSecond / rate,
-      remedy: "each front posts its openings and charges together, every 100 to 200 ms",
+      remedy: "one hold for each organization and front, from which sessions draw",
     },
     {
       name: "one bus cluster's cores",
@@ -113,13 +99,13 @@ export function wallsOf(inputs: CapacityInputs): readonly Wall[] {
       remedy: "cells",
     },
     {
-      name: "ledger, twenty to a transaction",
-      sessions: inputs.ledgerPerSecondBatched / rate,
+      name: "ledger",
+      sessions: inputs.ledgerPerSecond / rate,
       remedy: "organizations spread over several PostgreSQL",
     },
     {
-      name: "journal, a row for each service",
-      sessions: journal(inputs.journalMicrosPerHoldInOneRow),
+      name: "journals of services",
+      sessions: (inputs.journalCores * 1e6) / inputs.journalMicrosPerHold,
       remedy: "organizations spread over several PostgreSQL",
     },
   ];

@@ -315,7 +315,7 @@ export const ROOMS: readonly Room[] = [
     "measurements of everything",
     `${BASE} src/observe src/protocol src/ports src/settings src/client native/ring native/beam native/models native/threads
      native/devices native/recognition native/live native/synthesis native/transcription native src/models actors/live
-     actors/transcription actors/synthesis src/store/postgres src/store/ledger src/input/media src/input/url
+     actors/transcription actors/synthesis src/store/postgres src/store/migrations src/store/ledger src/input/media src/input/url
      src/front/uws src/front/threads src/front src/http src/service src/main.ts bin`,
     `${EVERY_PACKAGE_OF_A_BENCH} crypto files modules net processes threads tools`,
   ),
