@@ -4,6 +4,7 @@
 // `--cpu` tells at the end what each process took of the CPU (Linux).
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { run } from "node:test";
@@ -84,6 +85,8 @@ async function runTests(args) {
   await pipeline(withFailuresAtEnd(events), process.stdout.isTTY ? new spec() : tap, process.stdout, {
     end: false,
   });
+  // Of bench/support/free-port.ts.
+  rmSync(join(tmpdir(), `dauys-ports-${process.pid}`), { recursive: true, force: true });
   if (values.cpu) tellCpu();
   return hasFailed ? 1 : 0;
 }

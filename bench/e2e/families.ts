@@ -7,9 +7,9 @@ import { findPackages, readManifest } from "../../native/models/find-packages.js
 import type { PackageFolder } from "../../native/models/package.js";
 import { packageFiles } from "../../native/models/package-files.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
+import { freePort } from "../support/free-port.js";
 import { type LiveRound, runLiveRound } from "../support/live-round.js";
 import { measureLoad } from "../support/load-figures.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
@@ -92,7 +92,7 @@ async function measurePackage(found: PackageFolder, smoke: boolean) {
   const load = await measureLoad(folder, smoke ? 1 : UTTERANCE_SECONDS);
   const of = (bytes: number | null) => (bytes === null ? null : (bytes - load.beforeBytes) / weightsBytes);
   const models = await mkdtemp(join(tmpdir(), "dauys-families-"));
-  const operatorPort = await freeLoopbackPort();
+  const operatorPort = await freePort();
   try {
     await putPackage(folder, join(models, manifest.id));
     await putPackage(smoke ? SMOKE_BESIDE : BESIDE[manifest.task], join(models, "beside"));

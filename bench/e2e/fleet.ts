@@ -1,6 +1,6 @@
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { saveResult } from "../save-result.js";
 import { type EngineProcess, startEngineProcess } from "../support/engine-process.js";
+import { freePort } from "../support/free-port.js";
 import { type LiveRound, MESSAGE_SAMPLES, runLiveRound } from "../support/live-round.js";
 import { NatsServer, WITHOUT_NATS } from "../support/nats-server.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
@@ -72,7 +72,7 @@ export async function run(options: {
 }
 
 async function arrange(engines: number): Promise<Arrangement> {
-  const operatorPort = await freeLoopbackPort();
+  const operatorPort = await freePort();
   const nats = engines === 0 ? null : await NatsServer.start();
   const nodes: EngineProcess[] = [];
   for (let count = 0; count < engines; count++)

@@ -1,5 +1,5 @@
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { saveResult } from "../save-result.js";
+import { freePort } from "../support/free-port.js";
 import { drawLiveChart } from "../support/live-chart.js";
 import { type LiveRound, MESSAGE_SAMPLES, runLiveRound } from "../support/live-round.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
@@ -18,7 +18,7 @@ export async function run(options: {
   readonly args: readonly string[];
 }): Promise<void> {
   const given = options.args.map(Number).filter((count) => Number.isInteger(count) && count > 0);
-  const operatorPort = await freeLoopbackPort();
+  const operatorPort = await freePort();
   const service = await startServiceProcess({ LIVE_PER_ORG: "1000", OPERATOR_PORT: String(operatorPort) });
   await creditDevelopment(service, 1_000_000_000);
   try {

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
 import { writeWav } from "../../src/domain/audio/wav.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { saveResult } from "../save-result.js";
+import { freePort } from "../support/free-port.js";
 import { runLiveRound } from "../support/live-round.js";
 import { type MetricValues, readMetrics } from "../support/operator-metrics.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
@@ -54,7 +54,7 @@ export async function run({
 }): Promise<void> {
   const all = availableParallelism();
   const cores = Math.min(all, Number(args[0] ?? all));
-  const operatorPort = await freeLoopbackPort();
+  const operatorPort = await freePort();
   const auto = smoke ? {} : { LIVE_WORKERS: "auto", FILE_WORKERS: "auto", SYNTHESIS_WORKERS: "auto" };
   const limits = { LIVE_PER_ORG: "10000", SYNTHESIS_PER_ORG: "1000", FILES_PER_ORG: "1000" };
   if (cores < all) pin(process.pid, `${cores}-${all - 1}`);

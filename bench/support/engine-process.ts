@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { freePort } from "./free-port.js";
 import { cpuSecondsOf, untilReady } from "./service-process.js";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
@@ -22,7 +22,7 @@ export interface EngineProcess {
 export async function startEngineProcess(
   environment: Readonly<Record<string, string>>,
 ): Promise<EngineProcess> {
-  const operatorPort = await freeLoopbackPort();
+  const operatorPort = await freePort();
   const child = spawn(process.execPath, [MAIN], {
     env: {
       ...process.env,

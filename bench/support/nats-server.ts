@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { connect } from "node:net";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { freePort } from "./free-port.js";
 import { cpuSecondsOf } from "./service-process.js";
 
 /** Debian's, which `npm test` installs as root. */
@@ -53,7 +53,7 @@ export class NatsServer {
   }
 
   static async startAt(options: NatsServerOptions): Promise<NatsServer> {
-    const server = new NatsServer(options.port ?? (await freeLoopbackPort()), options);
+    const server = new NatsServer(options.port ?? (await freePort()), options);
     await server.start();
     return server;
   }

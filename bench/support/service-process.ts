@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { LANGUAGE_MODELS_FOLDER } from "../../src/domain/decoding/unpacked-place.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { freePort } from "./free-port.js";
 import { UNPACKED } from "./unpacked.js";
 
 const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
@@ -61,7 +61,7 @@ export async function startServiceProcess(
   await chmod(ownDir, 0o711);
   const dataDir = environment["DATA_DIR"] ?? ownDir;
   await shareLanguageModels(dataDir);
-  const port = Number(environment["PORT"] ?? (await freeLoopbackPort()));
+  const port = Number(environment["PORT"] ?? (await freePort()));
   const startedAtMs = performance.now();
   const program = [...node, main];
   const limited =

@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { freePort } from "../../bench/support/free-port.js";
 import { runLive } from "../../bench/support/live-client.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
@@ -29,7 +29,7 @@ let service: ServiceProcess;
 
 before(async () => {
   dataDir = await temporaryFolder();
-  operatorPort = await freeLoopbackPort();
+  operatorPort = await freePort();
   models = await lightModels();
   service = await startServiceProcess({ ...models, DATA_DIR: dataDir, OPERATOR_PORT: String(operatorPort) });
   await creditDevelopment(service, 1_000_000);

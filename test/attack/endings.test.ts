@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
+import { freePort } from "../../bench/support/free-port.js";
 import { type Service, startService } from "../../src/service/compose.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { EmbeddedPostgres } from "../../src/store/postgres/embedded-postgres.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { CHEAP_PASSWORDS } from "../support/cheap-passwords.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
@@ -43,7 +43,7 @@ async function start(onSweep: (act: () => void) => void): Promise<Service> {
   const { host, port, user, password, database } = server.connection;
   const config = readConfig({
     HOST: "127.0.0.1",
-    PORT: String(await freeLoopbackPort()),
+    PORT: String(await freePort()),
     DATA_DIR: await temporaryFolder(),
     DATABASE_URL: `postgres://${user}:${password}@${host}:${port}/${database}`,
     KEY_PEPPER: "a pepper for both services",

@@ -4,10 +4,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Sql } from "postgres";
+import { freePort } from "../../bench/support/free-port.js";
 import { runLive } from "../../bench/support/live-client.js";
 import { WavFrameReader } from "../../src/protocol/wav-frames.js";
 import { connect } from "../../src/store/postgres/connect.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
 import { dauysInTurn } from "../support/command-process.js";
@@ -39,7 +39,7 @@ let sql: Sql;
 
 before(async () => {
   dataDir = await temporaryFolder();
-  operatorPort = await freeLoopbackPort();
+  operatorPort = await freePort();
   service = await startServiceProcess(
     {
       MODEL_PRELOAD: "true",

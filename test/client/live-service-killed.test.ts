@@ -4,10 +4,10 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { freePort } from "../../bench/support/free-port.js";
 import type { LiveStatus } from "../../src/client/live-options.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { LiveFinal, LiveResult } from "../../src/client/types.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { DIALOGUE, type Heard, listen } from "./support.js";
 
@@ -21,7 +21,7 @@ let undisturbed: Heard;
 
 before(async () => {
   dataDir = await mkdtemp(join(tmpdir(), "dauys-client-"));
-  environment = { DATA_DIR: dataDir, PORT: String(await freeLoopbackPort()), DRAIN_S: "5" };
+  environment = { DATA_DIR: dataDir, PORT: String(await freePort()), DRAIN_S: "5" };
   service = await startServiceProcess(environment);
   client = new DauysClient({ baseUrl: `http://127.0.0.1:${environment["PORT"]}`, apiKey: service.key });
   undisturbed = await listen(client, DIALOGUE, OPTIONS);

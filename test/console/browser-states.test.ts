@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import type { Browser, Page } from "playwright-core";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { freePort } from "../../bench/support/free-port.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { inspect } from "./browser-pages.js";
@@ -36,7 +36,7 @@ let browser: Browser;
 let page: Page;
 
 before(async () => {
-  environment = { DATA_DIR: join(folder, "data"), PORT: String(await freeLoopbackPort()), DRAIN_S: "2" };
+  environment = { DATA_DIR: join(folder, "data"), PORT: String(await freePort()), DRAIN_S: "2" };
   service = await startServiceProcess(environment);
   writeFileSync(speech, await spokenWav(service));
   // From here on every model is loaded by the first request that needs it.

@@ -6,8 +6,8 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
+import { freePort } from "../../bench/support/free-port.js";
 import { DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { chooseLauncher } from "../../src/store/postgres/postgres-launcher.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { eventually } from "../support/eventually.js";
@@ -36,7 +36,7 @@ describe("backup and restore of the ledger, as docs/deployment.md says it", { sk
     folder = await temporaryFolder();
     const cluster = join(folder, "cluster");
     await mkdir(cluster);
-    port = await freeLoopbackPort();
+    port = await freePort();
     const { prefix } = await chooseLauncher({
       postgresPath: join(BIN!, "postgres"),
       clusterDir: cluster,

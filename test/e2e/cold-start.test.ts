@@ -3,12 +3,12 @@ import { copyFile, cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import WebSocket from "ws";
+import { freePort } from "../../bench/support/free-port.js";
 import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { resample } from "../../src/domain/audio/resample.js";
 import { writeWav } from "../../src/domain/audio/wav.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../support/folders.js";
@@ -90,7 +90,7 @@ describe("a service whose models come and go", () => {
   let short: { readonly pcm: Int16Array; readonly finals: readonly StreamServerMessage[] };
 
   before(async () => {
-    operatorPort = await freeLoopbackPort();
+    operatorPort = await freePort();
     service = await startServiceProcess({
       MODEL_PRELOAD: "false",
       MODEL_IDLE_S: "2",

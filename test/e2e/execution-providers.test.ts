@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { freePort } from "../../bench/support/free-port.js";
 import { temporaryFolder } from "../support/folders.js";
 import { runProgram } from "../support/run-program.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -23,7 +23,7 @@ let service: ServiceProcess;
 let operator: string;
 
 before(async () => {
-  const port = await freeLoopbackPort();
+  const port = await freePort();
   operator = `http://127.0.0.1:${port}`;
   service = await startServiceProcess({
     EXECUTION_PROVIDERS: `${MISSING},cpu`,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { freePort } from "../../bench/support/free-port.js";
 import { readMetrics, risen } from "../../bench/support/operator-metrics.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauysInTurn } from "../support/command-process.js";
 import { eventually } from "../support/eventually.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
@@ -26,7 +26,7 @@ test("a sentence that was spoken before is the same to the last byte, charged, a
   const bare = await startServiceProcess();
   const [made, madeStream] = [await speak(bare), await speak(bare, "/v1/tts/stream")];
   assert.equal(await bare.stop(), 0);
-  const operatorPort = await freeLoopbackPort();
+  const operatorPort = await freePort();
   const service = await startServiceProcess({
     SENTENCE_CACHE_MB: "8",
     MODEL_IDLE_S: "1",

@@ -4,8 +4,8 @@ import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import WebSocket from "ws";
+import { freePort } from "../../bench/support/free-port.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { dauys } from "../cli/support.js";
 import { joined, silence, tone, wavOf } from "../support/audio.js";
 import { dauysInTurn } from "../support/command-process.js";
@@ -50,7 +50,7 @@ describe("a service with models of one's own beside the shipped ones", () => {
   let operatorPort: number;
 
   before(async () => {
-    operatorPort = await freeLoopbackPort();
+    operatorPort = await freePort();
     service = await startServiceProcess({
       DATA_DIR: dataDir,
       MODEL_PRELOAD: "true",

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
+import { freePort } from "../../bench/support/free-port.js";
 import { eventually } from "../support/eventually.js";
 import { startServiceProcess, TEST_KEY } from "../support/service-process.js";
 
@@ -54,7 +54,7 @@ interface Started {
 
 test("npm start compiles, prints a banner with key and commands, speaks, and ends with exit code 0; the next compiles what has changed", async (context) => {
   const dataDir = await mkdtemp(join(tmpdir(), "dauys-start-"));
-  const port = await freeLoopbackPort();
+  const port = await freePort();
   try {
     const startedAtMs = performance.now();
     const first = npmStart({ DATA_DIR: dataDir, PORT: String(port), DEV_API_KEY: TEST_KEY });

@@ -6,11 +6,11 @@ import { readFile, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { before, describe, type TestContext, test } from "node:test";
 import type { LiveHost, LiveHostOptions } from "../../actors/node/live-host.js";
+import { freePort } from "../../bench/support/free-port.js";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { startLiveWorker } from "../../native/start-workers.js";
 import { type BusTls, connectNats } from "../../src/bus/nats-bus.js";
 import type { Bus } from "../../src/ports/bus.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { cut, joined, silence, speech } from "../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../support/engines.js";
 import { eventually } from "../support/eventually.js";
@@ -105,7 +105,7 @@ describe("the bus between a gateway and its engines", { skip: WITHOUT_NATS }, ()
     const folder = await temporaryFolder();
     const lameDuck = join(folder, "lame-duck.conf");
     await writeFile(lameDuck, 'lame_duck_duration: "30s"\nlame_duck_grace_period: "100ms"\n');
-    const routes = await Promise.all([1, 2, 3].map(() => freeLoopbackPort()));
+    const routes = await Promise.all([1, 2, 3].map(() => freePort()));
     const all = routes.map((port) => `nats://127.0.0.1:${port}`).join();
     const servers = await Promise.all(
       routes.map((port) => {

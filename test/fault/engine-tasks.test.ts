@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
+import { freePort } from "../../bench/support/free-port.js";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
@@ -31,7 +31,7 @@ describe("synthesis and files on engine nodes over NATS", { skip: WITHOUT_NATS }
   before(async () => {
     models = await lightModels();
     nats = await NatsServer.start();
-    operatorPort = await freeLoopbackPort();
+    operatorPort = await freePort();
     [gateway, alone] = await Promise.all([
       startServiceProcess({
         ...models,

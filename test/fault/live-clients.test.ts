@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { WebSocket } from "ws";
+import { freePort } from "../../bench/support/free-port.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";
@@ -24,7 +24,7 @@ let operatorPort: number;
 let expected: readonly string[];
 
 before(async () => {
-  operatorPort = await freeLoopbackPort();
+  operatorPort = await freePort();
   service = await startServiceProcess({
     MODEL_PRELOAD: "true",
     LIVE_PER_ORG: "100",

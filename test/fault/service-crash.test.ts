@@ -5,9 +5,9 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../bench/support/free-port.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { isAlive } from "../../src/store/postgres/folder-lock.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { TEST_KEY } from "../support/service-process.js";
@@ -65,7 +65,7 @@ async function assertCrash(
     env: {
       ...process.env,
       HOST: "127.0.0.1",
-      PORT: String(await freeLoopbackPort()),
+      PORT: String(await freePort()),
       DATA_DIR: dataDir,
       DEV_API_KEY: TEST_KEY,
       LOG_LEVEL: "info",

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { Tensor } from "onnxruntime-node";
 import WebSocket from "ws";
+import { freePort } from "../../bench/support/free-port.js";
 import { DeviceCells } from "../../native/models/device-cells.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import { loadGraph } from "../../native/models/graph.js";
@@ -13,7 +14,6 @@ import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { ProviderError } from "../../src/domain/placement/provider-error.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { cut, joined, RATE_HZ, silence, speech, wavOf } from "../support/audio.js";
 import { DEVICE_MAIN } from "../support/device/entries.js";
 import { lavapipe } from "../support/device/lavapipe.js";
@@ -40,7 +40,7 @@ describe("the service on WebGPU", { skip }, () => {
   let undisturbed: string[];
 
   before(async () => {
-    const port = await freeLoopbackPort();
+    const port = await freePort();
     operator = `http://127.0.0.1:${port}`;
     service = await startServiceProcess(
       { ...env, EXECUTION_PROVIDERS: "webgpu,cpu", OPERATOR_PORT: String(port) },

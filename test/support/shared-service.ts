@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after } from "node:test";
+import { freePort } from "../../bench/support/free-port.js";
 import { ApiKeys } from "../../src/store/people/api-keys.js";
 import { Organizations } from "../../src/store/people/organizations.js";
 import { connect } from "../../src/store/postgres/connect.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { type ServiceProcess, startServiceProcess } from "./service-process.js";
 import { SILENT } from "./silent-log.js";
 
@@ -47,7 +47,7 @@ export async function sharedService(): Promise<SharedService> {
 }
 
 async function start() {
-  const operatorPort = await freeLoopbackPort();
+  const operatorPort = await freePort();
   const settings = { URL_FETCH_ALLOW: "127.0.0.0/8", OPERATOR_PORT: String(operatorPort) };
   return { service: await startServiceProcess(settings), operatorPort };
 }

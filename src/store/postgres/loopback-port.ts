@@ -23,7 +23,8 @@ export async function freeLoopbackPort(): Promise<number> {
   throw new Error(`Cannot find a free port on 127.0.0.1 from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1}`);
 }
 
-async function isFree(port: number): Promise<boolean> {
+/** Whether nothing listens there on 127.0.0.1. */
+export async function isFree(port: number): Promise<boolean> {
   const server = createServer();
   server.listen(port, "127.0.0.1");
   const isListening = await once(server, "listening").then(

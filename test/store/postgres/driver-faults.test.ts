@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { freePort } from "../../../bench/support/free-port.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import { guardAgainstDriver } from "../../../src/store/postgres/driver-faults.js";
-import { freeLoopbackPort } from "../../../src/store/postgres/loopback-port.js";
 import { pace } from "../../support/pace.js";
 import { SILENT } from "../../support/silent-log.js";
 
@@ -30,7 +30,7 @@ async function beGuarded(what: string): Promise<void> {
   guardAgainstDriver({ log: SILENT, onFault: () => faultCount++ });
   if (what === "driver") {
     const sql = connect(
-      { host: "127.0.0.1", port: await freeLoopbackPort(), user: "a", password: "b", database: "c" },
+      { host: "127.0.0.1", port: await freePort(), user: "a", password: "b", database: "c" },
       SILENT,
     );
     // Asked, and held by nobody.

@@ -5,9 +5,9 @@ import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/pr
 import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { test } from "node:test";
+import { freePort } from "../../../bench/support/free-port.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { FolderInUse, isAlive } from "../../../src/store/postgres/folder-lock.js";
-import { freeLoopbackPort } from "../../../src/store/postgres/loopback-port.js";
 import { findPostgresBinaries } from "../../../src/store/postgres/postgres-binaries.js";
 import { chooseLauncher } from "../../../src/store/postgres/postgres-launcher.js";
 import { PostgresProcess } from "../../../src/store/postgres/postgres-process.js";
@@ -193,7 +193,7 @@ async function startOrphan(dataDir: string): Promise<PostgresProcess> {
     postgresPath: postgres,
     clusterDir,
     logPath: join(dataDir, "orphan.log"),
-    port: await freeLoopbackPort(),
+    port: await freePort(),
   });
 }
 

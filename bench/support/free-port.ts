@@ -1,0 +1,40 @@
+import { randomInt } from "node:crypto";
+import { closeSync, mkdirSync, openSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isFree } from "../../src/store/postgres/loopback-port.js";
+
+/** Below the ports that private databases draw. */
+const FIRST_PORT = 10_000;
+const PORTS = 10_000;
+const TRIES = 50;
+
+const RUNNER = process.env["TEST_RUNNER_PID"];
+/** Holds a file for each port that a process of the same run has been given. */
+const TAKEN = join(tmpdir(), `dauys-ports-${RUNNER ?? process.pid}`);
+// A whole run takes its folder away itself.
+if (RUNNER === undefined) process.once("exit", () => rmSync(TAKEN, { recursive: true, force: true }));
+
+/**
+ * A free port of the loopback interface that no other process of this run of tests is given: a port that is only seen to be
+ * free may be another test's before a service listens there.
+ *
+ * @throws {Error} when none is found
+ */
+export async function freePort(): Promise<number> {
+  mkdirSync(TAKEN, { recursive: true });
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = FIRST_PORT + randomInt(PORTS);
+    if (take(port) && (await isFree(port))) return port;
+  }
+  throw new Error(`Cannot find a free port on 127.0.0.1 from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1}`);
+}
+
+function take(port: number): boolean {
+  try {
+    closeSync(openSync(join(TAKEN, String(port)), "wx"));
+    return true;
+  } catch {
+    return false;
+  }
+}
