@@ -2,6 +2,7 @@ import { CLOSE } from "../../src/domain/close-codes.js";
 import { type PromisedText, stablePartial } from "../../src/domain/decoding/stable-prefix.js";
 import { errorName, type ServiceError } from "../../src/domain/errors.js";
 import type { LiveEvent } from "../../src/ports/live-decoder.js";
+import { CLOSE_CODE } from "../../src/protocol/error-status.js";
 import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
 import type { Decision } from "../kernel/actor.js";
 import {
@@ -15,13 +16,14 @@ import {
 /** Endings after which the same session may succeed. */
 const OUR_FAULT: ReadonlySet<number> = new Set([CLOSE.internal, CLOSE.noCapacity, CLOSE.goingAway]);
 
-/** What is said with the close codes of sessions that came to their `done`. */
-const CLOSE_REASON: Readonly<Record<number, string>> = {
-  [CLOSE.done]: "done",
-  [CLOSE.goingAway]: "going away",
-  [CLOSE.outOfCredits]: errorName("OUT_OF_CREDITS"),
-  [CLOSE.storeAway]: errorName("AUTH_UNAVAILABLE"),
-};
+/** How the socket of a session is closed that comes to its `done`. */
+interface Ending {
+  readonly code: number;
+  readonly reason: string;
+}
+
+const DONE: Ending = { code: CLOSE.done, reason: "done" };
+const GOING_AWAY: Ending = { code: CLOSE.goingAway, reason: "going away" };
 
 type ShownEvent =
   | Extract<LiveEvent, { type: "ready" | "final" }>
@@ -48,7 +50,7 @@ interface OpenSession {
 /** `listening` takes audio; `draining` decodes what it has; `settling` waits for its charge; `stopped` is over. */
 export type LiveState =
   | ({ readonly phase: "listening" } & OpenSession)
-  | ({ readonly phase: "draining" | "settling"; readonly closeCode: number } & OpenSession)
+  | ({ readonly phase: "draining" | "settling"; readonly ending: Ending } & OpenSession)
   | { readonly phase: "stopped"; readonly acceptedSamples: number; readonly isReady: boolean };
 
 export const NEW_SESSION: LiveState = {
@@ -110,10 +112,10 @@ export function decideLive(
     case "finalize":
       return onFinalize(state);
     case "close":
-      return drain(state, CLOSE.done, []);
+      return drain(state, DONE, []);
     case "going-away": {
       const notice = { type: "going_away", deadline_s: message.deadlineSeconds } as const;
-      return drain(state, CLOSE.goingAway, [{ type: "send", message: notice }]);
+      return drain(state, GOING_AWAY, [{ type: "send", message: notice }]);
     }
     case "bad-message":
       return onBadMessage(state, message);
@@ -200,9 +202,9 @@ function onEvent(state: OpenState, event: LiveEvent): Decision<LiveState, LiveEf
       return stopWith(state, CLOSE.internal, "internal", event.message);
     case "finished": {
       if (state.phase === "settling") return { state, effects: [] };
-      const closeCode = state.phase === "draining" ? state.closeCode : CLOSE.done;
+      const ending = state.phase === "draining" ? state.ending : DONE;
       return {
-        state: { ...state, phase: "settling", closeCode },
+        state: { ...state, phase: "settling", ending },
         effects: [{ type: "settle" }],
       };
     }
@@ -228,14 +230,14 @@ function onPartial(
 
 function onUnfunded(state: OpenState, error: ServiceError): Decision<LiveState, LiveEffect> {
   if (state.phase !== "listening") return { state, effects: [] };
-  const isOut = error.code === "OUT_OF_CREDITS";
-  const notice = errorMessage(errorName(error.code), error.message, !isOut);
-  return drain(state, isOut ? CLOSE.outOfCredits : CLOSE.storeAway, [notice]);
+  const reason = errorName(error.code);
+  const notice = errorMessage(reason, error.message, error.code !== "OUT_OF_CREDITS");
+  return drain(state, { code: CLOSE_CODE[error.code], reason }, [notice]);
 }
 
 function onSettled(state: LiveState, credits: number, sampleRateHz: number): Decision<LiveState, LiveEffect> {
   if (state.phase !== "settling") return { state, effects: [] };
-  const { acceptedSamples, closeCode } = state;
+  const { acceptedSamples, ending } = state;
   const done = {
     type: "done",
     audio_seconds: acceptedSamples / sampleRateHz,
@@ -243,22 +245,18 @@ function onSettled(state: LiveState, credits: number, sampleRateHz: number): Dec
   } as const;
   return {
     state: stopped(state),
-    effects: [
-      { type: "send", message: done },
-      { type: "close-socket", code: closeCode, reason: CLOSE_REASON[closeCode] ?? "done" },
-      { type: "release" },
-    ],
+    effects: [{ type: "send", message: done }, { type: "close-socket", ...ending }, { type: "release" }],
   };
 }
 
 function drain(
   state: OpenState,
-  closeCode: number,
+  ending: Ending,
   notices: readonly LiveEffect[],
 ): Decision<LiveState, LiveEffect> {
   if (state.phase === "draining" || state.phase === "settling") return { state, effects: notices };
   return {
-    state: { ...state, phase: "draining", closeCode },
+    state: { ...state, phase: "draining", ending },
     effects: [...notices, { type: "finish" }],
   };
 }

@@ -19,7 +19,7 @@ const DRAINING = {
   ...NEW_SESSION,
   phase: "draining",
   acceptedSamples: RATE_HZ,
-  closeCode: 1000,
+  ending: { code: 1000, reason: "done" },
 } as LiveState;
 
 const anyEvent: fc.Arbitrary<LiveEvent> = fc.constantFrom<LiveEvent>(
@@ -282,6 +282,25 @@ for (const [code, closeCode] of [
       { type: "close-socket", code: closeCode, reason: code.toLowerCase() },
       { type: "release" },
     ]);
+  });
+}
+
+for (const [code, closeCode, retryable] of [
+  ["OUT_OF_CREDITS", 4429, false],
+  ["TOO_MANY_REQUESTS", 4429, true],
+  ["AUTH_UNAVAILABLE", 4503, true],
+] as const) {
+  test(`audio that ${code} leaves unpaid ends with ${closeCode}, behind what was paid for`, () => {
+    const { state, effects } = run([
+      { type: "unfunded", error: new ServiceError(code, "not paid") },
+      { type: "event", event: { type: "finished" } },
+      { type: "settled", credits: 0 },
+    ]);
+    assert.equal(state.phase, "stopped");
+    const sent = effects.flatMap((effect) => (effect.type === "send" ? [effect.message] : []));
+    assert.deepEqual(sent[0], { type: "error", code: code.toLowerCase(), detail: "not paid", retryable });
+    const closes = effects.filter(({ type }) => type === "close-socket");
+    assert.deepEqual(closes, [{ type: "close-socket", code: closeCode, reason: code.toLowerCase() }]);
   });
 }
 
