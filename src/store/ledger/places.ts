@@ -1,18 +1,26 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { tooManyRequests, WORK_OF } from "../../domain/usage/concurrency.js";
+import type { Clock } from "../../ports/clock.js";
 import { TooManyAtOnce } from "./hold-changes.js";
 import type { HoldId, HoldLimit, NewHold } from "./holds.js";
 
 /** A hold is settled moments after its answer, also on other services: so long, and so often, a place is waited for. */
 const SETTLING_PAUSES_MS = [20, 60, 120, 300];
+/** No try begins later: a slow database, asked five times, would take longer than clients wait, and look as if it were away. */
+const MOST_WAITED_MS = SETTLING_PAUSES_MS.reduce((sum, pauseMs) => sum + pauseMs, 0);
 
 /**
  * Places of organizations for work at a time, which holds in work take up on all services together. Of its own holds this
  * service knows first that their work is over: the next request need not wait until that is written.
  */
 export class Places {
+  readonly #clock: Clock;
   /** By organization. */
   readonly #over = new Map<string, Set<string>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** The hold's work is over, and `settled` when the database knows. */
   leave({ id, organizationId }: HoldId, settled: Promise<unknown>): void {
@@ -38,13 +46,15 @@ export class Places {
    * @throws {ServiceError} `TOO_MANY_REQUESTS`, and what else `open` throws
    */
   async take<T>({ kind, limit }: Pick<NewHold, "kind" | "limit">, open: () => Promise<T>): Promise<T> {
+    const beganAtMs = this.#clock.nowMs();
     for (const pauseMs of [...SETTLING_PAUSES_MS, null]) {
       try {
         return await open();
       } catch (error) {
         if (!(error instanceof TooManyAtOnce)) throw error;
       }
-      if (pauseMs !== null) await sleep(pauseMs);
+      if (pauseMs === null || this.#clock.nowMs() - beganAtMs >= MOST_WAITED_MS) break;
+      await sleep(pauseMs);
     }
     throw tooManyRequests(WORK_OF[kind], limit?.atOnce ?? 0);
   }

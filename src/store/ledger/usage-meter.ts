@@ -74,7 +74,7 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #parts: MeterParts;
   readonly #rules: MeterRules;
   readonly #settlements: Settlements;
-  readonly #places = new Places();
+  readonly #places: Places;
   readonly #liveHolds: LiveHolds;
   #heartbeat: NodeJS.Timeout | null = null;
   readonly #signs: SignsOfLife;
@@ -88,6 +88,7 @@ export class PostgresUsageMeter implements UsageMeter {
     this.#rules = { ...DEFAULT_METER_RULES, ...parts.rules };
     this.#signs = new SignsOfLife(this.#rules.silentMs);
     this.#settlements = new Settlements(parts.log);
+    this.#places = new Places(parts.clock);
     this.#liveHolds = new LiveHolds({
       holds: parts.holds,
       changes: parts.changes,
