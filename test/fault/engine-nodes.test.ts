@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { basename, join } from "node:path";
 import { after, before, describe, test } from "node:test";
+import { saveResult } from "../../bench/save-result.js";
 import { type EngineProcess, startEngineProcess } from "../../bench/support/engine-process.js";
+import { freePort } from "../../bench/support/free-port.js";
 import { type LiveRun, runLive } from "../../bench/support/live-client.js";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
 import { startLiveWorker } from "../../native/start-workers.js";
-import { freeLoopbackPort } from "../../src/store/postgres/loopback-port.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../support/engines.js";
 import { eventually } from "../support/eventually.js";
@@ -14,8 +15,9 @@ import { RECOGNIZER_FOLDER } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";
 import { type Final, finalsOf } from "../support/live-listener.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
+import { type FaultMoment, figuresOf } from "./fleet-figures.js";
 
-/** `FLEET_ROUNDS=20 npm test -- fault/engine-nodes` repeats the faults so often, with more sessions. */
+/** `FLEET_ROUNDS=20 npm test -- fault/engine-nodes` repeats the faults so often, with more sessions, and saves its figures. */
 const ROUNDS = Number(process.env["FLEET_ROUNDS"] ?? 1);
 const SESSIONS = ROUNDS > 1 ? 50 : 2;
 /** What is said at most: in one round less than the backlog that a session may have. */
@@ -43,6 +45,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
   let gateway: ServiceProcess;
   let operatorPort: number;
   const nodes: EngineProcess[] = [];
+  const moments: FaultMoment[] = [];
   const startNode = async () => {
     nodes.push(await startEngineProcess({ ...models, SERVE: "live", BUS_URL: nats.url }));
   };
@@ -50,7 +53,7 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
   before(async () => {
     models = await lightModels();
     nats = await NatsServer.start();
-    operatorPort = await freeLoopbackPort();
+    operatorPort = await freePort();
     await Promise.all([
       startNode(),
       startNode(),
@@ -68,9 +71,13 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     ]);
   });
   after(async () => {
-    assert.equal(await gateway.stop(), 0);
-    for (const node of nodes) assert.equal(await node.stop(), 0);
-    await nats.kill();
+    // Whatever a start that failed has left.
+    const codes = await Promise.all([gateway, ...nodes].map((started) => started?.stop()));
+    await nats?.kill();
+    assert.deepEqual(
+      codes,
+      [gateway, ...nodes].map(() => 0),
+    );
   });
 
   /** A fault of a node without lanes would be none. */
@@ -94,15 +101,17 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     return metrics.get(`${name}{reason="${reason}"}`) ?? 0;
   };
   /** Waits until another lane is lost for one of these reasons. */
-  const loses = async (what: string, reasons: readonly string[], act: () => Promise<void>) => {
+  const loses = async (fault: string, reasons: readonly string[], act: () => Promise<void>) => {
     const count = async () => {
       let sum = 0;
       for (const reason of reasons) sum += await lost(reason);
       return sum;
     };
     const before = await count();
+    const atMs = performance.now();
     await act();
-    await eventually(what, async () => (await count()) > before, LIMIT_MS);
+    await eventually(`the gateway has noticed: ${fault}`, async () => (await count()) > before, LIMIT_MS);
+    moments.push({ fault, atMs, noticedAtMs: performance.now() });
   };
 
   test("nodes killed, frozen, cut off and told to stop cost no word, no number and no credit", async (t) => {
@@ -127,20 +136,20 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     await Promise.all(speaking.map(({ isHeard }) => isHeard));
     for (let round = 0; round < ROUNDS; round++) {
       const killed = await takeOneWithLanes();
-      await loses("the gateway has noticed that a node was killed", ["gone", "silent"], () => killed.kill());
+      await loses("a node was killed", ["gone", "silent"], () => killed.kill());
       await startNode();
       const frozen = await takeOneWithLanes();
-      await loses("the gateway has noticed that a node is frozen", ["silent"], async () => {
+      await loses("a node is frozen", ["silent"], async () => {
         frozen.child.kill("SIGSTOP");
       });
       frozen.child.kill("SIGCONT");
       nodes.push(frozen);
       // The frozen one has lost its lanes, though it may not know it yet: it stands last.
       const leaving = await takeOneWithLanes();
-      await loses("the gateway has left a node that ends", ["draining"], async () => {
+      await loses("a node ends", ["draining"], async () => {
         assert.equal(await leaving.stop(), 0);
       });
-      await loses("the gateway has noticed that the bus was away", ["reconnect"], async () => {
+      await loses("the bus was away", ["reconnect"], async () => {
         await nats.kill();
         await nats.start();
       });
@@ -170,7 +179,12 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     const total = charged.reduce((sum, { credits_charged }) => sum + credits_charged, 0);
     assert.ok(total > 0);
     assert.equal(spent - (await balance(gateway)), total, "every session is charged once");
-    t.diagnostic(`${runs.reduce((sum, { sentSamples }) => sum + sentSamples, 0) / RATE_HZ} s of audio`);
+    const seconds = runs.reduce((sum, { sentSamples }) => sum + sentSamples, 0) / RATE_HZ;
+    t.diagnostic(`${seconds} s of audio`);
+    const faults = figuresOf(moments, runs);
+    for (const figures of faults) t.diagnostic(JSON.stringify(figures));
+    const parameters = { rounds: ROUNDS, sessions: SESSIONS, audioSeconds: seconds };
+    if (ROUNDS > 1) t.diagnostic(await saveResult("fleet-faults", { parameters, faults, moments }));
   });
 
   test("engines that come with demand and go without it cost a session its wait and no word", async () => {
