@@ -21,8 +21,8 @@ import { SILENT } from "../support/silent-log.js";
 import { RawConnection } from "./support/raw-connection.js";
 
 const LONGEST_TEXT = 5_000;
-/** A minute and more of one sentence without a mark: what is sent in one frame. */
-const LONG_TEXT = "бүгін күн жылы болады деп айтты әкем маған таңертең ".repeat(16).trim();
+/** Half a minute and more of one sentence without a mark: what is sent in one frame. */
+const LONG_TEXT = "бүгін күн жылы болады деп айтты әкем маған таңертең ".repeat(8).trim();
 /** Workers that die more often within half a minute are given up. */
 const FAULTS = 4;
 const SETTLED_WITHIN_MS = 90_000;
@@ -110,7 +110,7 @@ test("a long answer has the same sound in every form, its exact length, and come
   const request = { text: LONG_TEXT, nfe: 4 };
   const whole = await post("/v1/tts", request, { "idempotency-key": "long" });
   assert.equal(whole.status, 200, whole.body.toString());
-  assert.ok(whole.body.length > 2_000_000, `${whole.body.length} bytes`);
+  assert.ok(whole.body.length > 1_000_000, `${whole.body.length} bytes`);
   assert.equal(whole.headers.get("content-length"), String(whole.body.length));
   const timed = await post("/v1/tts?timestamps=true", request, { "idempotency-key": "long and timed" });
   assert.equal(timed.headers.get("content-length"), String(timed.body.length));

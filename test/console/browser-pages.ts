@@ -10,7 +10,17 @@ const SCREENSHOTS = fileURLToPath(new URL("../../../build/console/", import.meta
 const HAS_PICTURES = process.env["CONSOLE_PICTURES"] !== undefined;
 /** Faults that come with another layout; all others were seen in the wide one. */
 const OF_LAYOUT = ["scrollable-region-focusable", "target-size", "button-name", "link-name", "label"];
-const LOOKS = [
+interface Appearance {
+  readonly name: "light" | "dark" | "narrow";
+  /** Of the window, in pixels. */
+  readonly width: number;
+  readonly height: number;
+  readonly scheme: "light" | "dark";
+  /** For axe. */
+  readonly rules: { readonly runOnly?: readonly string[] };
+}
+
+const LOOKS: readonly Appearance[] = [
   { name: "light", width: 1_280, height: 860, scheme: "light", rules: {} },
   // The same page in other colours, and the same colours in another layout: what is the same is looked at once.
   { name: "dark", width: 1_280, height: 860, scheme: "dark", rules: { runOnly: ["color-contrast"] } },
@@ -21,7 +31,7 @@ const LOOKS = [
     scheme: "light",
     rules: { runOnly: OF_LAYOUT },
   },
-] as const;
+];
 
 /** A third of the rules find moderate and minor faults alone, which are not told below. */
 const WITHOUT_LESSER_RULES = `axe.configure({
@@ -30,7 +40,9 @@ const WITHOUT_LESSER_RULES = `axe.configure({
     .map(({ id }) => ({ id, enabled: false })),
 })`;
 
-type Look = (typeof LOOKS)[number]["name"];
+const WITHOUT_COLOURS = { rules: { "color-contrast": { enabled: false } } };
+
+type Look = Appearance["name"];
 /** In another language a page has the colours that it had, and other lengths. */
 export const OTHER_LANGUAGE: readonly Look[] = ["light", "narrow"];
 
@@ -39,6 +51,26 @@ interface Finding {
   readonly impact: string | null;
   readonly nodes: readonly { readonly html: string }[];
 }
+
+/** What colours a text has follows from, in each scheme: what has been seen has been measured. */
+const seenColours = new Map<string, Set<string>>();
+/** Of every element with a text of its own, it and all around it: what style sheets can tell apart. */
+const COLOURED = `(() => {
+  const contents = /^(href|id|for|lang|name|value|src|title|alt|placeholder|d|aria-label|aria-labelledby|aria-describedby)$/;
+  const known = new Map();
+  const pathOf = (element) => {
+    if (element === null) return "";
+    const found = known.get(element);
+    if (found !== undefined) return found;
+    const own = [...element.attributes].filter(({ name }) => !contents.test(name)).map(({ name, value }) => name + "=" + value);
+    const path = [pathOf(element.parentElement), element.localName, ...own.sort(), element.checked === true].join(" ");
+    known.set(element, path);
+    return path;
+  };
+  const isText = ({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim() !== "";
+  const hasText = (element) => "value" in element || [...element.childNodes].some(isText);
+  return [...new Set([...document.body.querySelectorAll("*")].filter(hasText).map(pathOf))];
+})()`;
 
 /** Looks at a page as it is in each appearance: nothing wider than the window, no serious fault for axe. */
 export async function inspect(
@@ -56,13 +88,17 @@ export async function inspect(
       await page.screenshot({ path: join(SCREENSHOTS, `${name}-${look.name}.png`), fullPage: true });
     const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
     assert.ok(Number(overflow) <= 0, `${name} ${look.name} is ${overflow} px wider than the window`);
+    const isColoured = !rules.runOnly?.some((rule) => rule !== "color-contrast");
+    const hasNewColours = isColoured && (await seesNewColours(page, scheme));
+    if (look.name === "dark" && !hasNewColours) continue;
     // By the debugger, which the pages' policy does not bind; it stays until the page is loaded again.
     if ((await page.evaluate("typeof axe")) === "undefined") {
       await page.evaluate(axe.source);
       await page.evaluate(WITHOUT_LESSER_RULES);
     }
     // Nothing is fetched for it again: no rule in use reads style sheets or media.
-    const options = JSON.stringify({ resultTypes: ["violations"], preload: false, ...rules });
+    const known = hasNewColours || rules.runOnly !== undefined ? {} : WITHOUT_COLOURS;
+    const options = JSON.stringify({ resultTypes: ["violations"], preload: false, ...rules, ...known });
     const findings = (await page.evaluate(
       `axe.run(${options}).then(({ violations }) => violations)`,
     )) as Finding[];
@@ -72,6 +108,16 @@ export async function inspect(
   }
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await page.setViewportSize({ width: 1_280, height: 860 });
+}
+
+/** Whether a text may have colours that none had before in this scheme; measuring them is half of what axe does. */
+async function seesNewColours(page: Page, scheme: string): Promise<boolean> {
+  const seen = seenColours.get(scheme) ?? new Set();
+  seenColours.set(scheme, seen);
+  const found = (await page.evaluate(COLOURED)) as readonly string[];
+  const isNew = found.some((path) => !seen.has(path));
+  for (const path of found) seen.add(path);
+  return isNew;
 }
 
 /** What of a page stands outside of a narrow window, or is cut by it: none of these may. */

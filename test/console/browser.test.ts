@@ -12,6 +12,7 @@ import { errorRates } from "../../bench/evaluate/error-rate.js";
 import { SYNTHESIS_TARIFF } from "../../src/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
 import { privateStore } from "../store/support.js";
+import { CHEAP_PASSWORDS_MAIN } from "../support/cheap-passwords.js";
 import { eventually } from "../support/eventually.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "../support/folders.js";
 import { pace } from "../support/pace.js";
@@ -80,12 +81,13 @@ before(async () => {
   for (const path of INSTALLED) symlinkSync(resolve(path), join(models, basename(path)));
   mkdirSync(join(models, "damaged"));
   writeFileSync(join(models, "damaged", "manifest.json"), "{");
-  service = await startServiceProcess({
+  const settings = {
     URL_FETCH_ALLOW: "127.0.0.0/8",
     LOG_LEVEL: "debug",
     MODELS_DIR: models,
     ...TOLD,
-  });
+  };
+  service = await startServiceProcess(settings, { main: CHEAP_PASSWORDS_MAIN });
   const wav = await spokenWav(service);
   writeFileSync(speech, wav);
   elsewhere = createServer(({ url }, response) => {

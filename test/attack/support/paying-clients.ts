@@ -17,7 +17,8 @@ import { SILENT } from "../../support/silent-log.js";
 const SETTLED_WITHIN_MS = 60_000;
 /** A request that has neither an answer nor an error by then is one that the service forgot. */
 const ANSWER_WITHIN_MS = 60_000;
-const PAUSE_MS = 10;
+/** Shorter than any work: what is refused at once would else be asked for thousands of times. */
+const PAUSE_MS = 40;
 /** Refusals that say that it is our fault, or that of too many requests at once. */
 const EXPECTED_REFUSALS = [429, 503];
 

@@ -183,7 +183,7 @@ function longClip(): Promise<string> {
 
 async function makeLongClip(): Promise<string> {
   const path = join(clips, "long.flac");
-  const silence = ["-f", "lavfi", "-i", "anullsrc=r=16000:cl=mono", "-t", "7210"];
+  const silence = ["-f", "lavfi", "-i", "anullsrc=r=8000:cl=mono", "-t", "7210"];
   await ffmpeg([...silence, "-c:a", "flac", "-compression_level", "0", path]);
   return path;
 }
