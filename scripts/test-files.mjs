@@ -67,11 +67,12 @@ const SHARING = {
   documents: ["docs/", "deploy/", "settings/in-use", "models/catalogue", "models/defaults"],
   natives: [
     ...["native/", "models/quantize", "live/audio-intake", "service/batch-rows", "service/installed-models"],
-    ...["actors/live/messages", "actors/fleet/traces", "bench/people", "console/passwords"],
+    ...["actors/live/", "actors/synthesis/", "actors/transcription/", "actors/fleet/traces"],
+    ...["bench/people", "console/passwords"],
   ],
 };
 /** Rows whose files are a suite each. Together they take as long as the longest files do: they begin behind the first of these. */
-const SUITES = ["service", "stores", "commands"];
+const SUITES = ["service", "stores", "commands", "natives"];
 /** What the files of a row have in common is theirs together, and not that of the first to import it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
 /** These look at their process, or make copies of it. */
