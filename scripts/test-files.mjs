@@ -71,7 +71,7 @@ const SHARING = {
     ...["bench/people", "console/passwords"],
   ],
 };
-/** Rows whose files are a suite each. Together they take as long as the longest files do: they begin behind the first of these. */
+/** Rows whose files are a suite each. Together they take as long as the longest files do: they begin behind the first three. */
 const SUITES = ["service", "stores", "commands", "natives"];
 /** What the files of a row have in common is theirs together, and not that of the first to import it. */
 const OF_ALL = join(compiled, "support/shared-service.js");
@@ -81,7 +81,7 @@ const ALONE = ["native/threads/niceness", "deploy/backup"];
 /** What holds for a whole process, and so do hooks, except in a row of suites: there they are those of their file. */
 const OF_PROCESS = /\bprocess\.(?:chdir|exit)|\bprocess\.env\[[^\]]+\] =|\bdelete process\.env/;
 const HOOKS = /^(?:before|after|beforeEach|afterEach)\(/m;
-const BEFORE_SUITES = 8;
+const BEFORE_SUITES = 3;
 /** Files that share a process. */
 const BUNDLED = 48;
 /** By version: the quick half runs under others of Node while the whole runs under this one. */

@@ -67,6 +67,8 @@ async function runTests(args) {
   );
   process.env["NODE_OPTIONS"] = [process.env["NODE_OPTIONS"] ?? "", ...preloads].join(" ").trim();
   process.env["TEST_RUNNER_PID"] = String(process.pid);
+  // Of bench/support/free-port.ts.
+  process.env["TEST_PORTS_DIR"] = join(tmpdir(), `dauys-ports-${process.pid}`);
   if (values.cpu) {
     rmSync(CPU_FILE, { force: true });
     mkdirSync(dirname(CPU_FILE), { recursive: true });
@@ -85,8 +87,7 @@ async function runTests(args) {
   await pipeline(withFailuresAtEnd(events), process.stdout.isTTY ? new spec() : tap, process.stdout, {
     end: false,
   });
-  // Of bench/support/free-port.ts.
-  rmSync(join(tmpdir(), `dauys-ports-${process.pid}`), { recursive: true, force: true });
+  rmSync(process.env["TEST_PORTS_DIR"], { recursive: true, force: true });
   if (values.cpu) tellCpu();
   return hasFailed ? 1 : 0;
 }

@@ -9,11 +9,10 @@ const FIRST_PORT = 10_000;
 const PORTS = 10_000;
 const TRIES = 50;
 
-const RUNNER = process.env["TEST_RUNNER_PID"];
-/** Holds a file for each port that a process of the same run has been given. */
-const TAKEN = join(tmpdir(), `dauys-ports-${RUNNER ?? process.pid}`);
-// A whole run takes its folder away itself.
-if (RUNNER === undefined) process.once("exit", () => rmSync(TAKEN, { recursive: true, force: true }));
+/** Holds a file for each port that a process of the same run has been given. The runner takes its folder away itself. */
+const OF_RUN = process.env["TEST_PORTS_DIR"];
+const TAKEN = OF_RUN ?? join(tmpdir(), `dauys-ports-${process.pid}`);
+if (OF_RUN === undefined) process.once("exit", () => rmSync(TAKEN, { recursive: true, force: true }));
 
 /**
  * A free port of the loopback interface that no other process of this run of tests is given: a port that is only seen to be

@@ -31,7 +31,7 @@ interface Asked<Question, Answer> {
  * Questions to the database that go together: the first at once, those that come while statements are under way in the next
  * one. Nothing waits for a time.
  *
- * Of one organization no two statements are under way, since they would wait for each other. A statement waits for nobody:
+ * Of one organization no two statements are under way, since they would wait for each other. A statement waits for no lock:
  * what another service has locked is asked again, organization by organization, and then waits for its own account alone.
  */
 export class Batches<Question extends { readonly organizationId: string }, Answer> {

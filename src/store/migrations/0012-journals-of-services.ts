@@ -11,7 +11,7 @@ export const journalsOfServices: Migration = {
       add column journal_nth bigint not null default 0, add column journal_holds text[], add column journal_units bigint[];
 
     -- Holds of a service that is gone are settled by their own units, as they were when each was journaled there: so the
-    -- journal goes to them with the service's entry, whoever removes it, a service of an earlier version too.
+    -- journal goes to them with the service's entry, also when a service of an earlier version removes that.
     create function keep_journal() returns trigger language plpgsql as $$
       begin
         perform from holds where id = any (old.journal_holds) and service_id = old.id and state = 'open'
