@@ -97,6 +97,10 @@ describe("two stores on one database", { concurrency: 1 }, () => {
         assert.equal(await other.console.attempts.take("late", rules), null, until);
         await one.console.attempts.clear("late");
       }
+      // As a service begins it whose clock is ahead.
+      assert.equal(await one.console.attempts.take("late", rules), null);
+      await sql`update attempts set until = now() + interval '905 seconds'`;
+      assert.equal(await other.console.attempts.take("late", rules), 900);
     } finally {
       await sql.end();
     }

@@ -43,8 +43,9 @@ export class PostgresAttempts implements Attempts {
         (select extract(epoch from until - ${now})::float8 from attempts where name = ${hash}) as "leftS"`;
     const [row] = await within(ANSWER_MS, taking);
     if (row?.isTaken === true) return null;
-    // In whole milliseconds, so that a window that has just begun is not a second longer.
-    return Math.ceil(Math.round((row?.leftS ?? windowMs / 1_000) * 1_000) / 1_000);
+    // Never longer than a window, although the clock of the service that began it may be some milliseconds ahead of ours.
+    const windowS = windowMs / 1_000;
+    return Math.ceil(Math.min(row?.leftS ?? windowS, windowS));
   }
 
   async giveBack(name: string): Promise<void> {
