@@ -317,7 +317,7 @@ test("what a service left behind is settled by another one, once, when it has be
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
 
-test("what a service has journaled counts for whoever sweeps, by the way of either version", async () => {
+test("what a service has journaled counts for every service that sweeps, by the way of either version", async () => {
   const organizationId = await newOrganization();
   const { changes, holds, instances } = ledger;
   const [before, now] = [newServiceId(), newServiceId()];
