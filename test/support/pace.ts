@@ -11,13 +11,17 @@ export async function momentOfFault(afterMs: number): Promise<void> {
 }
 
 /** Looks for so long whether something stays as it is, and fails as soon as it does not. */
-export async function stays(what: string, isTrue: () => boolean, forMs: number): Promise<void> {
+export async function stays(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  forMs: number,
+): Promise<void> {
   const endMs = performance.now() + forMs;
   do {
-    if (!isTrue()) throw new Error(`did not stay: ${what}`);
+    if (!(await isTrue())) throw new Error(`did not stay: ${what}`);
     await sleep(LOOK_MS);
   } while (performance.now() < endMs);
-  if (!isTrue()) throw new Error(`did not stay: ${what}`);
+  if (!(await isTrue())) throw new Error(`did not stay: ${what}`);
 }
 
 /** Fails when `work` takes longer: a deadline far beyond what a slow machine needs. */

@@ -184,11 +184,21 @@ export class Holds {
 
   /** Holds in work of services that are gone. */
   async listLeft(): Promise<LeftHold[]> {
-    const rows = await this.#sql<(Omit<LeftHold, "units"> & { units: string })[]>`
-      select id, kind, state, units from holds
-      where state in ('open', 'posted')
-        and not exists (select from service_instances where service_instances.id = holds.service_id)`;
-    return rows.map((row) => ({ ...row, units: Number(row.units) }));
+    return asLeft(
+      await this.#sql<LeftRow[]>`
+        select id, kind, state, units from holds
+        where state in ('open', 'posted')
+          and not exists (select from service_instances where service_instances.id = holds.service_id)`,
+    );
+  }
+
+  /** Holds in work of one service. */
+  async listOf(serviceId: string): Promise<LeftHold[]> {
+    return asLeft(
+      await this.#sql<LeftRow[]>`
+        select id, kind, state, units from holds
+        where service_id = ${serviceId} and state in ('open', 'posted')`,
+    );
   }
 
   /** The price of what an open hold has accepted. Null when it is not open. */
@@ -225,6 +235,12 @@ export class Holds {
       ${quantity.unitsPerSecond}::bigint, ${tariff.credits}::bigint, ${tariff.perUnits}::bigint,
       ${origin?.keyId ?? null}::text, ${origin?.endpoint ?? null}::text`;
   }
+}
+
+type LeftRow = Omit<LeftHold, "units"> & { readonly units: string };
+
+function asLeft(rows: readonly LeftRow[]): LeftHold[] {
+  return rows.map((row) => ({ ...row, units: Number(row.units) }));
 }
 
 /** Locks an organization's account until the transaction ends. */

@@ -57,8 +57,12 @@ export class LiveHolds {
     this.#parts = parts;
   }
 
-  open(hold: NewHold, onFunds: (funds: LiveFunds) => void): LiveHold {
-    const live = new LiveHold(hold, this.#parts, onFunds, () => this.#open.delete(live));
+  /** @param onEnded when nothing is to be done about it any more */
+  open(hold: NewHold, onFunds: (funds: LiveFunds) => void, onEnded: () => void): LiveHold {
+    const live = new LiveHold(hold, this.#parts, onFunds, () => {
+      this.#open.delete(live);
+      onEnded();
+    });
     this.#open.add(live);
     this.#timer ??= setInterval(() => void this.#write(), this.#parts.journalMs).unref();
     return live;

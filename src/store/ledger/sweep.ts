@@ -1,4 +1,4 @@
-import type { Holds } from "./holds.js";
+import type { Holds, LeftHold } from "./holds.js";
 
 /**
  * Settles holds of services that are gone. Live sessions are charged for the audio that was journaled, other work for
@@ -15,6 +15,33 @@ export async function sweep(
   journaled: ReadonlyMap<string, number> = new Map(),
 ): Promise<number> {
   const left = await holds.listLeft();
+  await settleAll(holds, left, journaled);
+  return left.length;
+}
+
+/**
+ * Settles holds of this service whose work is over, as it knows, and which are open all the same: an asynchronous standby
+ * that was promoted has forgotten how they ended. The journal has forgotten them too, so that they are given back, but for
+ * audio that the database has noted.
+ *
+ * @param isInWork asked once the database has answered: whatever was opened before then is known by then
+ * @returns how many holds there were
+ */
+export async function sweepOwn(
+  holds: Holds,
+  serviceId: string,
+  isInWork: (id: string) => boolean,
+): Promise<number> {
+  const forgotten = (await holds.listOf(serviceId)).filter(({ id }) => !isInWork(id));
+  await settleAll(holds, forgotten, new Map());
+  return forgotten.length;
+}
+
+async function settleAll(
+  holds: Holds,
+  left: readonly LeftHold[],
+  journaled: ReadonlyMap<string, number>,
+): Promise<void> {
   for (const { id, kind, state, units } of left) {
     const delivered = journaled.get(id) ?? 0;
     if (state === "posted") await holds.refund(id, delivered);
@@ -22,7 +49,6 @@ export async function sweep(
     else if (delivered > 0) await holds.post(id, delivered, "settled");
     else await holds.voidLeft(id);
   }
-  return left.length;
 }
 
 async function settleLive(holds: Holds, id: string, units: number): Promise<void> {

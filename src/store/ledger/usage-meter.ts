@@ -16,7 +16,7 @@ import { Places } from "./places.js";
 import type { ServiceInstances } from "./service-instances.js";
 import { Settlements } from "./settlements.js";
 import { SignsOfLife } from "./signs-of-life.js";
-import { sweep } from "./sweep.js";
+import { sweep, sweepOwn } from "./sweep.js";
 
 /** Times in milliseconds. */
 export interface MeterRules {
@@ -76,6 +76,8 @@ export class PostgresUsageMeter implements UsageMeter {
   readonly #settlements: Settlements;
   readonly #places: Places;
   readonly #liveHolds: LiveHolds;
+  /** Ids of holds that were asked for and about which something may still be done. */
+  readonly #inWork = new Set<string>();
   #heartbeat: NodeJS.Timeout | null = null;
   readonly #signs: SignsOfLife;
   #beats = 0;
@@ -181,18 +183,21 @@ export class PostgresUsageMeter implements UsageMeter {
     const hold = this.#newHold(reference, kind, quantity);
     const credits = creditsFor(quantity, hold.tariff);
     let isHeld: boolean;
+    this.#inWork.add(hold.id);
     try {
       isHeld = await this.#ask(this.#places.take(hold, () => changes.open(hold)));
     } catch (error) {
       // It may have been opened all the same.
-      if (!isRefusal(error))
-        this.#places.leave(
+      if (isRefusal(error)) this.#inWork.delete(hold.id);
+      else
+        this.#leave(
           hold,
           this.#settlements.settle(hold.id, () => holds.void(hold)),
         );
       throw error;
     }
     if (isHeld) return this.#held(hold, credits);
+    this.#inWork.delete(hold.id);
     const balance = await this.#ask(accounts.find(hold.organizationId));
     throw outOfCredits(credits, balance?.available ?? 0);
   }
@@ -203,7 +208,14 @@ export class PostgresUsageMeter implements UsageMeter {
     onFunds: (funds: LiveFunds) => void,
   ): LiveMeter {
     const hold = this.#newHold(reference, "live", { units: 0, unitsPerSecond: samplesPerSecond });
-    return this.#liveHolds.open(hold, onFunds);
+    this.#inWork.add(hold.id);
+    return this.#liveHolds.open(hold, onFunds, () => this.#inWork.delete(hold.id));
+  }
+
+  /** The hold's work is over, and with `settled` all that is to be done about it. */
+  #leave(hold: NewHold, settled: Promise<unknown>): void {
+    this.#places.leave(hold, settled);
+    void settled.finally(() => this.#inWork.delete(hold.id));
   }
 
   #newHold(reference: UsageReference, kind: UsageKind, quantity: Quantity): NewHold {
@@ -227,7 +239,7 @@ export class PostgresUsageMeter implements UsageMeter {
     };
     const leave = (work: () => Promise<unknown>): Promise<void> => {
       const done = then(work);
-      this.#places.leave(hold, last);
+      this.#leave(hold, last);
       return done;
     };
     const finish = (work: () => Promise<unknown>) =>
@@ -260,6 +272,9 @@ export class PostgresUsageMeter implements UsageMeter {
         await instances.removeSilent(silent);
       const settled = await sweep(holds);
       if (settled > 0) log.info({ settled }, "holds of services that are gone were settled");
+      const forgotten = await sweepOwn(holds, this.serviceId, (id) => this.#inWork.has(id));
+      if (forgotten > 0)
+        log.error({ forgotten }, "the database has forgotten how holds ended: they are given back");
       await idempotencyKeys.removeExpired();
       await this.#dropBodies();
       await this.#parts.upkeep?.();

@@ -27,6 +27,12 @@ export async function databaseOf(dataDir: string): Promise<Sql> {
   return connect(JSON.parse(await readFile(join(dataDir, "postgres.json"), "utf8")), SILENT);
 }
 
+interface ChargeRow {
+  readonly id: string;
+  readonly kind: string;
+  readonly amount: string;
+}
+
 /** Clients that ask for everything that costs something, again and again, and keep the receipts. */
 export class PayingClients {
   readonly #services: readonly ServiceProcess[];
@@ -83,10 +89,8 @@ export class PayingClients {
       SETTLED_WITHIN_MS,
     );
     assert.deepEqual(await brokenRules(sql), []);
-    const rows = await sql<{ id: string; kind: string; amount: string }[]>`
-      select id, kind, amount from holds where opened_at > ${this.#since} and amount > 0`;
-    const amounts = new Map(rows.map(({ id, amount }) => [id, Number(amount)]));
-    const missing = [...this.#charged].filter(([id, credits]) => (amounts.get(id) ?? 0) !== credits);
+    const rows = await this.#chargesIn(sql);
+    const missing = this.#missingAmong(rows);
     const found = await sql`select * from holds where id in ${sql(["", ...missing.map(([id]) => id)])}`;
     assert.deepEqual(missing, [], `receipts that the ledger does not know: ${JSON.stringify(found)}`);
     // A live session that broke off is charged for the audio it had accepted.
@@ -94,6 +98,21 @@ export class PayingClients {
     assert.deepEqual(unanswered, [], "charges without an answer");
     const held = await sql`select organization_id from accounts where held > 0`;
     assert.deepEqual([...held], [], "credits that are still held");
+  }
+
+  /** How many receipts the ledger does not know. */
+  async countForgotten(sql: Sql): Promise<number> {
+    return this.#missingAmong(await this.#chargesIn(sql)).length;
+  }
+
+  async #chargesIn(sql: Sql): Promise<readonly ChargeRow[]> {
+    return await sql<ChargeRow[]>`
+      select id, kind, amount from holds where opened_at > ${this.#since} and amount > 0`;
+  }
+
+  #missingAmong(rows: readonly ChargeRow[]): (readonly [string, number])[] {
+    const amounts = new Map(rows.map(({ id, amount }) => [id, Number(amount)]));
+    return [...this.#charged].filter(([id, credits]) => (amounts.get(id) ?? 0) !== credits);
   }
 
   async #repeat(ask: () => Promise<void>): Promise<void> {

@@ -20,7 +20,7 @@ import { migrate } from "../../../src/store/postgres/migrate.js";
 import { openStore } from "../../../src/store/store.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";
-import { momentOfFault, pace } from "../../support/pace.js";
+import { momentOfFault, pace, stays } from "../../support/pace.js";
 import { preparedFolder } from "../../support/prepared-database.js";
 import { SILENT } from "../../support/silent-log.js";
 import { databaseUrlOf, privateStore } from "../support.js";
@@ -256,8 +256,11 @@ test("a live session ends where the credits end", async (t) => {
   const meter = await startMeter(t);
   const organizationId = await newOrganization();
   // Leaves 605 credits: 100 s and five sixths of one.
-  const other = liveHold(`${organizationId}:x`, organizationId, 1, meter.serviceId);
-  await ledger.changes.open({ ...other, ...priced(24_395) });
+  const file = { units: 9_758, unitsPerSecond: 1 };
+  assert.equal(
+    (await meter.hold({ id: `${organizationId}:x`, organizationId }, "file", file)).credits,
+    24_395,
+  );
   const funds: LiveFunds[] = [];
   const live = meter.openLive({ id: "ses_short", organizationId }, RATE_HZ, (told) => funds.push(told));
   const limit = Math.floor((605 * RATE_HZ) / 6);
@@ -315,6 +318,46 @@ test("what a service left behind is settled by another one, once, when it has be
   await mine.release();
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - spent, held: 0 });
   assert.deepEqual(await brokenRules(ledger.sql), []);
+});
+
+test("holds of its own that a promoted standby has open again are settled, and those in work stay", async (t) => {
+  const organizationId = await newOrganization();
+  const { changes, holds, sql } = ledger;
+  const meter = await startMeter(t);
+  const mine = await meter.hold({ id: `${organizationId}:mine`, organizationId }, "synthesis", {
+    units: 5,
+    unitsPerSecond: 1,
+  });
+  const funds: LiveFunds[] = [];
+  const session = meter.openLive({ id: `${organizationId}:session`, organizationId }, RATE_HZ, (told) =>
+    funds.push(told),
+  );
+  await eventually("the session is paid for", () => funds.length > 0);
+  session.accepted(RATE_HZ);
+  // As the meter has forgotten them: they were over on a server that is lost.
+  const again = (id: string, seconds: number) =>
+    liveHold(`${organizationId}:${id}`, organizationId, seconds, meter.serviceId);
+  await changes.openUpTo(again("heard", 120), 6);
+  await journalInHolds(sql, new Map([[`${organizationId}:heard`, 10 * RATE_HZ]]));
+  await changes.open({ ...again("spoken", 10), kind: "synthesis" });
+  await changes.open({ ...again("answered", 10), kind: "synthesis" });
+  await holds.post(`${organizationId}:answered`, 10 * RATE_HZ, "posted");
+  const inWork = async () => (await holds.listOf(meter.serviceId)).map(({ id }) => id.split(":")[1]).sort();
+  await eventually("those in work are left", async () => (await inWork()).length === 2);
+  await stays(
+    "those in work stay",
+    async () => (await inWork()).join() === "mine,session",
+    4 * RULES.heartbeatMs,
+  );
+  await mine.release();
+  let charged = 0;
+  session.settle(2 * RATE_HZ, (credits) => {
+    charged = credits;
+  });
+  await eventually("the session is charged", () => charged > 0);
+  assert.equal(charged, 12);
+  assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 60 - charged, held: 0 });
+  assert.deepEqual(await brokenRules(sql), []);
 });
 
 test("what a service has journaled counts for every service that sweeps, by the way of either version", async () => {
@@ -531,10 +574,6 @@ test("a database that dies under load costs and loses nothing", async (t) => {
   );
   assert.deepEqual(await brokenRules(ledger.sql), []);
 });
-
-function priced(credits: number) {
-  return { quantity: { units: credits, unitsPerSecond: 1 }, tariff: { credits: 1, perUnits: 1 } };
-}
 
 async function serviceIdIn(folder: string): Promise<string> {
   return (await readFile(join(folder, "service-id"), "utf8")).trim();

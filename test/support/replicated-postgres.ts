@@ -1,0 +1,224 @@
+import type { ChildProcess } from "node:child_process";
+import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { freePort } from "../../bench/support/free-port.js";
+import { connect as connectToDatabase, untilReachable } from "../../src/store/postgres/connect.js";
+import { findPostgresBinaries } from "../../src/store/postgres/postgres-binaries.js";
+import { CLUSTER_DATABASE, CLUSTER_USER, openCluster } from "../../src/store/postgres/postgres-cluster.js";
+import { handOver, launch } from "../../src/store/postgres/postgres-launcher.js";
+import { temporaryFolder } from "./folders.js";
+import { preparedFolder } from "./prepared-database.js";
+import { SILENT } from "./silent-log.js";
+
+const UP_WITHIN_MS = 60_000;
+/** Replication is what differs from the service's own way to start a server. */
+const SETTINGS = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  wal_level: "replica",
+  max_wal_senders: "4",
+  io_method: "sync",
+  shared_buffers: "32MB",
+};
+
+/** A primary and the standby that follows it, behind the one address that services know. */
+export class ReplicatedPostgres {
+  /** What a service gets as `DATABASE_URL`; leads to the primary, after `failOver` to the standby. */
+  readonly url: string;
+  readonly #primary: Server;
+  readonly #standby: Server;
+  readonly #door: Door;
+  /** What the standby follows the primary through. */
+  readonly #stream: Door;
+
+  private constructor(parts: { primary: Server; standby: Server; door: Door; stream: Door }) {
+    this.url = urlOf(parts.door.port, parts.primary.password);
+    this.#primary = parts.primary;
+    this.#standby = parts.standby;
+    this.#door = parts.door;
+    this.#stream = parts.stream;
+  }
+
+  /** @param isSynchronous whether a commit waits until the standby has it */
+  static async start({ isSynchronous }: { readonly isSynchronous: boolean }): Promise<ReplicatedPostgres> {
+    const primaryDir = await preparedFolder();
+    const standbyDir = await temporaryFolder();
+    const password = (await readFile(join(primaryDir, "postgres-password"), "utf8")).trim();
+    // Its files are of a server that keeps too little for a standby.
+    await stopServer(await startServer(primaryDir, password, {}));
+    // Of a server that rests, a copy of its files is a base backup.
+    await promisify(execFile)("cp", ["-a", join(primaryDir, "postgres"), standbyDir]);
+    const primary = await startServer(primaryDir, password, {
+      synchronous_standby_names: isSynchronous ? "*" : "",
+    });
+    const stream = await Door.open(primary.port);
+    try {
+      const cluster = join(standbyDir, "postgres");
+      const source = `host=127.0.0.1 port=${stream.port} user=${CLUSTER_USER} password=${password}`;
+      await appendFile(join(cluster, "postgresql.conf"), `primary_conninfo = '${source}'\n`);
+      await writeFile(join(cluster, "standby.signal"), "");
+      const standby = await startServer(standbyDir, password, {});
+      return new ReplicatedPostgres({ primary, standby, stream, door: await Door.open(primary.port) });
+    } catch (error) {
+      await stream.close();
+      await killAll(primary);
+      throw error;
+    }
+  }
+
+  /** The standby gets nothing from now on. */
+  cutStream(): void {
+    this.#stream.lead(null);
+  }
+
+  /** Ends the primary as a machine that loses its power does; the address leads nowhere. */
+  async losePrimary(): Promise<void> {
+    this.#door.lead(null);
+    await killAll(this.#primary);
+  }
+
+  /** Makes the standby the primary and has the address lead there. */
+  async promote(): Promise<void> {
+    const sql = connectToDatabase(urlOf(this.#standby.port, this.#standby.password), SILENT);
+    try {
+      await sql`select pg_promote(wait => true)`;
+    } finally {
+      await sql.end();
+    }
+    this.#door.lead(this.#standby.port);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([this.#door.close(), this.#stream.close()]);
+    await Promise.all([killAll(this.#primary), killAll(this.#standby)]);
+  }
+}
+
+interface Server {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly password: string;
+}
+
+async function startServer(
+  dataDir: string,
+  password: string,
+  others: Readonly<Record<string, string>>,
+): Promise<Server> {
+  const binaries = await findPostgresBinaries();
+  const { dir, launcher } = await openCluster({ binaries, dataDir, password });
+  // Of a standby: a file that was written here, not copied.
+  await handOver(join(dir, "standby.signal"), launcher).catch(() => {});
+  const port = await freePort();
+  const settings = Object.entries({ ...SETTINGS, ...others }).flatMap(([name, value]) => [
+    "-c",
+    `${name}=${value}`,
+  ]);
+  const command = [binaries.postgres, "-D", dir, "-p", String(port), ...settings];
+  const child = launch(launcher, command, { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    said = (said + text).slice(-4_000);
+  });
+  const sql = connectToDatabase(urlOf(port, password), SILENT);
+  const ended = once(child, "exit").then(([code]) => {
+    throw new Error(`it ended with ${code}`);
+  });
+  try {
+    await Promise.race([untilReachable(sql, UP_WITHIN_MS), ended]);
+  } catch (cause) {
+    child.kill("SIGKILL");
+    throw new Error(`Cannot start PostgreSQL: ${said}`, { cause });
+  } finally {
+    ended.catch(() => {});
+    await sql.end({ timeout: 1 });
+  }
+  return { child, port, password };
+}
+
+async function stopServer({ child }: Server): Promise<void> {
+  const ended = once(child, "exit");
+  child.kill("SIGINT");
+  await ended;
+}
+
+/** The server and its processes, at once: the others would notice and end in their own time. */
+async function killAll({ child }: Server): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const pid = child.pid!;
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  const ended = once(child, "exit");
+  child.kill("SIGKILL");
+  for (const each of children.trim().split(" ")) {
+    try {
+      process.kill(Number(each), "SIGKILL");
+    } catch {
+      // It has just ended with its connection.
+    }
+  }
+  await ended;
+}
+
+/** What stands for the address of a database that moves: a name, a proxy, an address that machines hand over. */
+class Door {
+  readonly port: number;
+  readonly #server;
+  readonly #sockets = new Set<Socket>();
+  #target: number | null;
+
+  private constructor(server: ReturnType<typeof createServer>, target: number) {
+    this.#server = server;
+    this.#target = target;
+    this.port = (server.address() as AddressInfo).port;
+    server.on("connection", (near) => this.#join(near));
+  }
+
+  static async open(target: number): Promise<Door> {
+    const server = createServer({ noDelay: true });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    return new Door(server, target);
+  }
+
+  /** Ends all connections; new ones go there, or nowhere. */
+  lead(port: number | null): void {
+    this.#target = port;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  async close(): Promise<void> {
+    this.lead(null);
+    const closed = once(this.#server, "close");
+    this.#server.close();
+    await closed;
+  }
+
+  #join(near: Socket): void {
+    if (this.#target === null) {
+      near.destroy();
+      return;
+    }
+    const far = connect({ host: "127.0.0.1", port: this.#target, noDelay: true });
+    near.pipe(far).pipe(near);
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(one);
+      // Its end is told by `close`.
+      one.on("error", () => {});
+      one.on("close", () => {
+        this.#sockets.delete(one);
+        other.destroy();
+      });
+    }
+  }
+}
+
+function urlOf(port: number, password: string): string {
+  return `postgres://${CLUSTER_USER}:${encodeURIComponent(password)}@127.0.0.1:${port}/${CLUSTER_DATABASE}`;
+}
