@@ -49,10 +49,13 @@ export class LiveListener {
     }
   }
 
-  /** Writes pieces one after another, giving the decoder a moment to come between now and then. */
+  /** Writes pieces one after another, giving the decoder a moment to come between now and then, and when its backlog is full. */
   async writeAll(pieces: readonly Int16Array[]): Promise<void> {
     for (const [index, piece] of pieces.entries()) {
-      this.feed.write(piece);
+      for (let written = this.feed.write(piece); written < piece.length; ) {
+        await pace(1);
+        written += this.feed.write(piece.subarray(written));
+      }
       if (index % 16 === 15) await pace(1);
     }
   }
