@@ -1,6 +1,7 @@
 // Builds the image and runs it once, without a Docker daemon: `node scripts/image.mjs` (root, Debian, network). A Debian 13
 // with npm's Node 24 stands in for the Node image, buildah builds in a chroot, and the service in it speaks and
-// transcribes as its own user. Prints one line of JSON. `--keep` leaves the images where buildah has them.
+// transcribes as its own user, as one process and as a gateway with an engine. Prints one line of JSON. `--keep` leaves
+// the images where buildah has them.
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -21,10 +22,10 @@ const LOOK_EVERY_MS = 500;
 /** For data of containers, apart from those of the machine's own. */
 const STORAGE = ["--root", join(root, ".cache/image/storage"), "--storage-driver", "vfs"];
 
-installMissing("buildah");
-const builtMs = build();
+for (const program of ["buildah", "nats-server"]) installMissing(program);
+const built = build();
 const figures = await tryImage();
-console.log(JSON.stringify({ ...builtMs, ...figures }));
+console.log(JSON.stringify({ ...built, ...figures, fleet: await tryFleet() }));
 if (!process.argv.includes("--keep"))
   rmSync(join(root, ".cache/image/storage"), { recursive: true, force: true });
 
@@ -67,14 +68,60 @@ function makeBase() {
   writeFileSync(join(BASE_FOLDER, "usr/local/etc/npmrc"), "cafile=/usr/local/etc/trusted.pem\n");
 }
 
+/** One service that does everything. */
 async function tryImage() {
+  const service = await startContainer({});
+  try {
+    await service.inside("node", "deploy/health.mjs");
+    const heard = await speakAndTranscribe(service);
+    const user = (await service.inside("id", "--user")).trim();
+    const { healthyMs } = service;
+    return { healthyMs, user, front: service.front(), heard, exitCode: await service.stop() };
+  } catch (error) {
+    console.error(service.output());
+    throw error;
+  } finally {
+    await service.stop();
+  }
+}
+
+/** A gateway and an engine of the image, and a NATS of this machine between them. */
+async function tryFleet() {
+  const busPort = await freePort();
+  const bus = spawn("nats-server", ["-a", "127.0.0.1", "-p", `${busPort}`], { stdio: "ignore" });
+  const BUS_URL = `nats://127.0.0.1:${busPort}`;
+  const started = [];
+  try {
+    for (const role of [
+      { ROLE: "engine", BUS_URL },
+      { ROLE: "gateway", BUS_URL, KEY_PEPPER: "a pepper for this one try" },
+    ])
+      started.push(await startContainer(role));
+    const [engine, gateway] = started;
+    const heard = await speakAndTranscribe(gateway);
+    return { heard, exitCodes: { gateway: await gateway.stop(), engine: await engine.stop() } };
+  } catch (error) {
+    for (const container of started) console.error(container.output());
+    throw error;
+  } finally {
+    for (const container of started) await container.stop();
+    bus.kill();
+  }
+}
+
+/** Runs the service in a container of its own, as the image's user, until it answers. */
+async function startContainer(settings) {
   const container = buildah("from", "--pull-never", IMAGE).trim();
   const port = await freePort();
   const operatorPort = await freePort();
-  const env = [
-    ...["HOST=127.0.0.1", `PORT=${port}`, "OPERATOR_HOST=127.0.0.1", `OPERATOR_PORT=${operatorPort}`],
-    "DATA_DIR=/data",
-  ].flatMap((value) => ["--env", value]);
+  const env = Object.entries({
+    HOST: "127.0.0.1",
+    PORT: port,
+    OPERATOR_HOST: "127.0.0.1",
+    OPERATOR_PORT: operatorPort,
+    DATA_DIR: "/data",
+    ...settings,
+  }).map(([name, value]) => `--env=${name}=${value}`);
   const run = ["run", "--isolation", "chroot", "--user", USER, "--workingdir", "/opt/dauys"];
   const startedAtMs = performance.now();
   const service = spawn(
@@ -87,48 +134,64 @@ async function tryImage() {
   let output = "";
   service.stdout.on("data", (bytes) => (output += bytes));
   const ended = new Promise((resolve) => service.once("exit", resolve));
+  // An engine serves operators alone.
+  const listening = settings.ROLE === "engine" ? operatorPort : port;
+  let stopped = null;
+  const stop = () => {
+    stopped ??= (async () => {
+      const main = processOf(listening);
+      if (main === null) service.kill("SIGTERM");
+      else process.kill(main, "SIGTERM");
+      return await ended;
+    })();
+    return stopped;
+  };
   try {
-    await healthy(`http://127.0.0.1:${port}/health`, service, () => output);
-    const healthyMs = Math.round(performance.now() - startedAtMs);
-    const inside = async (...command) => {
-      const at = [`--env=DAUYS_URL=http://127.0.0.1:${port}`, `--env=OPERATOR_PORT=${operatorPort}`];
-      return (await promisify(execFile)("buildah", [...STORAGE, ...run, ...at, container, "--", ...command]))
-        .stdout;
-    };
-    await inside("node", "deploy/health.mjs");
-    const key = (await inside("cat", "/data/dev-key")).trim();
-    const dauys = (...args) => inside("env", `DAUYS_API_KEY=${key}`, "node", "bin/dauys.js", ...args);
-    await dauys("speak", SENTENCE, "-o", "/tmp/said.wav");
-    const heard = (await dauys("transcribe", "/tmp/said.wav")).trim();
-    const front = /^Front: (.*)$/m.exec(output)?.[1];
-    const user = (await inside("id", "--user")).trim();
-    const main = processOf(port);
-    process.kill(main, "SIGTERM");
-    return { healthyMs, user, front, heard, exitCode: await ended };
+    await answers(`http://127.0.0.1:${listening}/ready`, service);
   } catch (error) {
-    service.kill("SIGTERM");
+    await stop();
     console.error(output);
     throw error;
   }
+  return {
+    healthyMs: Math.round(performance.now() - startedAtMs),
+    output: () => output,
+    // The banner comes once everything is up.
+    front: () => /^Front: (.*)$/m.exec(output)?.[1],
+    inside: async (...command) => {
+      const at = [`--env=DAUYS_URL=http://127.0.0.1:${port}`, `--env=OPERATOR_PORT=${operatorPort}`];
+      return (await promisify(execFile)("buildah", [...STORAGE, ...run, ...at, container, "--", ...command]))
+        .stdout;
+    },
+    stop,
+  };
 }
 
-/** buildah does not hand signals on: the service itself is told. */
+/** What the service hears of what it has spoken. */
+async function speakAndTranscribe({ inside }) {
+  const key = (await inside("cat", "/data/dev-key")).trim();
+  const dauys = (...args) => inside("env", `DAUYS_API_KEY=${key}`, "node", "bin/dauys.js", ...args);
+  await dauys("speak", SENTENCE, "-o", "/tmp/said.wav");
+  return (await dauys("transcribe", "/tmp/said.wav")).trim();
+}
+
+/** buildah does not hand signals on: the service itself is told. Null when nothing listens there. */
 function processOf(port) {
   const line = execFileSync("ss", ["-Hltnp", `sport = :${port}`], { encoding: "utf8" });
-  return Number(/pid=(\d+)/.exec(line)[1]);
+  const [, pid = null] = /pid=(\d+)/.exec(line) ?? [];
+  return pid === null ? null : Number(pid);
 }
 
-async function healthy(url, service, output) {
+async function answers(url, service) {
   const deadlineMs = performance.now() + HEALTHY_WITHIN_MS;
   while (performance.now() < deadlineMs) {
     if (service.exitCode !== null) throw new Error(`the service ended with ${service.exitCode}`);
     const answer = await fetch(url).catch(() => null);
     await answer?.body?.cancel();
-    // The banner comes once everything is up.
-    if (answer?.ok && /^Front: /m.test(output())) return;
+    if (answer?.ok) return;
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }
-  throw new Error(`the service was not healthy within ${HEALTHY_WITHIN_MS} ms`);
+  throw new Error(`the service was not ready within ${HEALTHY_WITHIN_MS} ms`);
 }
 
 function buildah(...args) {

@@ -25,7 +25,7 @@ import { childrenOf } from "./processes.js";
 
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** How many damaged copies of each container: the gate's, or as many as asked for. */
-const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 12);
+const MUTANTS = Number(process.env["UPLOAD_MUTANTS"] ?? 24);
 /** As many as the decoder runs at a time on a small machine; the rest would only wait. */
 const CONCURRENCY = 2;
 const MAX_SECONDS = 7_200;

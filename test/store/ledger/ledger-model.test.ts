@@ -19,7 +19,7 @@ import { brokenRules, journalInHolds, type LedgerTables, newLedger } from "./led
 /** Histories that run at the same time, as many as the store has connections. */
 const AT_ONCE = 8;
 /** `LEDGER_HISTORIES=20000` looks longer. */
-const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 500);
+const HISTORIES = Number(process.env["LEDGER_HISTORIES"] ?? 1_000);
 const SLOTS = 5;
 
 /**

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { writeWav } from "../../../src/domain/audio/wav.js";
+import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
+
+const PCM = Int16Array.from({ length: 200 }, (_, index) => index * 150 - 15_000);
+const WAV = new Uint8Array(writeWav(PCM, 16_000));
+
+/** As a file comes from a network, with a reader that is told how long it is, or is not. */
+function read(bytes: Uint8Array, pieceBytes: number, totalBytes?: number): readonly number[] {
+  const reader = new WavSampleReader(totalBytes);
+  const samples: number[] = [];
+  for (let at = 0; at < bytes.length; at += pieceBytes)
+    samples.push(...reader.push(bytes.subarray(at, at + pieceBytes)));
+  reader.end();
+  assert.equal(reader.sampleCount, samples.length);
+  return samples.map((sample) => sample * 32_768);
+}
+
+test("a file cut anywhere has the samples of the whole", () => {
+  for (const pieceBytes of [1, 2, 3, 43, 44, 45, 100, WAV.length])
+    assert.deepEqual(read(WAV, pieceBytes, WAV.length), [...PCM], `pieces of ${pieceBytes} bytes`);
+});
+
+test("chunks behind the samples are none of them, wherever the file is cut", () => {
+  const behind = new TextEncoder().encode("LIST\u0004\0\0\0INFO");
+  const file = new Uint8Array([...WAV, ...behind]);
+  for (const pieceBytes of [1, WAV.length, WAV.length + 3, file.length]) {
+    assert.deepEqual(read(file, pieceBytes, file.length), [...PCM], `pieces of ${pieceBytes} bytes`);
+    assert.deepEqual(read(file, pieceBytes), [...PCM], `pieces of ${pieceBytes} bytes, length not told`);
+  }
+});
+
+test("a file that ends in the middle of a block has the whole blocks before it", () => {
+  assert.deepEqual(read(WAV.subarray(0, WAV.length - 1), 7), [...PCM.subarray(0, PCM.length - 1)]);
+});
