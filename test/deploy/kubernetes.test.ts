@@ -15,7 +15,15 @@ import { ServiceAccount } from "kubernetes-models/v1/ServiceAccount";
 import { SERVED_PARTS } from "../../src/domain/served.js";
 import { readConfig, SETTINGS } from "../../src/settings/settings.js";
 import { ROOT, read } from "../docs/markdown.js";
-import { kustomize, type Resource } from "./kustomize.js";
+import {
+  kustomize,
+  peersOf,
+  type Resource,
+  renderedByKubectl,
+  type Selector,
+  selects,
+  WITHOUT_KUSTOMIZE,
+} from "./kustomize.js";
 
 const FOLDER = join(ROOT, "deploy/kubernetes");
 const OVERLAYS = readdirSync(join(FOLDER, "overlays"));
@@ -120,10 +128,57 @@ function assertDemand(asked: Record<string, string>, resources: readonly Resourc
   assert.deepEqual([asked["aggregateFromKubeServiceEndpoints"], asked["aggregationType"]], ["true", "sum"]);
 }
 
+/** Port of a NATS server's clients. */
+const BUS_PORT = 4222;
+
+type Pods = ReturnType<typeof podsOf>[number];
+
+/** Whether policies let one pod send to the other's bus port, or take what it sends. */
+function isAllowed(
+  resources: readonly Resource[],
+  way: "ingress" | "egress",
+  own: Pods,
+  other: Pods,
+): boolean {
+  const labelsOf = ({ owner }: Pods) => owner["spec"].template.metadata.labels;
+  const server = way === "egress" ? other : own;
+  const ports = server.spec.containers.flatMap((container: Resource) => container["ports"] ?? []);
+  const isBus = ({ port }: { port: number | string }) =>
+    port === BUS_PORT ||
+    ports.some((one: Resource) => one["name"] === port && one["containerPort"] === BUS_PORT);
+  const type = way === "egress" ? "Egress" : "Ingress";
+  const policies = resources.filter(
+    ({ kind, spec }) =>
+      kind === "NetworkPolicy" && spec.policyTypes.includes(type) && selects(spec.podSelector, labelsOf(own)),
+  );
+  const rules = policies.flatMap(({ spec }) => spec[way] ?? []);
+  return (
+    policies.length === 0 ||
+    rules.some(
+      (rule: Resource) =>
+        rule["ports"].some(isBus) &&
+        (rule[way === "egress" ? "to" : "from"] as { podSelector?: Selector }[]).some(
+          ({ podSelector }) => podSelector !== undefined && selects(podSelector, labelsOf(other)),
+        ),
+    )
+  );
+}
+
+/** As YAML gives them: aliases are copies. */
+function byName(resources: readonly Resource[]): Record<string, unknown> {
+  const named = resources.map((one) => [`${one.kind} ${one.metadata.name}`, JSON.parse(JSON.stringify(one))]);
+  return Object.fromEntries(named);
+}
+
 const isOurs = ({ name }: { readonly name: string }) => name === "dauys";
 
 for (const [overlay, resources] of RENDERED) {
   describe(`overlay ${overlay}`, () => {
+    test("kustomize itself makes the same objects", { skip: WITHOUT_KUSTOMIZE }, () => {
+      const theirs = renderedByKubectl(join(FOLDER, "overlays", overlay));
+      assert.deepEqual(byName(resources), byName(theirs));
+    });
+
     test("every object is one that Kubernetes takes, without a field that it would drop", () => {
       for (const resource of resources) {
         const Model = MODELS[resource.kind];
@@ -199,17 +254,43 @@ for (const [overlay, resources] of RENDERED) {
       }
     });
 
+    test("what needs the bus may reach it, and the bus lets it come", () => {
+      const pods = podsOf(resources);
+      const bus = pods.find(({ owner }) => owner.kind === "StatefulSet");
+      const users = pods.filter(({ spec }) => spec.containers.some(isOurs));
+      if (bus === undefined) {
+        for (const { spec } of users)
+          assert.equal(configOf(spec.containers.find(isOurs), resources).role, "all");
+        return;
+      }
+      for (const user of users) {
+        const id = user.owner.metadata.name;
+        assert.ok(isAllowed(resources, "egress", user, bus), `${id} may not reach the bus`);
+        assert.ok(isAllowed(resources, "ingress", bus, user), `the bus does not let ${id} come`);
+      }
+    });
+
     test("selectors, scalers and routes lead to what is there", () => {
       const pods = podsOf(resources).map(({ owner }) => owner["spec"].template.metadata.labels);
       const finds = (labels: Record<string, string>) =>
-        pods.some((pod) => Object.entries(labels).every(([name, value]) => pod[name] === value));
+        pods.some((pod) => selects({ matchLabels: labels }, pod));
       const has = (kind: string, name: string) =>
         resources.some((one) => one.kind === kind && one.metadata.name === name);
-      for (const { kind, metadata, spec } of resources) {
+      for (const resource of resources) {
+        const { kind, metadata, spec } = resource;
         const id = `${kind} ${metadata.name}`;
         if (kind === "Service") assert.ok(finds(spec.selector), id);
         if (kind === "PodDisruptionBudget") assert.ok(finds(spec.selector.matchLabels), id);
-        if (kind === "NetworkPolicy") assert.ok(finds(spec.podSelector.matchLabels), id);
+        if (kind === "NetworkPolicy") {
+          const peers = peersOf(resource);
+          // Namespaces are others'.
+          const near = peers.filter(({ namespaceSelector }) => namespaceSelector === undefined);
+          for (const selector of [spec.podSelector, ...near.flatMap(({ podSelector }) => podSelector ?? [])])
+            assert.ok(
+              pods.some((pod) => selects(selector, pod)),
+              `${id}: ${JSON.stringify(selector)} selects no pod`,
+            );
+        }
         if (kind === "HorizontalPodAutoscaler" || kind === "ScaledObject")
           assert.ok(has("Deployment", spec.scaleTargetRef.name), id);
         for (const { type, metadata: asked } of kind === "ScaledObject" ? spec.triggers : [])

@@ -1,6 +1,16 @@
+import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { parse, parseAllDocuments } from "yaml";
+
+/** Kubernetes reads YAML as it was before 1.2: `0440` is octal. */
+const YAML = { version: "1.1", uniqueKeys: true } as const;
+/** Behind the name of a generated ConfigMap: a hash of what is in it. */
+const HASHED_NAME = /^(\s*name: [a-z-]+)-(?=\w{10}$)[a-z0-9]*\d[a-z0-9]*$/gm;
+
+/** Why kustomize itself is not asked; false where it can be. */
+export const WITHOUT_KUSTOMIZE: string | false =
+  spawnSync("kubectl", ["kustomize", "--help"]).status === 0 ? false : "kubectl is not installed";
 
 /** An object of Kubernetes as a file or kustomize gives it. */
 export interface Resource {
@@ -64,7 +74,10 @@ const REFERENCES: Readonly<Record<string, (resource: Resource) => { name: string
  * ConfigMaps have no hash behind them.
  */
 export function kustomize(folder: string): Resource[] {
-  const kustomization = parse(readFileSync(join(folder, "kustomization.yaml"), "utf8")) as Kustomization;
+  const kustomization = parse(
+    readFileSync(join(folder, "kustomization.yaml"), "utf8"),
+    YAML,
+  ) as Kustomization;
   for (const member of Object.keys(kustomization))
     if (!KNOWN.has(member)) throw new Error(`${folder}: ${member} is more than this test understands`);
   const { namespace, nameSuffix = "", labels = [], images = [] } = kustomization;
@@ -105,8 +118,18 @@ function resourcesOf(path: string): Resource[] {
 
 /** Every document of a YAML file. @throws where it cannot be read */
 export function documentsOf(path: string): unknown[] {
-  return parseAllDocuments(readFileSync(path, "utf8"), { uniqueKeys: true }).map((document) => {
-    if (document.errors.length > 0) throw new Error(`${path}: ${document.errors[0]!.message}`);
+  return documentsIn(readFileSync(path, "utf8"), path);
+}
+
+/** What `kubectl kustomize` itself makes of a folder, without the hashes. */
+export function renderedByKubectl(folder: string): Resource[] {
+  const rendered = execFileSync("kubectl", ["kustomize", folder], { encoding: "utf8" });
+  return documentsIn(rendered.replace(HASHED_NAME, "$1"), folder) as Resource[];
+}
+
+function documentsIn(text: string, name: string): unknown[] {
+  return parseAllDocuments(text, YAML).map((document) => {
+    if (document.errors.length > 0) throw new Error(`${name}: ${document.errors[0]!.message}`);
     return document.toJS();
   });
 }
@@ -140,7 +163,7 @@ function apply(resources: readonly Resource[], { target, patch }: Patch, folder:
   );
   if (targets.length === 0) throw new Error(`${folder}: nothing is a ${target.kind} ${target.name ?? ""}`);
   for (const resource of targets) {
-    for (const { op, path, value } of parse(patch) as { op: string; path: string; value: unknown }[]) {
+    for (const { op, path, value } of parse(patch, YAML) as { op: string; path: string; value: unknown }[]) {
       const steps = path
         .slice(1)
         .split("/")
@@ -155,16 +178,50 @@ function apply(resources: readonly Resource[], { target, patch }: Patch, folder:
   }
 }
 
+export interface Selector {
+  matchLabels?: Record<string, string>;
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values: readonly string[];
+  }[];
+}
+
+/** Whether a pod with these labels is selected. @throws for operators that ours do not use */
+export function selects(
+  { matchLabels = {}, matchExpressions = [] }: Selector,
+  labels: Record<string, string>,
+): boolean {
+  return (
+    Object.entries(matchLabels).every(([name, value]) => labels[name] === value) &&
+    matchExpressions.every(({ key, operator, values }) => {
+      if (operator !== "In") throw new Error(`${operator} is more than this test understands`);
+      return values.includes(labels[key] ?? "");
+    })
+  );
+}
+
+/** Whom a NetworkPolicy lets come, and what it lets its pods reach. */
+export function peersOf({ spec }: Resource): { podSelector?: Selector; namespaceSelector?: Selector }[] {
+  const incoming = (spec.ingress ?? []).flatMap(({ from }: Resource) => from ?? []);
+  return [...incoming, ...(spec.egress ?? []).flatMap(({ to }: Resource) => to ?? [])];
+}
+
 function label(resource: Resource, pairs: Record<string, string>, includeSelectors: boolean): void {
   resource.metadata.labels = { ...resource.metadata.labels, ...pairs };
   if (!includeSelectors) return;
   const { kind, spec } = resource;
-  const add = (selector: { matchLabels?: Record<string, string> }) => {
+  const add = (selector: Selector) => {
     selector.matchLabels = { ...selector.matchLabels, ...pairs };
   };
   if (kind === "Service") spec.selector = { ...spec.selector, ...pairs };
   if (["Deployment", "StatefulSet", "PodDisruptionBudget"].includes(kind)) add(spec.selector);
-  if (kind === "NetworkPolicy") add(spec.podSelector);
+  if (kind === "NetworkPolicy") {
+    add(spec.podSelector);
+    // kustomize adds to those that have labels already.
+    for (const peer of peersOf(resource))
+      if (peer.podSelector?.matchLabels !== undefined) add(peer.podSelector);
+  }
   const template = spec?.template;
   if (template?.metadata === undefined) return;
   template.metadata.labels = { ...template.metadata.labels, ...pairs };
