@@ -11,7 +11,7 @@ import { SENTENCES, type SpokenStream, speakStream } from "../support/spoken-str
 const FRAMES_PER_SECOND = 25;
 const SESSIONS = [8, 32];
 const ENGINES = [1, 2, 4];
-const PASSES = 2;
+const PASSES = 4;
 /** One of two engines stands still from then on, for so long, while sessions speak. */
 const FREEZE = { sessions: 16, afterMs: 6_000, forMs: 8_000 };
 
@@ -36,8 +36,8 @@ interface FleetRound {
 /**
  * `npm run bench -- fleet [8 32 ...]`: live sessions of one process beside those of a gateway with 1, 2 and 4 engine processes
  * over a real NATS server, all on this machine and in turns: end of speech to final, what the bus adds to it, CPU time for each
- * 40 ms of audio in gateway, bus and engines, and what an engine that stands still costs sessions on another. Eight minutes for
- * two numbers of sessions.
+ * 40 ms of audio in gateway, bus and engines, and what an engine that stands still costs sessions on another. A quarter
+ * of an hour for two numbers of sessions.
  */
 export async function run(options: {
   readonly smoke: boolean;

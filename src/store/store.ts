@@ -198,7 +198,10 @@ function assemble(parts: StoreParts): Store {
     await sharedClock.look();
     await usedTokens.removeExpired();
     await attempts.removeExpired();
+    const forgotten = (await idempotency?.endForgotten()) ?? 0;
+    if (forgotten > 0) log.error({ forgotten }, "the database has forgotten how requests under keys ended");
   };
+  let idempotency: PostgresIdempotency | null = null;
   let meter: PostgresUsageMeter | null = null;
   const isReachable = () =>
     within(ANSWERS_WITHIN_MS, untilReachable(sql, 0)).then(
@@ -244,7 +247,7 @@ function assemble(parts: StoreParts): Store {
       return meter;
     },
     startIdempotency: (serviceId) => {
-      const idempotency = new PostgresIdempotency(idempotencyKeys, serviceId, log);
+      idempotency = new PostgresIdempotency(idempotencyKeys, serviceId, log);
       onIdempotency(idempotency);
       return idempotency;
     },

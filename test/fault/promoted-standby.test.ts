@@ -73,6 +73,7 @@ for (const isSynchronous of [true, false]) {
         assert.ok((await clients.countForgotten(sql)) > 0, "the standby missed charges");
         // Some were in work when the stream was cut; how they ended is forgotten.
         await eventually("no hold left", async () => (await countInWork(sql)) === 0);
+        await eventually("no key in use", async () => (await countRunning(sql)) === 0);
         assert.deepEqual(await brokenRules(sql), []);
         const later = new PayingClients(service);
         later.start();
@@ -107,6 +108,10 @@ async function openSession({ url, key }: ServiceProcess, sql: Sql) {
       return await run;
     },
   };
+}
+
+async function countRunning(sql: Sql): Promise<number> {
+  return (await sql`select from idempotency_keys where state = 'running'`).length;
 }
 
 async function countInWork(sql: Sql): Promise<number> {

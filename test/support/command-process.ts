@@ -7,6 +7,9 @@ import type { Outcome } from "./run-program.js";
 
 const PROGRAM = fileURLToPath(new URL("./run-commands.js", import.meta.url));
 
+/** Commands read the key of a service that runs beside them: here none does, whatever lies in `./data`. */
+export const NO_SERVICE = { DATA_DIR: "build/no-data-of-a-service" } as const;
+
 /** Ends with its standard input, as it is closed when this process ends. */
 let running: {
   readonly child: ChildProcessByStdio<Writable, Readable, null>;
@@ -27,7 +30,7 @@ export function dauysInTurn(
     const { child, next } = running;
     // While nothing is asked the process holds no test back from its end.
     for (const part of [child, child.stdin as Socket, child.stdout as Socket]) part.ref();
-    child.stdin.write(`${JSON.stringify({ args, env })}\n`);
+    child.stdin.write(`${JSON.stringify({ args, env: { ...NO_SERVICE, ...env } })}\n`);
     const outcome = JSON.parse(await next()) as Outcome;
     for (const part of [child, child.stdin as Socket, child.stdout as Socket]) part.unref();
     return outcome;

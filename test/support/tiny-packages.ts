@@ -14,3 +14,10 @@ export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
   // Graphs that read chunks say how long these are; the others read whole utterances.
   return family === undefined ? [] : [{ id, ...family.can, streams: "shiftFrames" in manifest }];
 });
+
+/** The synthesizers among them, each with its last voice. */
+export const TINY_SYNTHESIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
+  if (manifest.task !== "synthesis") return [];
+  const { id, family, voices } = manifest;
+  return [{ id, family, voice: voices.at(-1)!.name }];
+});

@@ -87,6 +87,13 @@ export class IdempotencyKeys {
       update idempotency_keys set state = 'over' where request_id = ${requestId} and state = 'running'`;
   }
 
+  /** Request ids of a service's attempts that are entered as running. */
+  async listRunning(serviceId: string): Promise<string[]> {
+    const rows = await this.#sql<{ request_id: string }[]>`
+      select request_id from idempotency_keys where service_id = ${serviceId} and state = 'running'`;
+    return rows.map(({ request_id }) => request_id);
+  }
+
   async isKnown(organizationId: string, key: string): Promise<boolean> {
     const rows = await this.#sql`
       select from idempotency_keys where organization_id = ${organizationId} and key = ${key}`;

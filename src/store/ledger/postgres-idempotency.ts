@@ -21,6 +21,8 @@ export class PostgresIdempotency implements Idempotency {
   readonly #log: Log;
   /** Ends of attempts that must be written: until then their keys stay in use. */
   readonly #endings: Settlements;
+  /** Request ids of attempts whose end is not written yet. */
+  readonly #running = new Set<string>();
 
   constructor(keys: IdempotencyKeys, serviceId: string, log: Log) {
     this.#keys = keys;
@@ -41,9 +43,12 @@ export class PostgresIdempotency implements Idempotency {
 
   async #claim(request: KeyedRequest): Promise<ClaimedRow> {
     const { requestId } = request;
+    this.#running.add(requestId);
     const claiming = this.#keys.claim({ ...request, serviceId: this.#serviceId });
     try {
-      return await within(ANSWER_MS, claiming);
+      const claimed = await within(ANSWER_MS, claiming);
+      if (claimed.type !== "begun") this.#running.delete(requestId);
+      return claimed;
     } catch (cause) {
       // It may have been entered all the same, or still be.
       void claiming.catch(() => {}).then(() => this.#end(requestId));
@@ -59,6 +64,18 @@ export class PostgresIdempotency implements Idempotency {
     }
   }
 
+  /**
+   * Ends attempts that this service knows to be over and the database has running: an asynchronous standby that was promoted
+   * has forgotten their end. Returns how many.
+   */
+  async endForgotten(): Promise<number> {
+    const running = await this.#keys.listRunning(this.#serviceId);
+    // Asked for after the answer: whatever was entered before then is known by then.
+    const forgotten = running.filter((requestId) => !this.#running.has(requestId));
+    for (const requestId of forgotten) await this.#keys.endAttempt(requestId);
+    return forgotten.length;
+  }
+
   /** Lets endings be written. May be called twice. */
   async close(): Promise<void> {
     await this.#endings.close(CLOSE_MS);
@@ -68,7 +85,9 @@ export class PostgresIdempotency implements Idempotency {
     return {
       answered: async (answer) => {
         try {
-          return await within(ANSWER_MS, this.#keys.answer(requestId, answer));
+          const isKept = await within(ANSWER_MS, this.#keys.answer(requestId, answer));
+          if (isKept) this.#running.delete(requestId);
+          return isKept;
         } catch (error) {
           // The answer is delivered all the same; a replay will be made again, and not charged.
           this.#log.warn({ err: error, requestId }, "answer not kept");
@@ -89,6 +108,7 @@ export class PostgresIdempotency implements Idempotency {
 
   async #end(requestId: string): Promise<void> {
     await this.#endings.settle(requestId, () => this.#keys.endAttempt(requestId));
+    this.#running.delete(requestId);
   }
 
   #unavailable(cause: unknown) {

@@ -12,6 +12,7 @@ import { holdsAtOnce } from "./0010-holds-at-once.js";
 import { attempts } from "./0011-attempts.js";
 import { journalsOfServices } from "./0012-journals-of-services.js";
 import { changesOfHolds } from "./0013-changes-of-holds.js";
+import { runningKeys } from "./0014-running-keys.js";
 
 /** Every migration in order. New ones are added at the end; one that was released is never edited. */
 export const MIGRATIONS: readonly Migration[] = [
@@ -28,4 +29,5 @@ export const MIGRATIONS: readonly Migration[] = [
   attempts,
   journalsOfServices,
   changesOfHolds,
+  runningKeys,
 ];

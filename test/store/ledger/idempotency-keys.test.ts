@@ -336,3 +336,23 @@ test("the end of an attempt is written when the database is back", async () => {
   release();
   await eventually("the key is free", async () => (await claim()).claim.type === "begun");
 });
+
+test("attempts that a promoted standby has running again are ended, and those that run keep their keys", async () => {
+  const serviceId = "svc_promoted";
+  await ledger.instances.beat(serviceId);
+  const own = service(serviceId);
+  const { attempt } = await own.begin({ key: "runs" });
+  // Under the same id, and the service does not know it: it was over on a server that is lost.
+  await service(serviceId).begin({ key: "over" });
+  assert.equal((await own.claim({ key: "over" })).claim.type, "in-use");
+  assert.equal(await own.idempotency.endForgotten(), 1);
+  const again = await own.begin({ key: "over" });
+  assert.equal((await own.claim({ key: "runs" })).claim.type, "in-use");
+  assert.equal(await own.idempotency.endForgotten(), 0);
+  await Promise.all([attempt.over(), again.attempt.over()]);
+  const paid = await own.begin({ key: "runs" });
+  await charge(paid.hold);
+  assert.ok(await paid.attempt.answered(ANSWER));
+  assert.equal((await own.claim({ key: "runs" })).claim.type, "answered");
+  assert.deepEqual(await ledger.idempotencyKeys.listRunning(serviceId), []);
+});

@@ -1,0 +1,8 @@
+import type { Migration } from "../postgres/migrate.js";
+
+/** A service looks every few seconds which of its attempts run, among the keys of a day. */
+export const runningKeys: Migration = {
+  version: 14,
+  name: "running-keys",
+  sql: "create index idempotency_keys_running on idempotency_keys (service_id) where state = 'running'",
+};
