@@ -40,8 +40,9 @@ const LOCK_FILE = "dauys.lock";
 const HEARTBEAT_MS = 1_000;
 /** A holder on another host has failed when it misses this many heartbeats. */
 const SILENT_HEARTBEATS = 5;
-/** Two processes that take over the same abandoned lock can make each other try again, not for ever. */
-const MAX_TRIES = 10;
+/** Processes that take over the same abandoned lock make each other look again, not for ever. */
+const MAX_TRIES = 100;
+const TAKING_OVER_POLL_MS = 20;
 
 /**
  * Takes the folder for this process alone. A lock whose process is gone is taken over.
@@ -57,7 +58,7 @@ export async function lockFolder(folder: string, purpose: LockPurpose): Promise<
     const holder = await readHolder(path);
     if (holder === "gone") continue;
     if (holder !== null && (await isAtWork(path, holder))) throw new FolderInUse(folder, holder);
-    await removeAbandoned(path, holder);
+    if (await takeOver(path, holder, me)) return hold(path, me);
   }
   throw new Error(`Cannot lock the data folder ${folder}: other processes keep taking ${LOCK_FILE}`);
 }
@@ -118,19 +119,36 @@ async function hasHeartbeat(path: string): Promise<boolean> {
   return false;
 }
 
-async function removeAbandoned(path: string, seen: LockHolder | null): Promise<void> {
-  const aside = `${path}.${randomBytes(6).toString("hex")}`;
-  try {
-    await rename(path, aside);
-  } catch (error) {
-    if (isErrno(error, "ENOENT")) return;
-    throw error;
+/**
+ * Puts our lock in the place of an abandoned one. The right to do so is a lock itself, named after the one that is replaced,
+ * and its holder looks again: so one process at a time compares and replaces, and never a lock that is fresh. A right
+ * whose holder died in these milliseconds is taken over likewise.
+ *
+ * @param seen what was found abandoned, null where the file holds no lock
+ * @returns false when another process is at it, or was faster: then look again
+ */
+async function takeOver(path: string, seen: LockHolder | null, me: LockHolder): Promise<boolean> {
+  // A file that is not ours may hold anything.
+  const right = `${path}.after-${encodeURIComponent(seen?.nonce ?? "none").slice(0, 64)}`;
+  if (!(await claim(right, me))) {
+    const other = await readHolder(right);
+    if (other === "gone") return false;
+    if (other !== null && (await isAtWork(right, other))) {
+      await sleep(TAKING_OVER_POLL_MS);
+      return false;
+    }
+    if (!(await takeOver(right, other, me))) return false;
   }
-  const moved = await readHolder(aside);
-  // Another process was faster, and what was moved is its fresh lock: put it back.
-  const isFresh = moved !== null && moved !== "gone" && moved.nonce !== seen?.nonce;
-  if (isFresh) await link(aside, path).catch(() => {});
-  await rm(aside, { force: true });
+  try {
+    const found = await readHolder(path);
+    if (found === "gone" || found?.nonce !== seen?.nonce) return false;
+    const draft = `${path}.${me.nonce}`;
+    await writeFile(draft, JSON.stringify(me), { mode: 0o644 });
+    await rename(draft, path);
+    return true;
+  } finally {
+    await rm(right, { force: true });
+  }
 }
 
 /** Null when the file holds no lock: a disk that filled up or lost power. */

@@ -21,13 +21,32 @@ test("a locked folder is refused by name, holder and way out", async () => {
   assert.deepEqual(await readdir(folder), []);
 });
 
-test("of many who come together one gets the folder", async () => {
+test("of many who come together one gets the folder, however often", async () => {
   const folder = await temporaryFolder();
-  await abandon(folder, {});
-  const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => lockFolder(folder, "service")));
-  const locks = outcomes.filter((outcome) => outcome.status === "fulfilled");
-  assert.equal(locks.length, 1);
-  await locks[0]!.value.release();
+  // One time in thirty a process that came late set a fresh lock aside, and another found the folder free.
+  for (let round = 0; round < 60; round++) {
+    await abandon(folder, {});
+    const asked = Array.from({ length: 20 }, () => lockFolder(folder, "service"));
+    const outcomes = await Promise.allSettled(asked);
+    const locks = outcomes.filter((outcome) => outcome.status === "fulfilled");
+    assert.equal(locks.length, 1, `round ${round}`);
+    for (const outcome of outcomes)
+      assert.ok(outcome.status === "fulfilled" || outcome.reason instanceof FolderInUse);
+    await locks[0]!.value.release();
+    assert.deepEqual(await readdir(folder), []);
+  }
+});
+
+test("a lock is taken over after a process that died while it did the same", async () => {
+  const folder = await temporaryFolder();
+  const gone = { pid: spawnSync("true").pid };
+  const lock = JSON.parse(await abandon(folder, gone));
+  await writeFile(
+    join(folder, `dauys.lock.after-${lock.nonce}`),
+    JSON.stringify({ ...lock, nonce: "another" }),
+  );
+  await (await lockFolder(folder, "service")).release();
+  assert.deepEqual(await readdir(folder), []);
 });
 
 test("the lock of a process that is gone is taken over", async () => {
@@ -88,7 +107,8 @@ test("releasing does not touch the lock of a successor", async () => {
 });
 
 /** Writes the lock of a holder that is not this process. */
-async function abandon(folder: string, changes: Record<string, unknown>): Promise<void> {
+/** Returns the content of the lock that is left. */
+async function abandon(folder: string, changes: Record<string, unknown>): Promise<string> {
   const { hostname } = await import("node:os");
   const holder = {
     pid: 2 ** 22 + 1,
@@ -98,5 +118,7 @@ async function abandon(folder: string, changes: Record<string, unknown>): Promis
     nonce: "x",
     ...changes,
   };
-  await writeFile(join(folder, "dauys.lock"), JSON.stringify(holder));
+  const text = JSON.stringify(holder);
+  await writeFile(join(folder, "dauys.lock"), text);
+  return text;
 }
