@@ -58,21 +58,25 @@ export class SlowLink {
   }
 }
 
+/** In order, whatever timers do: two of unequal length that were set in one turn may fire the other way round. */
 function carry(from: Socket, to: Socket, { delayMs, bytesPerSecond }: SlowLinkOptions): void {
+  const onTheWay: { readonly bytes: Buffer; readonly dueMs: number }[] = [];
   let isFreeAtMs = 0;
   let onTheWayBytes = 0;
+  const deliver = () => {
+    while (onTheWay.length > 0 && onTheWay[0]!.dueMs <= performance.now()) {
+      const { bytes } = onTheWay.shift()!;
+      onTheWayBytes -= bytes.length;
+      if (onTheWayBytes <= MOST_ON_THE_WAY_BYTES) from.resume();
+      if (!to.destroyed) to.write(bytes);
+    }
+    if (onTheWay.length > 0) setTimeout(deliver, onTheWay[0]!.dueMs - performance.now());
+  };
   from.on("data", (bytes: Buffer) => {
     const nowMs = performance.now();
     isFreeAtMs = Math.max(isFreeAtMs, nowMs) + (1_000 * bytes.length) / bytesPerSecond;
     onTheWayBytes += bytes.length;
     if (onTheWayBytes > MOST_ON_THE_WAY_BYTES) from.pause();
-    setTimeout(
-      () => {
-        onTheWayBytes -= bytes.length;
-        if (onTheWayBytes <= MOST_ON_THE_WAY_BYTES) from.resume();
-        if (!to.destroyed) to.write(bytes);
-      },
-      isFreeAtMs + delayMs - nowMs,
-    );
+    if (onTheWay.push({ bytes, dueMs: isFreeAtMs + delayMs }) === 1) setTimeout(deliver, delayMs);
   });
 }
