@@ -56,10 +56,10 @@ export async function startServiceProcess(
   environment: Readonly<Record<string, string>> = {},
   { openFiles, cpus, main = MAIN, node = [process.execPath] }: ServiceProcessOptions = {},
 ): Promise<ServiceProcess> {
-  const ownDir = await mkdtemp(join(tmpdir(), "dauys-"));
-  // Root's service may have to hand the database to another user, who has to get there.
-  await chmod(ownDir, 0o711);
-  const dataDir = environment["DATA_DIR"] ?? ownDir;
+  const dataDir = environment["DATA_DIR"] ?? (await temporaryDataFolder());
+  const removeOwn = async () => {
+    if (environment["DATA_DIR"] === undefined) await rm(dataDir, { recursive: true, force: true });
+  };
   await shareLanguageModels(dataDir);
   const port = Number(environment["PORT"] ?? (await freePort()));
   const startedAtMs = performance.now();
@@ -98,7 +98,11 @@ export async function startServiceProcess(
   );
   const output = () => written.join("");
   const url = `http://127.0.0.1:${port}`;
-  await untilReady(url, child, exited, output);
+  await untilReady(url, child, exited, output).catch(async (error: unknown) => {
+    await exited;
+    await removeOwn();
+    throw error;
+  });
   return {
     url,
     port,
@@ -112,10 +116,17 @@ export async function startServiceProcess(
     stop: async () => {
       child.kill("SIGTERM");
       const code = await exited;
-      await rm(ownDir, { recursive: true, force: true });
+      await removeOwn();
       return code;
     },
   };
+}
+
+async function temporaryDataFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), "dauys-"));
+  // Root's service may have to hand the database to another user, who has to get there.
+  await chmod(folder, 0o711);
+  return folder;
 }
 
 /** A data folder of its own would have each service unpack its language model, which costs a second of CPU. */
