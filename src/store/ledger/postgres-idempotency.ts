@@ -69,9 +69,12 @@ export class PostgresIdempotency implements Idempotency {
    * has forgotten their end. Returns how many.
    */
   async endForgotten(): Promise<number> {
-    const running = await this.#keys.listRunning(this.#serviceId);
-    // Asked for after the answer: whatever was entered before then is known by then.
-    const forgotten = running.filter((requestId) => !this.#running.has(requestId));
+    const entered = await this.#keys.listRunning(this.#serviceId);
+    const suspects = entered.filter((requestId) => !this.#running.has(requestId));
+    if (suspects.length === 0) return 0;
+    // The end of one may have been written while the answer was on its way: the next answer knows of it.
+    const still = new Set(await this.#keys.listRunning(this.#serviceId));
+    const forgotten = suspects.filter((requestId) => still.has(requestId));
     for (const requestId of forgotten) await this.#keys.endAttempt(requestId);
     return forgotten.length;
   }

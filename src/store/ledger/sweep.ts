@@ -24,7 +24,7 @@ export async function sweep(
  * that was promoted has forgotten how they ended. The journal has forgotten them too, so that they are given back, but for
  * audio that the database has noted.
  *
- * @param isInWork asked once the database has answered: whatever was opened before then is known by then
+ * @param isInWork whether something may still be done about a hold; from before it is opened until its end is written
  * @returns how many holds there were
  */
 export async function sweepOwn(
@@ -32,7 +32,11 @@ export async function sweepOwn(
   serviceId: string,
   isInWork: (id: string) => boolean,
 ): Promise<number> {
-  const forgotten = (await holds.listOf(serviceId)).filter(({ id }) => !isInWork(id));
+  const suspects = (await holds.listOf(serviceId)).filter(({ id }) => !isInWork(id));
+  if (suspects.length === 0) return 0;
+  // The end of one may have been written while the answer was on its way: the next answer knows of it.
+  const open = new Set((await holds.listOf(serviceId)).map(({ id }) => id));
+  const forgotten = suspects.filter(({ id }) => open.has(id));
   await settleAll(holds, forgotten, new Map());
   return forgotten.length;
 }

@@ -4,6 +4,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { SYNTHESIS_TARIFF } from "../../../src/domain/usage/tariff.js";
 import type { KeptAnswer } from "../../../src/ports/idempotency.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
+import { IdempotencyKeys } from "../../../src/store/ledger/idempotency-keys.js";
 import { PostgresIdempotency } from "../../../src/store/ledger/postgres-idempotency.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";
 import { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
@@ -355,4 +356,33 @@ test("attempts that a promoted standby has running again are ended, and those th
   assert.ok(await paid.attempt.answered(ANSWER));
   assert.equal((await own.claim({ key: "runs" })).claim.type, "answered");
   assert.deepEqual(await ledger.idempotencyKeys.listRunning(serviceId), []);
+});
+
+test("an attempt that ends while the database is asked for forgotten ones is none", async () => {
+  const serviceId = "svc_ending";
+  await ledger.instances.beat(serviceId);
+  let endIt: (() => Promise<void>) | null = null;
+  class LateAnswers extends IdempotencyKeys {
+    override async listRunning(service: string): Promise<string[]> {
+      const listed = await super.listRunning(service);
+      await endIt?.();
+      return listed;
+    }
+  }
+  const idempotency = new PostgresIdempotency(new LateAnswers(ledger.sql), serviceId, SILENT);
+  const claim = await idempotency.claim({
+    organizationId,
+    key: KEY,
+    fingerprint: REQUEST,
+    kind: "synthesis",
+    requestId: `req_${++requestCount}`,
+  });
+  assert.ok(claim.type === "begun");
+  const { attempt } = claim;
+  endIt = async () => {
+    endIt = null;
+    await attempt.over();
+  };
+  assert.equal(await idempotency.endForgotten(), 0);
+  assert.equal(endIt, null);
 });

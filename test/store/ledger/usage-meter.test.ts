@@ -9,8 +9,9 @@ import type { Hold, LiveFunds } from "../../../src/ports/usage-meter.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
 import { HoldChanges } from "../../../src/store/ledger/hold-changes.js";
 import { HoldJournal } from "../../../src/store/ledger/hold-journal.js";
+import { Holds } from "../../../src/store/ledger/holds.js";
 import { ServiceInstances } from "../../../src/store/ledger/service-instances.js";
-import { sweep } from "../../../src/store/ledger/sweep.js";
+import { sweep, sweepOwn } from "../../../src/store/ledger/sweep.js";
 import { newServiceId, PostgresUsageMeter } from "../../../src/store/ledger/usage-meter.js";
 import { MIGRATIONS } from "../../../src/store/migrations/all.js";
 import { Organizations } from "../../../src/store/people/organizations.js";
@@ -357,6 +358,27 @@ test("holds of its own that a promoted standby has open again are settled, and t
   await eventually("the session is charged", () => charged > 0);
   assert.equal(charged, 12);
   assert.deepEqual(await balanceOf(organizationId), { balance: CREDITS - 60 - charged, held: 0 });
+  assert.deepEqual(await brokenRules(sql), []);
+});
+
+test("a hold that is closed while the database is asked for forgotten ones is none", async () => {
+  const organizationId = await newOrganization();
+  const { changes, instances, sql } = ledger;
+  const serviceId = "svc_closing";
+  await instances.beat(serviceId);
+  const hold = liveHold(`${organizationId}:late`, organizationId, 10, serviceId);
+  await changes.open({ ...hold, kind: "synthesis" });
+  const inWork = new Set([hold.id]);
+  class LateAnswers extends Holds {
+    override async listOf(service: string) {
+      const listed = await super.listOf(service);
+      await changes.post(hold, 10 * RATE_HZ, "settled");
+      inWork.delete(hold.id);
+      return listed;
+    }
+  }
+  assert.equal(await sweepOwn(new LateAnswers(sql), serviceId, (id) => inWork.has(id)), 0);
+  assert.equal(inWork.size, 0);
   assert.deepEqual(await brokenRules(sql), []);
 });
 

@@ -106,8 +106,7 @@ test("releasing does not touch the lock of a successor", async () => {
   assert.match(await readFile(join(folder, "dauys.lock"), "utf8"), /successor/);
 });
 
-/** Writes the lock of a holder that is not this process. */
-/** Returns the content of the lock that is left. */
+/** Writes the lock of a holder that is not this process, and returns its text. */
 async function abandon(folder: string, changes: Record<string, unknown>): Promise<string> {
   const { hostname } = await import("node:os");
   const holder = {
