@@ -338,7 +338,7 @@ describe("the console in a browser", () => {
   test("transcribe takes a file, finds words, and gives subtitles", async () => {
     await open("Transcribe");
     await page.getByText("Drop a recording here").waitFor();
-    await assertModelNote("It understands people poorly: 20 to 65 %");
+    await assertModelNote("It understands people poorly: 19 to 63 %");
     await page.getByText("A minute costs 150 credits. $0.006").waitFor();
     await inspect(page, "transcribe-empty");
     await page.setViewportSize({ width: 390, height: 844 });
@@ -435,7 +435,7 @@ describe("the console in a browser", () => {
 
   test("listen shows what the microphone hears, how late, and what it cost", async (run) => {
     await open("Listen");
-    await assertModelNote("It understands people poorly: 20 to 65 %");
+    await assertModelNote("It understands people poorly: 19 to 63 %");
     const sentences = await page.locator("main p:visible").allTextContents();
     assert.deepEqual(sentences, [...new Set(sentences)], "no sentence stands there twice");
     assert.ok(!sentences.join(" ").includes("black"), "no colour is named that another theme has not");

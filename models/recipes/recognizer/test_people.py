@@ -57,6 +57,17 @@ class Timbre(unittest.TestCase):
             self.assertTrue((changed[:45] == timbre.SILENCE).all())
             self.assertGreaterEqual(changed.min(), np.float32(timbre.SILENCE))
 
+    def test_pace_wanders_from_the_first_frame_to_the_last_without_turning_back(self):
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            at = timbre.pace(rng, 300, int(rng.integers(240, 340)))
+            self.assertEqual((at[0], round(at[-1], 6)), (0.0, 299.0))
+            self.assertGreater(np.diff(at).min(), 0)
+            # Half a second may take half or twice its time, but nothing stands still or is leapt over.
+            self.assertLess(np.diff(at).max() / np.diff(at).min(), 8)
+            self.assertGreater(np.diff(at).std(), 0.03)
+            np.testing.assert_allclose(timbre.stretch(np.arange(300.0), at), at, atol=1e-3)
+
 
 class RhVoice(unittest.TestCase):
     def test_kazakh_is_spelled_for_a_kyrgyz_reader(self):

@@ -13,6 +13,8 @@ LENGTHS = np.geomspace(0.82, 1.22, 41)  # factors of the formants
 WIDTHS = (0.5, 0.8, 1.1, 1.5)  # of the blur, in mel bins
 KNEE = 0.8  # share of the band that is warped evenly; the rest leads back to the end of the band
 STRETCH = (0.87, 1.16)
+SWING = 0.2  # standard deviation of the logarithm of the pace within a clip
+KNOTS = 40  # frames between two changes of that pace, about two syllables
 STYLED = (0.6, 1.6)  # limits of what deviations are multiplied by
 
 
@@ -70,9 +72,17 @@ def exchange(mel, own, other, mean_share, deviation_share):
     return np.maximum((mel - own[0]) * ratio + own[0] + shift, SILENCE).astype(np.float32)
 
 
-def stretch(x, frames):
-    """x [n, ...] -> [frames, ...], linear between frames."""
-    at = np.linspace(0, len(x) - 1, frames)
+def pace(rng, n, frames):
+    """Where each of `frames` new frames lies among n old ones, in order, from 0 to n - 1: a synthesiser's durations are all
+    alike, a person hurries and lingers within a sentence."""
+    knots = np.exp(rng.normal(0, SWING, frames // KNOTS + 2))
+    steps = np.interp(np.linspace(0, len(knots) - 1, frames - 1), np.arange(len(knots)), knots)
+    at = np.concatenate([[0.0], np.cumsum(steps)])
+    return at * ((n - 1) / at[-1])
+
+
+def stretch(x, at):
+    """x [n, ...] -> [len(at), ...]: its values at the fractional places `at`, linear between frames."""
     low = np.minimum(at.astype(int), len(x) - 2)
     rest = (at - low).astype(np.float32).reshape((-1,) + (1,) * (x.ndim - 1))
     return x[low] * (1 - rest) + x[low + 1] * rest

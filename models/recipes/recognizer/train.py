@@ -127,14 +127,14 @@ class Shards:
             p = np.maximum(np.exp(m) - A.MEL_FLOOR * 1.5, 0)
             m = np.log(p * np.exp(rng.uniform(-1.5, 1.5)) + A.MEL_FLOOR)
             t = z["token"][z["token_start"][c]:z["token_start"][c + 1]].astype(np.int64)
-            said, pace, own = z["speech"][a:a + n], 1.0, m.copy()
+            said, at, own = z["speech"][a:a + n], None, m.copy()
             if changed and rng.random() < changed:
                 m = timbre.change(rng, m, said > 0, self.style(rng))
                 if rng.random() < 0.5:
                     # One symbol per 40 ms must still do.
                     n = 4 * int(max(n * rng.uniform(*timbre.STRETCH), 4.4 * len(t)) / 4)
-                    pace = n / len(m)
-                    m, own, said = (timbre.stretch(x, n) for x in (m, own, said.astype(np.float32)))
+                    at = timbre.pace(rng, len(m), n)
+                    m, own, said = (timbre.stretch(x, at) for x in (m, own, said.astype(np.float32)))
             if self.teaches and z["kind"][c] in KNOWN:
                 known.append(len(mels))
                 plain.append(own)
@@ -145,14 +145,15 @@ class Shards:
             counts.append(len(t))
             # The refiner often starts inside a clip: the encoder then still remembers earlier speech.
             k = np.flatnonzero(z["seg_clip"] == c)
-            at, first = 0, 0
+            token, first = 0, 0
             if len(k) > 1 and rng.random() < 0.5:
                 k = k[rng.integers(1, len(k))]
-                first = max(0, int(pace * z["seg_frame"][k] - rng.uniform(20, 40)) // 4)
-                at = int(z["seg_token"][k])
+                begins = int(z["seg_frame"][k] if at is None else np.searchsorted(at, z["seg_frame"][k]))
+                first = max(0, int(begins - rng.uniform(20, 40)) // 4)
+                token = int(z["seg_token"][k])
             start.append(first)
-            full.append(t[at:])
-            full_counts.append(len(t) - at)
+            full.append(t[token:])
+            full_counts.append(len(t) - token)
             if changed and masked and rng.random() < (0.8 if z["kind"][c] in TRUE_TIMBRE else 0.5):
                 timbre.masks(rng, m, self.mean)
             elif not changed and rng.random() < augment:

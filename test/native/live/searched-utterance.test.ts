@@ -106,12 +106,20 @@ test("nothing is told before a letter has come out", () => {
 });
 
 test("adaptive endpointing waits in the middle of a sentence, fixed does not", async () => {
-  const pcm = joined(silence(0.4), KAZAKH, silence(1));
-  const cuts = async (endpointing: "fixed" | "adaptive") => {
-    const open = { endOfUtteranceMs: 120, endpointing, wantsPartials: false };
-    const { answers } = await stepSession(recognizer, pcm, open);
-    return answers.filter(({ type, text }) => type === "final" && text).map(({ text }) => text);
-  };
-  const [fixed, adaptive] = [await cuts("fixed"), await cuts("adaptive")];
-  assert.ok(adaptive.length < fixed.length, `${fixed.join(" | ")} / ${adaptive.join(" | ")}`);
+  const kept: string[] = [];
+  for (const name of ["user-not-avail-menu", "nevernyj-vybor", "enter-conf-pin-number"]) {
+    const pcm = joined(silence(0.4), speech(`asterisk-ru-additional/${name}.flac`), silence(1));
+    for (const endOfUtteranceMs of [80, 200]) {
+      const finals = async (endpointing: "fixed" | "adaptive") => {
+        const open = { endOfUtteranceMs, endpointing, wantsPartials: false };
+        const { answers } = await stepSession(recognizer, pcm, open);
+        return answers.filter(({ type, text }) => type === "final" && text).map(({ text }) => text);
+      };
+      const [fixed, adaptive] = [await finals("fixed"), await finals("adaptive")];
+      assert.ok(adaptive.length <= fixed.length, `${fixed.join(" | ")} / ${adaptive.join(" | ")}`);
+      if (adaptive.length < fixed.length) kept.push(adaptive.join(" | "));
+    }
+  }
+  // Whether a pause is within a sentence is judged by what was heard, which is not right each time.
+  assert.ok(kept.length >= 2, `in one piece: ${kept.join(", ")}`);
 });

@@ -184,7 +184,7 @@ export const en = {
   noteSpeak:
     "Its voices are clear and robotic, since they were trained on a synthesizer. It speaks Kazakh only: Russian is said with Kazakh sounds.",
   noteHear:
-    "It understands people poorly: 20 to 65 % of the characters of recordings come out wrong, since it learned from synthesizers, which it understands. Text comes in lower case without punctuation.",
+    "It understands people poorly: 19 to 63 % of the characters of recordings come out wrong, since it learned from synthesizers, which it understands. Text comes in lower case without punctuation.",
   model: "Model",
   modelDefault: "default",
   noteLink: "About the models",
