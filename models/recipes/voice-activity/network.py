@@ -1,0 +1,59 @@
+"""Near-speaker voice activity: a small causal convolutional network over log-mel, one probability a frame of 40 ms.
+
+Shapes: B rows, n frames of 40 ms (25 Hz), C channels. Input: `features` [B, 4 n, 80], ln(power + 1e-7) of 10 ms frames.
+Each output sees 1.5 s: 36 frames before its own, and the samples of the front end before those.
+"""
+import os
+import sys
+
+import torch
+from torch import nn
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "recognizer"))
+from model import Causal, Spliced, affine  # noqa: E402
+
+MELS, STACK = 80, 4
+FLOOR = 1e-7
+
+
+class VoiceActivity(nn.Module):
+    DEFAULT = dict(channels=128, causal=[1, 2, 4, 8, 3])
+
+    def __init__(self, config=None):
+        super().__init__()
+        self.config = c = dict(self.DEFAULT, **(config or {}))
+        self.register_buffer("mean", torch.zeros(MELS))
+        self.register_buffer("std", torch.ones(MELS))
+        self.stem = Spliced(1, STACK * MELS, c["channels"])
+        self.causal = nn.ModuleList(Causal(c["channels"], d) for d in c["causal"])
+        self.head = nn.Linear(c["channels"], 1)
+
+    def reach(self):
+        """Frames before its own on which an output depends."""
+        return 2 * sum(self.config["causal"])
+
+    def zero_state(self, batch):
+        return [torch.zeros(batch, b.history, self.config["channels"]) for b in self.causal]
+
+    def forward(self, features, state=None):
+        """-> logits [B, n], next state."""
+        state = state if state is not None else self.zero_state(features.shape[0])
+        x = ((features - self.mean) / self.std).reshape(features.shape[0], -1, STACK * MELS)
+        x = torch.relu(self.stem([x]))
+        after = []
+        for block, before in zip(self.causal, state):
+            x, kept = block(x, before)
+            after.append(kept)
+        return self.head(x)[..., 0], after
+
+
+def parameters(model):
+    return sum(p.numel() for p in model.parameters())
+
+
+def load(path):
+    """Checkpoint -> (model with averaged weights, checkpoint)."""
+    ck = torch.load(path, map_location="cpu")
+    model = VoiceActivity(ck["config"])
+    model.load_state_dict(ck["ema"])
+    return model.eval(), ck
