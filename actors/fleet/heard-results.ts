@@ -30,7 +30,10 @@ export class HeardResults {
       bytes: this.#bytesOf(HEARD.stateBytes),
     };
     const speech = new Float32Array(alignedBytes(this.#bytesOf(HEARD.speech)));
-    return { speech, encoded, encodedSize, state: hasState ? state : null };
+    const levels = this.#bytes.has(HEARD.levels)
+      ? new Float32Array(alignedBytes(this.#bytesOf(HEARD.levels)))
+      : null;
+    return { speech, levels, encoded, encodedSize, state: hasState ? state : null };
   }
 
   #shared(byteCount: number): Uint8Array {

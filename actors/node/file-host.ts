@@ -59,6 +59,7 @@ async function hear(call: HostedCall, body: HearCall, pool: Pool, frames: Frames
   });
   const floats = (endFrame - startFrame) * heard.encodedSize;
   send(call, HEARD.speech, bytesOf(heard.speech));
+  if (heard.levels !== null) send(call, HEARD.levels, bytesOf(heard.levels));
   send(call, HEARD.encoded, new Uint8Array(heard.encoded, 0, floats * Float32Array.BYTES_PER_ELEMENT));
   if (heard.state !== null) {
     send(call, HEARD.stateValues, bytesOf(heard.state.values));

@@ -136,7 +136,7 @@ export class FileRun {
     this.#atWork--;
     this.#parts.set(part, { ...result, startFrame, endFrame });
     for (let next = this.#parts.get(this.#joinedParts); next !== undefined; ) {
-      this.#find(this.#finder.push(next.speech));
+      this.#find(this.#finder.push(next.speech, next.levels));
       if (next.endFrame === this.#endFrame) this.#find(this.#finder.finish());
       next = this.#parts.get(++this.#joinedParts);
     }

@@ -1,5 +1,5 @@
 import type { FilePiece } from "../../native/threads/protocol.js";
-import { type EndpointEvent, Endpointer, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
+import { type EndpointEvent, Endpointer, NOTHING_MORE, pauseFramesFor } from "../../src/domain/endpointing/endpointer.js";
 
 /** Silence that separates two pieces of a file: longer than live, since nobody waits for the first words. */
 const PAUSE_FRAMES = pauseFramesFor(480);
@@ -35,10 +35,13 @@ export class PieceFinder {
     return this.#endpointer.earliestNeededFrame;
   }
 
-  /** Takes the next frames of the file. */
-  push(speech: Float32Array): FoundPiece[] {
+  /** Takes the next frames of the file: how likely each is speech, and its level where that is known. */
+  push(speech: Float32Array, levels: Float32Array | null = null): FoundPiece[] {
     const found: FoundPiece[] = [];
-    for (const probability of speech) this.#take(this.#endpointer.push(probability), found);
+    for (const [frame, probability] of speech.entries()) {
+      const heard = levels === null ? NOTHING_MORE : { levelDb: levels[frame]!, hasLetter: true };
+      this.#take(this.#endpointer.push(probability, heard), found);
+    }
     return found;
   }
 

@@ -12,6 +12,7 @@ import type { StatePool } from "./state-pool.js";
 const BUDGET_MS = 8;
 const NOTHING_SAID = { offsetSeconds: 0, speechMean: 1, hotWords: null };
 const NO_PCM = new Float32Array(0);
+const NO_TEXT: Promise<DecodedUtterance> = Promise.resolve({ text: "", words: [] });
 const NOTHING_LATE: LateOutputs = { startFrame: -1, best: [] };
 
 type Ended = Extract<EndpointEvent, { type: "ended" }>;
@@ -112,8 +113,8 @@ export class LiveFinals {
   /** Notes an end; nothing is said before `publishEndings`. */
   end(track: LiveTrack, event: Ended): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // What is cut for length ends in the past, where the pass that was kept does not.
-    if (event.reason === "too-long") track.dropPass();
+    // What is cut for length, or ends where its letters ended, ends in the past, where the pass that was kept does not.
+    if (event.reason === "too-long" || event.reason === "wordless") track.dropPass();
     const pass = track.takePass();
     const { endFrame: heardFrames } = track.encoded;
     const endFrame = track.toSessionFrame(event.endFrame);
@@ -183,6 +184,7 @@ export class LiveFinals {
       if (!pass.hasRun) await this.#runFrom(index);
       return { decoded: pass.decoded };
     }
+    if (event.reason === "wordless" && !event.hasLetters) return { decoded: NO_TEXT };
     // A cut lies in the past, where the encoder's state is gone: the audio itself is decoded, the way files are.
     const { frameSamples, sampleRateHz } = this.#model.manifest;
     const startSample = startFrame * frameSamples;
@@ -213,7 +215,8 @@ export class LiveFinals {
     const end = lastWord?.end ?? (endFrame * frameSamples) / sampleRateHz;
     // A client that may have seen a partial must see how it ended, even with no text.
     const isHeard = text !== "" || (track.wantsPartials && hypothesis?.hasLetters === true);
-    const resume = { sample: endFrame * frameSamples, isMidSpeech: event.isMidSpeech };
+    const { isMidSpeech, speaker } = event;
+    const resume = { sample: endFrame * frameSamples, isMidSpeech, ...(speaker !== null && { speaker }) };
     const utterance = track.settle(resume, isHeard);
     this.#post({
       type: "final",

@@ -6,8 +6,9 @@ import {
   Endpointer,
   FINISH_FRAMES,
   pauseFramesFor,
+  wordlessFramesFor,
 } from "../../src/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../src/domain/endpointing/patience.js";
+import { MOST_PATIENCE, patienceBehind } from "../../src/domain/endpointing/patience.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";
@@ -68,6 +69,8 @@ export class LiveTrack {
   /** First frame whose output counts; those before it only fill the encoder's left context. */
   readonly #baseFrame: number;
   #nextFrame: number;
+  /** 1 for each output that writes something. */
+  readonly #isLetter: Uint8Array;
   /** Best outputs of the last frames, for utterances that are noticed after they have begun. */
   readonly #bestTokens = new Uint16Array(REMEMBERED_FRAMES);
   readonly #bestLogProbs = new Float32Array(REMEMBERED_FRAMES);
@@ -103,11 +106,18 @@ export class LiveTrack {
     this.wantsPartials = open.wantsPartials;
     this.#isPatient = open.endpointing === "adaptive" && model.searches !== null;
     this.hotWords = HotWords.compile(open.hotWords, model.vocabulary);
+    const pauseFrames = pauseFramesFor(open.endOfUtteranceMs);
+    const longestPause = pauseFrames * (this.#isPatient ? MOST_PATIENCE : 1);
     this.endpointer = new Endpointer(
-      { pauseFrames: pauseFramesFor(open.endOfUtteranceMs) },
+      {
+        pauseFrames,
+        ...(model.streams && { wordlessFrames: wordlessFramesFor(longestPause) + model.letters.lagFrames }),
+      },
       open.from.isMidSpeech,
       this.#isPatient ? () => this.#patience : null,
+      open.from.speaker ?? null,
     );
+    this.#isLetter = Uint8Array.from(model.vocabulary, (output) => (output.trim() === "" ? 0 : 1));
     this.#model = model;
     this.#ring = PcmRing.attach(open.ring);
     this.#baseFrame = open.from.sample / model.frameSamples;
@@ -216,13 +226,17 @@ export class LiveTrack {
     return endpointerFrame + this.#baseFrame;
   }
 
-  /** Takes the outputs of the next frame that counts: the row at `offset` of each. */
-  take(frame: number, logProbs: Float32Array, logProbOffset: number, width: number): void {
+  /**
+   * Takes the outputs of the next frame that counts: the row at `offset` of each.
+   * @returns a letter came out
+   */
+  take(frame: number, logProbs: Float32Array, logProbOffset: number, width: number): boolean {
     const best = bestToken(logProbs, logProbOffset, width);
     const logProb = logProbs[logProbOffset + best]!;
     this.#bestTokens[frame % REMEMBERED_FRAMES] = best;
     this.#bestLogProbs[frame % REMEMBERED_FRAMES] = logProb;
     this.#hypothesis?.take(best, logProb, logProbs, logProbOffset);
+    return this.#isLetter[best] === 1;
   }
 
   /** The open utterance of a model that cannot stream. */
@@ -335,7 +349,8 @@ export class LiveTrack {
    */
   rest(sample: number, leastSamples: number): ResumePoint | null {
     if (sample - this.#resume.sample < leastSamples) return null;
-    this.#resume = { sample, isMidSpeech: false };
+    const speaker = this.endpointer.speakerAt(sample / this.#model.frameSamples - this.#baseFrame);
+    this.#resume = { sample, isMidSpeech: false, ...(speaker !== null && { speaker }) };
     return this.#resume;
   }
 

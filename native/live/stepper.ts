@@ -1,3 +1,4 @@
+import { levelDb } from "../../src/domain/audio/level.js";
 import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
 import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepCapacity } from "../models/recognizer.js";
@@ -65,6 +66,8 @@ export class LiveStepper {
   readonly #post: (message: LiveWorkerAnswer) => void;
   readonly #onStep: (stepMs: number) => void;
   readonly #trackModel: TrackModel;
+  /** Of the frame that is handed out. */
+  readonly #heard = { levelDb: 0, hasLetter: true };
   readonly #finals: LiveFinals;
   /** Null for models that stream. */
   readonly #passes: PartialPasses | null;
@@ -247,14 +250,19 @@ export class LiveStepper {
     const { batch, row } = taken;
     const { frames } = batch;
     const width = this.#model.vocabulary.length;
+    const { frameSamples } = this.#trackModel;
     let hasEnded = false;
     for (let index = 0; index < frames; index++) {
       const frame = track.frameOf(index, frames);
       if (!track.counts(frame)) continue;
       const at = row * frames + index;
       track.encoded.push(batch.encodedFrames[at]!);
-      if (this.#trackModel.streams) track.take(frame, batch.logProbs, at * width, width);
-      const events = track.endpointer.push(batch.speech[at]!);
+      this.#heard.hasLetter = this.#trackModel.streams
+        ? track.take(frame, batch.logProbs, at * width, width)
+        : true;
+      const firstSample = index * frameSamples;
+      this.#heard.levelDb = levelDb(batch.pcmRows[row]!, firstSample, firstSample + frameSamples);
+      const events = track.endpointer.push(batch.speech[at]!, this.#heard);
       for (let nth = 0; nth < events.length; nth++) {
         const event = events[nth]!;
         if (event.type === "ended") hasEnded = true;

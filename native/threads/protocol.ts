@@ -3,6 +3,7 @@ import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 import type { UnpackedPlace } from "../../src/domain/decoding/unpacked-place.js";
 import type { ScoredWord, TimedWord } from "../../src/domain/decoding/words.js";
 import type { Endpointing } from "../../src/domain/endpointing/endpointer.js";
+import type { SpeakerState } from "../../src/domain/endpointing/speaker-level.js";
 import type { ErrorCode } from "../../src/domain/errors.js";
 import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
 import type { Provider } from "../../src/domain/placement/provider.js";
@@ -68,6 +69,8 @@ export interface ResumePoint {
   readonly sample: number;
   /** What was before it ended in the middle of speech; see `Endpointer`. */
   readonly isMidSpeech: boolean;
+  /** Of what was before it; absent where nobody has spoken, and from processes that do not know it. */
+  readonly speaker?: SpeakerState;
 }
 
 export type ToLiveWorker =
@@ -200,6 +203,8 @@ interface TogetherTask {
 export interface HeardPart {
   /** Probability of each frame that it is speech. */
   readonly speech: Float32Array;
+  /** Level of each frame, see `levelDb`; null from processes that do not know it. */
+  readonly levels: Float32Array | null;
   /** `[frames, encodedSize]`, what the second pass works on, and perhaps more behind it. */
   readonly encoded: SharedArrayBuffer;
   readonly encodedSize: number;

@@ -1,3 +1,4 @@
+import { levelDb } from "../../src/domain/audio/level.js";
 import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepBatch } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
@@ -21,6 +22,7 @@ export async function hearPart(
   const { encodedSize } = model;
   const { startFrame, endFrame } = task;
   const speech = new Float32Array(endFrame - startFrame);
+  const levels = new Float32Array(speech.length);
   const buffer = roomFor(task.room, speech.length * encodedSize);
   const encoded = new Float32Array(buffer);
   const audio = await openAudio(task.source, sampleRateHz);
@@ -40,11 +42,14 @@ export async function hearPart(
       if (skipped < frames) {
         const at = frame + skipped - startFrame;
         speech.set(batch.speech.subarray(skipped), at);
+        for (let index = skipped; index < frames; index++) {
+          levels[at + index - skipped] = levelDb(batch.pcm, index * frameSamples, (index + 1) * frameSamples);
+        }
         encoded.set(batch.encoded.subarray(skipped * encodedSize), at * encodedSize);
       }
       frame += frames;
     }
-    return { speech, encoded: buffer, encodedSize, state: state === null ? null : copyOf(state) };
+    return { speech, levels, encoded: buffer, encodedSize, state: state === null ? null : copyOf(state) };
   } finally {
     await audio.close();
   }

@@ -1,11 +1,13 @@
 """Near-speaker voice activity: a small causal convolutional network over log-mel, one probability a frame of 40 ms.
 
-Shapes: B rows, n frames of 40 ms (25 Hz), C channels. Input: `features` [B, 4 n, 80], ln(power + 1e-7) of 10 ms frames.
-Each output sees 1.5 s: 36 frames before its own, and the samples of the front end before those.
+Shapes: B rows, n frames of 40 ms (25 Hz), C channels, F = 96 features a frame: ln(power + 1e-7) of 48 bands in each half of
+the frame, of which the 32 lowest are the recogniser's and 16 are three of its bands each. Each output sees 1.5 s: 36 frames
+before its own, and the samples of the front end before those.
 """
 import os
 import sys
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -14,17 +16,37 @@ from model import Causal, Spliced, affine  # noqa: E402
 
 MELS, STACK = 80, 4
 FLOOR = 1e-7
+LOW, JOINED = 32, 3
+
+
+def pooling():
+    """[320, F] f32: power of four 10 ms frames of 80 bands -> mean power of the features."""
+    groups = [[i] for i in range(LOW)] + [list(range(i, i + JOINED)) for i in range(LOW, MELS, JOINED)]
+    pool = np.zeros((STACK, MELS, 2, len(groups)), np.float32)
+    for frame in range(STACK):
+        for g, bands in enumerate(groups):
+            pool[frame, bands, frame // 2, g] = 1 / (2 * len(bands))
+    return pool.reshape(STACK * MELS, -1)
+
+
+FEATURES = pooling().shape[1]
+
+
+def features(power):
+    """Power [B, 4 n, 80] -> [B, n, F]."""
+    frames = power.reshape(power.shape[0], -1, STACK * MELS)
+    return torch.log(frames @ torch.from_numpy(pooling()) + FLOOR)
 
 
 class VoiceActivity(nn.Module):
-    DEFAULT = dict(channels=128, causal=[1, 2, 4, 8, 3])
+    DEFAULT = dict(channels=80, causal=[1, 2, 4, 8, 3])
 
     def __init__(self, config=None):
         super().__init__()
         self.config = c = dict(self.DEFAULT, **(config or {}))
-        self.register_buffer("mean", torch.zeros(MELS))
-        self.register_buffer("std", torch.ones(MELS))
-        self.stem = Spliced(1, STACK * MELS, c["channels"])
+        self.register_buffer("mean", torch.zeros(FEATURES))
+        self.register_buffer("std", torch.ones(FEATURES))
+        self.stem = Spliced(1, FEATURES, c["channels"])
         self.causal = nn.ModuleList(Causal(c["channels"], d) for d in c["causal"])
         self.head = nn.Linear(c["channels"], 1)
 
@@ -38,8 +60,7 @@ class VoiceActivity(nn.Module):
     def forward(self, features, state=None):
         """-> logits [B, n], next state."""
         state = state if state is not None else self.zero_state(features.shape[0])
-        x = ((features - self.mean) / self.std).reshape(features.shape[0], -1, STACK * MELS)
-        x = torch.relu(self.stem([x]))
+        x = torch.relu(self.stem([(features - self.mean) / self.std]))
         after = []
         for block, before in zip(self.causal, state):
             x, kept = block(x, before)

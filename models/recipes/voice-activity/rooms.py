@@ -108,10 +108,9 @@ def judge(row, p):
 
 
 def probabilities(model, x):
-    features = torch.from_numpy(M.log_power(x[:len(x) // A.FRAME * A.FRAME]).astype(np.float32))
-    features = torch.log(torch.exp(features) + network.FLOOR)
+    power = torch.exp(torch.from_numpy(M.log_power(x[:len(x) // A.FRAME * A.FRAME]).astype(np.float32)))
     with torch.no_grad():
-        return torch.sigmoid(model(features[None])[0])[0].numpy()
+        return torch.sigmoid(model(network.features(power[None]))[0])[0].numpy()
 
 
 def table(rows, results):

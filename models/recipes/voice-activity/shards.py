@@ -1,11 +1,11 @@
-"""Shards for `train.py`: near speakers, voices behind them, noises, and whole mixtures that went through a channel.
+"""Shards for `train_near.py`: near speakers, voices behind them, noises, and whole mixtures that went through a channel.
 
     shards.py --rhvoice FOLDER --out FOLDER --near 20 --voices 9 --noise 9 --whole 8       (hours of each)
 
 Every track has 10.24 s (256 frames of 40 ms). A shard (`.npz`) has `mel` float16 [tracks, 1024, 80]: ln(power + 1e-8) of
 10 ms frames. `near` has `speech` uint8 [tracks, 256], 1 where the near speaker speaks; `voices` has `count` uint8 [tracks],
 how many people talk at once; `whole` has `speech` and `weight` float16 [tracks, 256]. Near speakers, voices and noises have
-an RMS of -26 dBFS where they are loud, and are put together in `train.py`, each time otherwise; whole mixtures are what a
+an RMS of -26 dBFS where they are loud, and are put together in `train_near.py`, each time otherwise; whole mixtures are what a
 sum of powers cannot show: codecs, lost packets, clipping, 16 bits at low levels.
 """
 import argparse

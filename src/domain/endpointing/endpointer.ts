@@ -1,4 +1,5 @@
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../audio/frame.js";
+import { SpeakerLevel, type SpeakerState } from "./speaker-level.js";
 
 const FRAME_MS = (1_000 * FRAME_SAMPLES) / LIVE_RATE_HZ;
 
@@ -21,19 +22,23 @@ export interface EndpointerOptions {
   readonly longestFrames: number;
   /** A longest utterance is cut at the least likely speech within so many of its last frames. */
   readonly cutWindowFrames: number;
+  /** Speech without a new letter for so long ends the utterance; infinite where letters are not known frame by frame. */
+  readonly wordlessFrames: number;
 }
 
 export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
   onThreshold: 0.5,
-  offThreshold: 0.35,
+  offThreshold: 0.45,
   openingFrames: 2,
   leadFrames: 8,
   pauseFrames: 5,
   longestFrames: 750,
   cutWindowFrames: 125,
+  wordlessFrames: Number.POSITIVE_INFINITY,
 };
 
-export type EndpointReason = "pause" | "too-long" | "finalize";
+/** `wordless`: voice activity went on, but no letter came any more. */
+export type EndpointReason = "pause" | "too-long" | "finalize" | "wordless";
 
 /** `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance
  * was cut. `speechMean` is the mean probability of speech of the frames from start to end. */
@@ -53,6 +58,10 @@ export type EndpointEvent =
       readonly endFrame: number;
       readonly speechMean: number;
       readonly reason: EndpointReason;
+      /** Letters came out of it, as far as its frames say; true where they do not. */
+      readonly hasLetters: boolean;
+      /** What a session goes on with behind it. */
+      readonly speaker: SpeakerState | null;
       /** The utterance was ended in the middle of speech: what follows belongs to the same run of it. */
       readonly isMidSpeech: boolean;
     };
@@ -68,6 +77,24 @@ export type Patience = () => number;
 const STEPS = 1 << 16;
 const NO_EVENTS: readonly EndpointEvent[] = [];
 
+/** What is known of a frame beside its probability of speech. */
+export interface HeardFrame {
+  /** See `levelDb` of the audio; 0 throughout where it is not known. */
+  readonly levelDb: number;
+  /** A new letter came out in it; true where letters are not known frame by frame. */
+  readonly hasLetter: boolean;
+}
+
+export const NOTHING_MORE: HeardFrame = { levelDb: 0, hasLetter: true };
+
+/** Voice activity that has no letters may go on for so much longer than a pause would have to last. */
+const WORDLESS_FRAMES = 25;
+
+/** See `EndpointerOptions.wordlessFrames`. */
+export function wordlessFramesFor(longestPauseFrames: number): number {
+  return longestPauseFrames + WORDLESS_FRAMES;
+}
+
 /** Silence in frames that is at least `pauseMs` long. */
 export function pauseFramesFor(pauseMs: number): number {
   return Math.max(1, Math.ceil(pauseMs / FRAME_MS));
@@ -78,8 +105,11 @@ export function pauseFramesFor(pauseMs: number): number {
  *
  * An utterance opens with `openingFrames` of speech in a row and ends after `pauseFrames` of silence. `halfway` comes when
  * half of that silence has passed, in time for a second decoding pass; `resumed` takes it back. Utterances are numbered
- * from 0, come in order and never overlap. Only the probabilities decide, and patience where it is given: nothing depends on how
+ * from 0, come in order and never overlap. Only the frames decide, and patience where it is given: nothing depends on how
  * audio arrived.
+ *
+ * A frame of speech counts if it is loud enough to be the near speaker's (`SpeakerLevel`). In a room where voice activity never
+ * ends, an utterance ends when no letters come any more.
  */
 export class Endpointer {
   readonly #options: EndpointerOptions;
@@ -88,6 +118,8 @@ export class Endpointer {
   /** The last frames, each at its number modulo the length. */
   readonly #probabilities: Float32Array;
   readonly #speechFlags: Uint8Array;
+  readonly #levels: Float32Array;
+  readonly #letterFlags: Uint8Array;
   /** Sum of the probabilities before each of these frames, in steps. */
   readonly #sums: Float64Array;
   #sum = 0;
@@ -104,25 +136,35 @@ export class Endpointer {
   #endSum = 0;
   /** No utterance may begin before this frame. */
   #earliestStart = 0;
+  readonly #speaker: SpeakerLevel;
+  /** One past the last frame of the open utterance that had a letter; its first frame of speech until there is one. */
+  #lettersEnd = 0;
+  #hasLetters = false;
 
   /**
    * @param isMidSpeech frame 0 follows the end of an utterance that was ended in the middle of speech
+   * @param speaker of what came before frame 0
    * @throws {RangeError} when the options contradict each other
    */
   constructor(
     options: Partial<EndpointerOptions> = {},
     isMidSpeech = false,
     patience: Patience | null = null,
+    speaker: SpeakerState | null = null,
   ) {
     this.#patience = patience;
+    this.#speaker = new SpeakerLevel(speaker);
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
     // One frame more than the window: a cut looks at the frame before it. An opening looks back as far as its lead.
-    const { cutWindowFrames, leadFrames, openingFrames } = this.#options;
-    const held = Math.max(cutWindowFrames, leadFrames + openingFrames) + 1;
+    const { cutWindowFrames, leadFrames, openingFrames, wordlessFrames } = this.#options;
+    const looksBack = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
+    const held = Math.max(cutWindowFrames, leadFrames + openingFrames, looksBack) + 1;
     this.#probabilities = new Float32Array(held);
     this.#speechFlags = new Uint8Array(held);
     this.#sums = new Float64Array(held);
+    this.#levels = new Float32Array(held);
+    this.#letterFlags = new Uint8Array(held);
     this.#isSpeech = isMidSpeech;
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
   }
@@ -156,20 +198,26 @@ export class Endpointer {
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
+  /** What a session goes on with that begins at this frame, between utterances. */
+  speakerAt(frame: number): SpeakerState | null {
+    return this.#speaker.at(frame);
+  }
+
   /** Takes the next frame. NaN counts as silence. The returned array is only read. */
-  push(speechProbability: number): readonly EndpointEvent[] {
-    const { onThreshold, offThreshold, longestFrames } = this.#options;
-    this.#isSpeech = speechProbability >= (this.#isSpeech ? offThreshold : onThreshold);
+  push(speechProbability: number, { levelDb, hasLetter }: HeardFrame = NOTHING_MORE): readonly EndpointEvent[] {
     const frame = this.#frameCount++;
     const slot = frame % this.#probabilities.length;
     this.#probabilities[slot] = Number.isNaN(speechProbability) ? 0 : speechProbability;
-    this.#speechFlags[slot] = this.#isSpeech ? 1 : 0;
+    this.#levels[slot] = levelDb;
+    this.#letterFlags[slot] = hasLetter ? 1 : 0;
     this.#sums[slot] = this.#sum;
     this.#sum += Math.round(this.#probabilities[slot]! * STEPS);
     const before = { end: this.#speechEnd, sum: this.#endSum };
-    const event = this.#step(frame, this.#isSpeech);
+    const event = this.#step(frame);
     // Silence after a longest utterance ends it by itself; only more speech has to be cut.
-    if (this.#isOpen && this.#speechEnd - this.#startFrame > longestFrames) return this.#cut(event, before);
+    if (this.#isOpen && this.#speechEnd - this.#startFrame > this.#options.longestFrames)
+      return this.#cut(event, before);
+    if (this.#isWordless) return this.#endWordless(event);
     return event === null ? NO_EVENTS : [event];
   }
 
@@ -180,10 +228,17 @@ export class Endpointer {
     return [this.#end({ end: this.#speechEnd, sum: this.#endSum }, "finalize", isMidSpeech)];
   }
 
-  #step(frame: number, isSpeech: boolean): EndpointEvent | null {
-    this.#speechRun = isSpeech ? this.#speechRun + 1 : 0;
+  #step(frame: number): EndpointEvent | null {
+    const slot = frame % this.#probabilities.length;
+    this.#isSpeech = this.#isNearSpeech(frame, slot);
+    this.#speechFlags[slot] = this.#isSpeech ? 1 : 0;
+    this.#speechRun = this.#isSpeech ? this.#speechRun + 1 : 0;
     if (!this.#isOpen) return this.#speechRun >= this.#options.openingFrames ? this.#start(frame) : null;
-    if (isSpeech) return this.#extend(frame);
+    if (this.#letterFlags[slot] === 1) {
+      this.#lettersEnd = frame + 1;
+      this.#hasLetters = true;
+    }
+    if (this.#isSpeech) return this.#extend(frame);
     const silenceFrames = frame + 1 - this.#speechEnd;
     if (this.#isOver(silenceFrames))
       return this.#end({ end: this.#speechEnd, sum: this.#endSum }, "pause", false);
@@ -195,6 +250,16 @@ export class Endpointer {
       endFrame: this.#speechEnd,
       speechMean: this.#meanUpTo({ end: this.#speechEnd, sum: this.#endSum }),
     };
+  }
+
+  #isNearSpeech(frame: number, slot: number): boolean {
+    const { onThreshold, offThreshold } = this.#options;
+    const threshold = this.#isSpeech ? offThreshold : onThreshold;
+    const level = this.#levels[slot]!;
+    const needed = this.#isOpen
+      ? this.#speaker.toHold(threshold, level)
+      : this.#speaker.toOpen(threshold, level, frame);
+    return this.#probabilities[slot]! >= needed;
   }
 
   #isOver(silenceFrames: number): boolean {
@@ -219,6 +284,18 @@ export class Endpointer {
     this.#speechEnd = frame + 1;
     this.#startSum = this.#sumBefore(this.#startFrame);
     this.#endSum = this.#sumBefore(frame + 1);
+    // A run of speech may have begun before the utterance, in the one before it.
+    const first = Math.max(onset, this.#startFrame);
+    this.#lettersEnd = first;
+    this.#hasLetters = false;
+    for (let heard = first; heard <= frame; heard++) {
+      const slot = heard % this.#levels.length;
+      if (heard === first) this.#speaker.begin(this.#levels[slot]!);
+      else this.#speaker.follow(this.#levels[slot]!);
+      if (this.#letterFlags[slot] === 0) continue;
+      this.#lettersEnd = heard + 1;
+      this.#hasLetters = true;
+    }
     return { type: "started", utterance: this.#utterance, startFrame: this.#startFrame };
   }
 
@@ -226,12 +303,14 @@ export class Endpointer {
     const wasHalfway = frame - this.#speechEnd >= this.#halfwayFrames;
     this.#speechEnd = frame + 1;
     this.#endSum = this.#sumBefore(frame + 1);
+    this.#speaker.follow(this.#levels[frame % this.#levels.length]!);
     return wasHalfway ? { type: "resumed", utterance: this.#utterance, startFrame: this.#startFrame } : null;
   }
 
   #end(at: SpeechEnd, reason: EndpointReason, isMidSpeech: boolean): EndpointEvent {
     this.#isOpen = false;
     this.#earliestStart = at.end;
+    this.#speaker.end(this.#hasLetters, at.end);
     return {
       type: "ended",
       utterance: this.#utterance,
@@ -239,6 +318,8 @@ export class Endpointer {
       endFrame: at.end,
       speechMean: this.#meanUpTo(at),
       reason,
+      hasLetters: this.#hasLetters,
+      speaker: this.#speaker.at(at.end),
       isMidSpeech,
     };
   }
@@ -250,13 +331,35 @@ export class Endpointer {
     const isMidSpeech = this.#speechFlags[(cutFrame - 1) % this.#speechFlags.length] === 1;
     const cut = { end: cutFrame, sum: this.#sumBefore(cutFrame) };
     events.push(this.#end(before.end < cutFrame ? before : cut, "too-long", isMidSpeech));
-    // Inside a run of speech the rest belongs to the same run, however short it is: it opens at once.
-    this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
-    for (let frame = cutFrame; frame < this.#frameCount; frame++) {
-      const event = this.#step(frame, this.#speechFlags[frame % this.#speechFlags.length] === 1);
-      if (event !== null) events.push(event);
+    this.#stepAgain(cutFrame, isMidSpeech, events);
+    return events;
+  }
+
+  get #isWordless(): boolean {
+    return this.#isOpen && this.#frameCount - this.#lettersEnd >= this.#options.wordlessFrames;
+  }
+
+  /** Ends an utterance in which nothing is said any more after its last letter, and takes the frames after that again. */
+  #endWordless(latest: EndpointEvent | null): readonly EndpointEvent[] {
+    const events: EndpointEvent[] = latest === null ? [] : [latest];
+    while (this.#isWordless) {
+      // Letters come out late, so speech had ended before the last of them. Without any, all of it was something else.
+      const end = this.#hasLetters ? Math.min(this.#speechEnd, this.#lettersEnd) : this.#frameCount;
+      events.push(this.#end({ end, sum: this.#sumBefore(end) }, "wordless", false));
+      this.#stepAgain(end, false, events);
     }
     return events;
+  }
+
+  /** Takes the frames from `first` on again, as an endpointer would that begins there. */
+  #stepAgain(first: number, isMidSpeech: boolean, events: EndpointEvent[]): void {
+    this.#isSpeech = isMidSpeech;
+    // Inside a run of speech the rest belongs to the same run, however short it is: it opens at once.
+    this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
+    for (let frame = first; frame < this.#frameCount; frame++) {
+      const event = this.#step(frame);
+      if (event !== null) events.push(event);
+    }
   }
 
   /** The frame of least probable speech in the window, the latest of equals. */

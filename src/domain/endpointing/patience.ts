@@ -4,7 +4,7 @@ import type { Expectation } from "../decoding/growing-search.js";
 const HARDLY_AN_END = -3;
 const RARELY_AN_END = -2;
 /** The longest pause is so many thresholds. */
-const MOST_PATIENCE = 3;
+export const MOST_PATIENCE = 3;
 
 /**
  * How many times the threshold a pause may last behind a text. Of 200 held-out sentences 6 % end where an end seems hardly

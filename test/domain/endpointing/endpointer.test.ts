@@ -10,7 +10,7 @@ import { patienceBehind } from "../../../src/domain/endpointing/patience.js";
 import * as fc from "../../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */
-const PROBABILITY: Readonly<Record<string, number>> = { "#": 0.9, ".": 0.05, "~": 0.4 };
+const PROBABILITY: Readonly<Record<string, number>> = { "#": 0.9, ".": 0.05, "~": 0.47 };
 
 function eventsOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
   const endpointer = new Endpointer(options);
@@ -40,7 +40,7 @@ function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): stri
 test("the mean probability of speech is that of the frames from start to end", () => {
   assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
   // Two frames of silence before, one of doubt inside; silence after the end does not count.
-  assert.deepEqual(meansOf("..##~##......"), ["halfway 59", "ended 59"]);
+  assert.deepEqual(meansOf("..##~##......"), ["halfway 60", "ended 60"]);
   // Speech that resumes takes the silence in between with it.
   assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
 });
@@ -200,7 +200,7 @@ test("options that contradict each other are refused by name", () => {
 });
 
 const anyFrames = fc
-  .array(fc.tuple(fc.constantFrom(0.05, 0.3, 0.4, 0.6, 0.95), fc.integer({ min: 1, max: 14 })), {
+  .array(fc.tuple(fc.constantFrom(0.05, 0.3, 0.47, 0.6, 0.95), fc.integer({ min: 1, max: 14 })), {
     maxLength: 40,
   })
   .map((runs) => runs.flatMap(([probability, count]) => Array<number>(count).fill(probability)));
@@ -215,7 +215,7 @@ const anyOptions = fc.record({
 function speechFlags(frames: readonly number[]): boolean[] {
   let isSpeech = false;
   return frames.map((probability) => {
-    isSpeech = isSpeech ? probability >= 0.35 : probability >= 0.5;
+    isSpeech = isSpeech ? probability >= 0.45 : probability >= 0.5;
     return isSpeech;
   });
 }
@@ -319,7 +319,7 @@ test("an endpointer that begins where an utterance ended finds the same utteranc
       // A longest utterance is cut, and what follows the cut finalized, in the same frame.
       examples: [
         [
-          [0.6, 0.4, 0.4, ...Array<number>(28).fill(0.6)],
+          [0.6, 0.47, 0.47, ...Array<number>(28).fill(0.6)],
           { pauseFrames: 1, leadFrames: 0, cutWindowFrames: 1, longestFrames: 30 },
           [30],
         ],

@@ -1,6 +1,6 @@
 """Train the near-speaker voice activity on the shards that exist, picking up new ones as they come.
 
-    train.py --shards FOLDER --out FOLDER --minutes 30
+    train_near.py --shards FOLDER --out FOLDER --minutes 30
 
 Near speakers, voices behind them and noises are put together anew in every batch, as sums of powers in each band: another
 level, another equaliser, another telephone band each time. A quarter of a batch are whole mixtures. Stopped (SIGTERM saves
@@ -110,7 +110,7 @@ def channel(rng, p):
 
 
 def batch(rng, shards, size, whole):
-    """features [size, 1024, 80], speech [size, 256], weight [size, 256]; `whole` of them are whole mixtures."""
+    """features [size, 256, F], speech [size, 256], weight [size, 256]; `whole` of them are whole mixtures."""
     powers, speeches, weights = [], [], []
     for _ in range(size - whole):
         p, speech, weight = mixture(rng, shards)
@@ -122,7 +122,7 @@ def batch(rng, shards, size, whole):
         powers.append(power(shard, i))
         speeches.append(shard["speech"][i])
         weights.append(shard["weight"][i].astype(np.float64))
-    features = torch.log(torch.stack(powers) + network.FLOOR)
+    features = network.features(torch.stack(powers))
     return features, torch.from_numpy(np.stack(speeches)).float(), torch.from_numpy(np.stack(weights)).float()
 
 
@@ -130,9 +130,11 @@ def masked(rng, features, mean):
     """Bands that are missing in some tracks."""
     for row in features:
         if rng.random() < 0.2:
-            w = int(rng.integers(1, 16))
-            at = int(rng.integers(0, A.MELS - w))
-            row[:, at:at + w] = mean[at:at + w]
+            bands = network.FEATURES // 2
+            w = int(rng.integers(1, 10))
+            at = int(rng.integers(0, bands - w))
+            for half in (0, bands):
+                row[:, half + at:half + at + w] = mean[half + at:half + at + w]
     return features
 
 
@@ -141,7 +143,7 @@ def main():
     p.add_argument("--shards", required=True)
     p.add_argument("--out", required=True)
     p.add_argument("--minutes", type=float, default=30, help="of processor time")
-    p.add_argument("--channels", type=int, default=128)
+    p.add_argument("--channels", type=int, default=network.VoiceActivity.DEFAULT["channels"])
     p.add_argument("--causal", type=int, nargs="+", default=network.VoiceActivity.DEFAULT["causal"], help="dilation of each block")
     p.add_argument("--size", type=int, default=40, help="tracks a batch")
     p.add_argument("--whole", type=int, default=10, help="whole mixtures of these")
@@ -163,7 +165,7 @@ def main():
     elif a.init:
         model.load_state_dict(torch.load(a.init, map_location="cpu")["ema"])
     else:
-        some = batch(rng, shards, 60, 15)[0].reshape(-1, A.MELS)
+        some = batch(rng, shards, 60, 15)[0].reshape(-1, network.FEATURES)
         model.mean.copy_(some.mean(0))
         model.std.copy_(some.std(0))
     opt = torch.optim.AdamW(model.parameters(), lr=a.lr, weight_decay=0.01, betas=(0.9, 0.98))

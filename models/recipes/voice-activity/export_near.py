@@ -1,0 +1,246 @@
+"""A checkpoint to int8 graphs: alone, and inside a recogniser's streaming graph in place of its own voice activity.
+
+    export_near.py --checkpoint FILE --shards FOLDER --stream STREAM.onnx --into OUT_STREAM.onnx --alone NEAR.onnx
+
+Both share the front end of STREAM.onnx (the recogniser's log-mel, without its logarithm). Alone: `pcm` f32 [B, 640 n] in
+-1..1, `state` f32 [B, 240] (the last samples), `history` uint8 [B, H]; zeros begin a stream -> `speech` [B, n], `next_state`,
+`next_history`. Inside: the history comes behind the recogniser's own, and `speech` is this network's; nothing else changes.
+Products are as `../recognizer/quantize.py` makes them: inputs of 8 bits with fixed scales, weights of 7 bits, and what a
+convolution remembers is kept as the quantized bytes.
+"""
+import argparse
+import copy
+
+import numpy as np
+import onnx
+import torch
+from onnx import TensorProto, helper, numpy_helper
+
+import network
+import train_near as train
+from network import affine
+
+PREFIX = "near."
+WEIGHT_STEPS = 63
+LOG_RANGE = (float(np.log(network.FLOOR)), 9.4)
+POWER, LAST_SAMPLES = "/mel/MatMul_1_output_0", "/Slice_11_output_0"
+PCM_HISTORY = 240
+
+
+def folded(model):
+    """(matrix [in, out], bias) of the stem, behind logarithms, and of every block; and the head."""
+    m = copy.deepcopy(model).eval()
+    scale, shift = affine(m.stem.norm)
+    matrix = (m.stem.linear.weight.data * scale[:, None]).T.double()
+    std, mean = m.std.double(), m.mean.double()
+    stem = matrix / std[:, None], shift.double() - (matrix * (mean / std)[:, None]).sum(0)
+    blocks = []
+    for block in m.causal:
+        scale, shift = affine(block.norm)
+        blocks.append(((block.linear.weight.data * scale[:, None]).T.double(), shift.double()))
+    array = lambda pair: tuple(np.asarray(t, np.float32) for t in pair)
+    return array(stem), [array(b) for b in blocks], (m.head.weight.data.T.numpy().copy(), m.head.bias.data.numpy().copy())
+
+
+def ranges(model, shards, batches):
+    """Highest input of every block over some batches, but for one value of 20,000."""
+    tops = [[] for _ in model.causal]
+    hooks = [block.register_forward_pre_hook(lambda _, args, top=top: top.append(np.quantile(args[0].numpy()[:, ::5, ::3], 0.99995)))
+             for block, top in zip(model.causal, tops)]
+    rng = np.random.default_rng(9)
+    with torch.no_grad():
+        for _ in range(batches):
+            model(train.batch(rng, shards, 24, 8)[0])
+    for hook in hooks:
+        hook.remove()
+    return [float(np.max(top)) for top in tops]
+
+
+class Builder:
+    def __init__(self):
+        self.nodes, self.initializers, self.names = [], [], set()
+
+    def constant(self, name, values):
+        if PREFIX + name not in self.names:
+            self.names.add(PREFIX + name)
+            self.initializers.append(numpy_helper.from_array(np.asarray(values), PREFIX + name))
+        return PREFIX + name
+
+    def node(self, op, inputs, output, **attributes):
+        name = output if output in ("speech",) else PREFIX + output
+        self.nodes.append(helper.make_node(op, inputs, [name], name=PREFIX + output + "/" + op, **attributes))
+        return name
+
+    def product(self, x, name, matrix, bias, step, zero):
+        """int8 product of quantized x, as floats, behind its rectifier."""
+        scale = np.maximum(np.abs(matrix).max(0), 1e-8) / WEIGHT_STEPS
+        int8 = self.constant(name + ".int8", np.rint(matrix / scale).astype(np.int8))
+        sums = self.node("MatMulInteger", [x, int8, zero], name + ".sum")
+        floats = self.node("Cast", [sums], name + ".float", to=TensorProto.FLOAT)
+        scaled = self.node("Mul", [floats, self.constant(name + ".scale", (scale * step).astype(np.float32))], name + ".scaled")
+        added = self.node("Add", [scaled, self.constant(name + ".bias", bias)], name + ".added")
+        return self.node("Relu", [added], name + ".relu")
+
+    def slice(self, x, start, end, name):
+        """Frames start to end of x."""
+        one = lambda label, v: self.constant(label, np.array([v], np.int64))
+        return self.node("Slice", [x, one("at%d" % start, start), one("at%d" % end, end), one("at1", 1)], name)
+
+
+END = np.iinfo(np.int64).max
+
+
+def body(model, tops, offset):
+    """Nodes from power [B, 4 n, 80] and `history` from byte `offset` on to `speech`. Returns (builder, next parts, bytes)."""
+    stem, blocks, head = folded(model)
+    channels, b = model.config["channels"], Builder()
+    frames = b.node("Reshape", [POWER, b.constant("frames", np.array([0, -1, network.STACK * network.MELS], np.int64))], "stacked")
+    pooled = b.node("MatMul", [frames, b.constant("pooling", network.pooling())], "pooled")
+    logs = b.node("Log", [b.node("Add", [pooled, b.constant("floor", np.float32(network.FLOOR))], "raised")], "log")
+    step = (LOG_RANGE[1] - LOG_RANGE[0]) / 255
+    zero = b.constant("stem.zero", np.uint8(round(-LOG_RANGE[0] / step)))
+    q = b.node("QuantizeLinear", [logs, b.constant("stem.step", np.float32(step)), zero], "stem.q")
+    x = b.product(q, "stem", *stem, np.float32(step), zero)
+    parts, at = [], offset
+    none = b.constant("zero", np.uint8(0))
+    for i, (dilation, (matrix, bias), top) in enumerate(zip(model.config["causal"], blocks, tops)):
+        name, size = "causal%d" % i, 2 * dilation * channels
+        step = np.float32(top / 255)
+        fresh = b.node("QuantizeLinear", [x, b.constant(name + ".step", step), none], name + ".q")
+        held = b.slice("history", at, at + size, name + ".held")
+        frames = b.node("Reshape", [held, b.constant(name + ".shape", np.array([-1, 2 * dilation, channels], np.int64))], name + ".frames")
+        padded = b.node("Concat", [frames, fresh], name + ".padded", axis=1)
+        taps = [b.slice(padded, 0, -2 * dilation, name + ".first"), b.slice(padded, dilation, -dilation, name + ".second"),
+                b.slice(padded, 2 * dilation, END, name + ".third")]
+        spliced = b.node("Concat", taps, name + ".spliced", axis=2)
+        y = b.product(spliced, name, matrix, bias, step, none)
+        x = b.node("Add", [x, y], name + ".out")
+        parts.append(b.node("Flatten", [b.slice(padded, -2 * dilation, END, name + ".kept")], name + ".flat"))
+        at += size
+    logit = b.node("MatMul", [x, b.constant("head.weight", head[0])], "head")
+    added = b.node("Add", [logit, b.constant("head.bias", head[1])], "head.added")
+    flat = b.node("Squeeze", [added, b.constant("last", np.array([-1], np.int64))], "head.flat")
+    b.node("Sigmoid", [flat], "speech")
+    return b, parts, at - offset
+
+
+def pruned(graph):
+    """Keeps the nodes that outputs need, each once, and the constants that they read."""
+    made = {o: n for n in graph.node for o in n.output}
+    needed, todo = set(), [o.name for o in graph.output]
+    while todo:
+        node = made.get(todo.pop())
+        if node is not None and id(node) not in needed:
+            needed.add(id(node))
+            todo += list(node.input)
+    nodes = [n for n in graph.node if id(n) in needed]
+    read = {i for n in nodes for i in n.input}
+    del graph.node[:]
+    graph.node.extend(nodes)
+    kept = [t for t in graph.initializer if t.name in read]
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+    del graph.value_info[:]
+
+
+def sorted_nodes(graph):
+    """In an order in which nodes come behind what they read."""
+    known = {t.name for t in graph.initializer} | {i.name for i in graph.input} | {""}
+    left, out = list(graph.node), []
+    while left:
+        ready = [n for n in left if all(i in known for i in n.input)]
+        assert ready, "a circle, or an input that nothing makes"
+        out += ready
+        known |= {o for n in ready for o in n.output}
+        taken = {id(n) for n in ready}
+        left = [n for n in left if id(n) not in taken]
+    del graph.node[:]
+    graph.node.extend(out)
+
+
+def width(values, name):
+    return next(v for v in values if v.name == name).type.tensor_type.shape.dim[1]
+
+
+def without_near(graph):
+    """Takes out what an earlier export has put in; returns the bytes of history that are the recogniser's own."""
+    joined = next(n for n in graph.node if "next_history" in n.output)
+    own = [i for i in joined.input if not i.startswith(PREFIX)]
+    shape = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
+    theirs = sum(int(np.prod(shape[t][1:])) for t in shape if t.startswith(PREFIX) and t.endswith(".shape"))
+    del joined.input[:]
+    joined.input.extend(own)
+    nodes = [n for n in graph.node if not n.name.startswith(PREFIX) and "speech" not in n.output]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    kept = [t for t in graph.initializer if not t.name.startswith(PREFIX)]
+    del graph.initializer[:]
+    graph.initializer.extend(kept)
+    return width(graph.input, "history").dim_value - theirs
+
+
+def inside(stream, model, tops):
+    """The recogniser's streaming graph with this voice activity; log_probs and encoded stay bit for bit."""
+    graph = stream.graph
+    own = without_near(graph)
+    b, parts, size = body(model, tops, own)
+    joined = next(n for n in graph.node if "next_history" in n.output)
+    joined.input.extend(parts)
+    graph.node.extend(b.nodes)
+    graph.initializer.extend(b.initializers)
+    width(graph.input, "history").dim_value = own + size
+    width(graph.output, "next_history").dim_value = own + size
+    pruned(graph)
+    sorted_nodes(graph)
+    onnx.checker.check_model(stream)
+    return stream
+
+
+def alone(stream, model, tops):
+    """Voice activity by itself."""
+    graph = stream.graph
+    without_near(graph)
+    b, parts, size = body(model, tops, 0)
+    graph.node.extend(b.nodes)
+    graph.initializer.extend(b.initializers)
+    nodes = [n for n in graph.node if not {"next_history", "next_state"} & set(n.output)]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    graph.node.extend([helper.make_node("Concat", parts, ["next_history"], axis=1, name=PREFIX + "next_history/Concat"),
+                       helper.make_node("Identity", [LAST_SAMPLES], ["next_state"], name=PREFIX + "next_state/Identity")])
+    kept = [o for o in graph.output if o.name in ("speech", "next_state", "next_history")]
+    del graph.output[:]
+    graph.output.extend(kept)
+    for values, prefix in ((graph.input, ""), (graph.output, "next_")):
+        width(values, prefix + "history").dim_value = size
+        width(values, prefix + "state").dim_value = PCM_HISTORY
+    pruned(graph)
+    sorted_nodes(graph)
+    graph.name = "near-speaker voice activity"
+    onnx.checker.check_model(stream)
+    return stream
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--checkpoint", required=True)
+    p.add_argument("--shards", required=True, help="what the scales of the activations are measured on")
+    p.add_argument("--stream", required=True)
+    p.add_argument("--into")
+    p.add_argument("--alone")
+    a = p.parse_args()
+    torch.set_num_threads(1)
+    torch.manual_seed(9)
+    model, _ = network.load(a.checkpoint)
+    shards = train.Shards(a.shards)
+    shards.refresh()
+    tops = ranges(model, shards, 6)
+    print("highest inputs of the blocks:", [round(t, 2) for t in tops])
+    if a.into:
+        onnx.save(inside(onnx.load(a.stream), model, tops), a.into)
+    if a.alone:
+        onnx.save(alone(onnx.load(a.stream), model, tops), a.alone)
+
+
+if __name__ == "__main__":
+    main()
