@@ -41,7 +41,7 @@ export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
 export type EndpointReason = "pause" | "too-long" | "finalize" | "wordless";
 
 /** `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance
- * was cut. `speechMean` is the mean probability of speech of the frames from start to end. */
+ * was cut. `speechMean` is the mean probability of speech of the frames from the first of speech to the end. */
 export type EndpointEvent =
   | { readonly type: "started" | "resumed"; readonly utterance: number; readonly startFrame: number }
   | {
@@ -136,7 +136,8 @@ export class Endpointer {
   #startFrame = 0;
   /** One past the last speech frame of the open utterance. */
   #speechEnd = 0;
-  /** Sums before the first frame and before the end of the open utterance. */
+  /** First frame of speech of the open utterance, and sums before it and before the end. */
+  #speechStart = 0;
   #startSum = 0;
   #endSum = 0;
   /** No utterance may begin before this frame. */
@@ -290,7 +291,7 @@ export class Endpointer {
   }
 
   #meanUpTo({ end, sum }: SpeechEnd): number {
-    return (sum - this.#startSum) / STEPS / (end - this.#startFrame);
+    return (sum - this.#startSum) / STEPS / (end - this.#speechStart);
   }
 
   #sumBefore(frame: number): number {
@@ -303,10 +304,11 @@ export class Endpointer {
     this.#utterance++;
     this.#startFrame = Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
     this.#speechEnd = frame + 1;
-    this.#startSum = this.#sumBefore(this.#startFrame);
     this.#endSum = this.#sumBefore(frame + 1);
     // A run of speech may have begun before the utterance, in the one before it.
     const first = Math.max(onset, this.#startFrame);
+    this.#speechStart = first;
+    this.#startSum = this.#sumBefore(first);
     this.#lettersEnd = first;
     this.#hasLetters = false;
     for (let heard = first; heard <= frame; heard++) {

@@ -39,10 +39,10 @@ function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): stri
   );
 }
 
-test("the mean probability of speech is that of the frames from start to end", () => {
+test("the mean probability of speech is that of the frames from the first of speech to the end", () => {
   assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
-  // Two frames of silence before, one of doubt inside; silence after the end does not count.
-  assert.deepEqual(meansOf("..##~##......"), ["halfway 60", "ended 60"]);
+  // One frame of doubt inside; silence before the onset and after the end does not count.
+  assert.deepEqual(meansOf("..##~##......"), ["halfway 81", "ended 81"]);
   // Speech that resumes takes the silence in between with it.
   assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
 });
