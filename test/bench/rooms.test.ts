@@ -149,8 +149,9 @@ test("words that the reference lacks are inserted, others are wrong", () => {
 test("our rule ends an utterance after five frames of silence", () => {
   const frames = Float32Array.from({ length: 30 }, (_, frame) => (frame >= 5 && frame < 10 ? 0.9 : 0.1));
   const found = { start: 5 * 640, end: 10 * 640, decidedAt: 15 * 640 };
-  assert.deepEqual(endpointed(frames), [found]);
-  assert.deepEqual(endpointed(frames.subarray(0, 12)), [{ ...found, end: 12 * 640, decidedAt: null }]);
+  const evidence = (speech: Float32Array) => ({ speech, levels: speech.map(() => -30), letters: null });
+  assert.deepEqual(endpointed(evidence(frames)), [found]);
+  assert.deepEqual(endpointed(evidence(frames.subarray(0, 12))), [{ ...found, end: 12 * 640, decidedAt: null }]);
 });
 
 test("Silero's rule ends an utterance in the first window that is 200 ms after the pause began", () => {

@@ -77,12 +77,12 @@ export function cellsOf(heard: readonly HeardTake[]): Cell[] {
 
 /** Joins the text of all finals. */
 export function textOf(finals: readonly Final[]): string {
-  return finals.map(({ text }) => text).join(" ");
+  return finals.flatMap(({ text }) => (text === "" ? [] : [text])).join(" ");
 }
 
 /**
- * Renders the cells as a Markdown table: ours next to Silero with its own rule. An utterance in which the recogniser
- * understands nothing ends without a final.
+ * Renders the cells as a Markdown table: ours next to Silero with its own rule. An utterance in which the streaming head
+ * hears no letter ends without a final.
  */
 export function cellTable(cells: readonly Cell[]): string {
   const endHead = ["no end", "cut", "opened"];

@@ -1,10 +1,13 @@
 import type { RecognizerModel } from "../../../native/models/recognizer.js";
 import { FRAME_SAMPLES } from "../../../src/domain/audio/frame.js";
+import { levelDb } from "../../../src/domain/audio/level.js";
 import { toFloat } from "../../../src/domain/audio/pcm.js";
+import { bestToken } from "../../../src/domain/decoding/greedy.js";
 import {
   ENDPOINTER_DEFAULTS,
   Endpointer,
   pauseFramesFor,
+  wordlessFramesFor,
 } from "../../../src/domain/endpointing/endpointer.js";
 import type { Utterance } from "./judge.js";
 import { RATE_HZ } from "./levels.js";
@@ -15,13 +18,36 @@ export const EOU_MS = 200;
 const SILERO_ON = 0.5;
 const SILERO_OFF = 0.35;
 
-/** Probability of speech in each 40 ms frame, from the recogniser's own voice activity. */
-export async function frameProbabilities(model: RecognizerModel, pcm: Int16Array): Promise<Float32Array> {
+/** What a live session knows of the 40 ms frames of a take. */
+export interface FrameEvidence {
+  /** Probability of speech. */
+  readonly speech: Float32Array;
+  /** See `levelDb`. */
+  readonly levels: Float32Array;
+  /** Whether a letter came out; null where only voice activity ran. */
+  readonly letters: readonly boolean[] | null;
+}
+
+/** Runs the recogniser's streaming graph as a live session does. */
+export async function frameEvidence(model: RecognizerModel, pcm: Int16Array): Promise<FrameEvidence> {
   const frames = Math.floor(pcm.length / FRAME_SAMPLES);
-  const batch = model.speechBatch(1, frames);
+  const batch = model.stepBatch(1, frames);
   batch.pcm.set(toFloat(pcm.subarray(0, frames * FRAME_SAMPLES)));
   await batch.run();
-  return batch.speech.slice();
+  const width = model.vocabulary.length;
+  const letters = Array.from({ length: frames }, (_, frame) => {
+    const best = bestToken(batch.logProbs, frame * width, width);
+    return model.vocabulary[best]!.trim() !== "";
+  });
+  return { speech: batch.speech.slice(), levels: levelsOf(pcm, frames), letters };
+}
+
+/** Level of each 40 ms frame, see `levelDb`. */
+export function levelsOf(pcm: Int16Array, frames: number): Float32Array {
+  const samples = toFloat(pcm);
+  return Float32Array.from({ length: frames }, (_, frame) =>
+    levelDb(samples, frame * FRAME_SAMPLES, (frame + 1) * FRAME_SAMPLES),
+  );
 }
 
 /** Converts Silero's windows to 40 ms frames: the highest of the windows that end in each. */
@@ -34,14 +60,17 @@ export function framesOfWindows(windows: Float32Array): Float32Array {
   return frames;
 }
 
-/** Finds utterances by our rule, as live sessions do. */
-export function endpointed(frames: Float32Array): Utterance[] {
-  const endpointer = new Endpointer({ pauseFrames: pauseFramesFor(EOU_MS) });
+/** Finds utterances by our rules, as live sessions do. */
+export function endpointed({ speech: frames, levels, letters }: FrameEvidence): Utterance[] {
+  const pauseFrames = pauseFramesFor(EOU_MS);
+  const wordlessFrames = letters === null ? Number.POSITIVE_INFINITY : wordlessFramesFor(pauseFrames);
+  const endpointer = new Endpointer({ pauseFrames, wordlessFrames });
   const utterances: Utterance[] = [];
   let start: number | null = null;
   for (const [frame, probability] of frames.entries()) {
     const heard = (frame + 1) * FRAME_SAMPLES;
-    for (const event of endpointer.push(probability)) {
+    const evidence = { levelDb: levels[frame]!, hasLetter: letters?.[frame] ?? true };
+    for (const event of endpointer.push(probability, evidence)) {
       // The event's own start includes the silence kept before speech.
       if (event.type === "started") start = heard - ENDPOINTER_DEFAULTS.openingFrames * FRAME_SAMPLES;
       if (event.type !== "ended") continue;

@@ -1,5 +1,5 @@
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
-import { endpointed, frameProbabilities, framesOfWindows, iterated } from "./endings.js";
+import { endpointed, frameEvidence, framesOfWindows, iterated, levelsOf } from "./endings.js";
 import type { Utterance } from "./judge.js";
 import { openSilero, SILERO_VERSIONS } from "./silero.js";
 
@@ -21,11 +21,10 @@ export interface Hearer {
 
 /** Our own network, as live sessions use it. The caller releases the recogniser. */
 export function ownHearer({ model }: Recognizer): Hearer {
-  const frames = (pcm: Int16Array) => frameProbabilities(model, pcm);
   return {
     name: OURS,
-    frames,
-    utterances: async (pcm) => [{ system: OURS, found: endpointed(await frames(pcm)) }],
+    frames: async (pcm) => (await frameEvidence(model, pcm)).speech,
+    utterances: async (pcm) => [{ system: OURS, found: endpointed(await frameEvidence(model, pcm)) }],
     release: async () => {},
   };
 }
@@ -41,9 +40,11 @@ export async function sileroHearers(): Promise<Hearer[]> {
       frames: async (pcm) => framesOfWindows(await silero.windows(pcm)),
       utterances: async (pcm) => {
         const windows = await silero.windows(pcm);
+        const speech = framesOfWindows(windows);
+        const levels = levelsOf(pcm, speech.length);
         return [
           { system: name, found: iterated(windows) },
-          { system: `${name} with our rule`, found: endpointed(framesOfWindows(windows)) },
+          { system: `${name} with our rule`, found: endpointed({ speech, levels, letters: null }) },
         ];
       },
       release: () => silero.release(),

@@ -19,7 +19,7 @@ const REPORT_EVERY = 200;
 /** Takes are heard in a random order, so that a change in the machine's load meets all cells alike. */
 const ORDER_SEED = 1;
 
-/** A final. `decidedAt` is its arrival, as samples spoken by then. */
+/** A final, perhaps without text. `decidedAt` is its arrival, as samples spoken by then. */
 export interface Final extends Utterance {
   readonly text: string;
 }
@@ -68,7 +68,7 @@ export function steppedListener(recognizer: Recognizer): Listener {
       const sessions = await stepSessions(recognizer, pcms, { endOfUtteranceMs: EOU_MS });
       for (const [nth, answers] of sessions.entries()) {
         heard[group[nth]!] = answers.flatMap((answer) => {
-          if (answer.type !== "final" || answer.text === null || answer.text === "") return [];
+          if (answer.type !== "final" || answer.text === null) return [];
           const { text, startSample: start, endSample: end, givenSamples: decidedAt } = answer;
           return [{ text, start, end, decidedAt }];
         });
@@ -86,7 +86,7 @@ async function listenOnce(
   const run = await runLive({ url, key, pcm, query, messageSamples: MESSAGE_SAMPLES, isPaced: true });
   if (run.closeCode !== 1_000) throw new Error(`A session was closed with ${run.closeCode}`);
   return run.received.flatMap(({ message, atMs }): Final[] => {
-    if (message.type !== "final" || message.text === "") return [];
+    if (message.type !== "final") return [];
     const { text, start, end } = message;
     const decidedAt = ((atMs - run.startedAtMs) / 1_000) * RATE_HZ;
     return [{ text, start: start * RATE_HZ, end: end * RATE_HZ, decidedAt }];

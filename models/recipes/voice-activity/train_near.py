@@ -72,7 +72,7 @@ def mixture(rng, shards):
     """(power [1024, 80], speech [256], weight [256]) of a near speaker with what is behind."""
     shard, i = shards.draw(rng, "near")
     p, speech, count = power(shard, i), shard["speech"][i], 0
-    if rng.random() < 0.05:
+    if rng.random() < 0.12:
         p, speech = p * 0, speech * 0
     near = p * torch.from_numpy(equaliser(rng, 2.0)) if rng.random() < 0.5 else p
     rest = torch.zeros_like(near)
@@ -82,8 +82,11 @@ def mixture(rng, shards):
         low = 9 if count > 2 else 10
         q = power(bed, j, int(rng.integers(0, 256)) * 4) * decibels(-rng.uniform(low, 30))
         rest = rest + (q * torch.from_numpy(equaliser(rng, 2.0)) if rng.random() < 0.5 else q)
-    if rng.random() < 0.6:
+    if rng.random() < 0.72:
         bed, j = shards.draw(rng, "noise")
+        # Keys and music are what is taken for speech most.
+        if M.S.NOISES[bed["name"][j]][0] not in ("typing", "music") and rng.random() < 0.4:
+            bed, j = shards.draw(rng, "noise")
         q = power(bed, j, int(rng.integers(0, 1024))) * decibels(-rng.uniform(-4, 30))
         rest = beside(rng, rest, q * torch.from_numpy(equaliser(rng, 2.0)) if rng.random() < 0.5 else q)
     if rng.random() < 0.8:  # the microphone's own noise

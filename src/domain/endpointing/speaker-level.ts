@@ -6,12 +6,18 @@ export interface SpeakerState {
   readonly silentFrames: number;
 }
 
+/** Decibels below a speaker. */
+export interface DoubtRange {
+  readonly fromDb: number;
+  readonly toDb: number;
+}
+
 /** All levels are dB, all counts frames of 40 ms. */
 export interface SpeakerRules {
-  /** Below the speaker by more than this a voice must be heard the more surely, ... */
-  readonly doubtDb: number;
-  /** ... and by so much no voice is his. */
-  readonly farDb: number;
+  /** A voice that is further below the last speaker than the first must be the surer to open an utterance; none does from the second on. */
+  readonly opening: DoubtRange;
+  /** The same for a voice that holds an utterance open, below that utterance's own loud frames. */
+  readonly holding: DoubtRange;
   /** Frames among which the loudest counts: words have their vowels closer together. */
   readonly recentFrames: number;
   /** A single frame so far below an utterance's loud ones is no part of it. */
@@ -22,8 +28,8 @@ export interface SpeakerRules {
 }
 
 export const SPEAKER_RULES: SpeakerRules = {
-  doubtDb: 11,
-  farDb: 18,
+  opening: { fromDb: 10, toDb: 16 },
+  holding: { fromDb: 11, toDb: 18 },
   recentFrames: 6,
   faintDb: 38,
   forgetAfterFrames: 250,
@@ -37,7 +43,7 @@ const RISE_DB = 3;
 /** ... and sinks by so much from frame to frame: a speaker who becomes quiet is followed by 2.5 dB a second. */
 const FALL_DB = 0.1;
 /** From one utterance to the next the level sinks by so much at most: what talks far behind a speaker walks nobody down. */
-const MOST_FALL_DB = 3;
+const MOST_FALL_DB = 2;
 
 /**
  * Follows how loud the near speaker of a session is. Voice activity knows a second and a half; a room in which others go on
@@ -52,6 +58,7 @@ export class SpeakerLevel {
   #lastEnd: number;
   /** Loud frames of the utterance that is open. */
   #utteranceDb = Number.NEGATIVE_INFINITY;
+  #topDb = Number.NEGATIVE_INFINITY;
   /** Levels of its last frames, each at its number modulo the length. */
   readonly #recent: Float32Array;
   #recentAt = 0;
@@ -74,7 +81,7 @@ export class SpeakerLevel {
     if (this.#levelDb === null) return threshold;
     const { forgetAfterFrames, forgetDbPerFrame } = this.#rules;
     const forgotten = Math.max(0, frame - this.#lastEnd - forgetAfterFrames) * forgetDbPerFrame;
-    return this.#needed(threshold, this.#levelDb - forgotten - levelDb);
+    return needed(threshold, this.#levelDb - forgotten - levelDb, this.#rules.opening);
   }
 
   /** The same inside an utterance, whose next frame it is. */
@@ -83,19 +90,13 @@ export class SpeakerLevel {
     if (levelDb < this.#utteranceDb - this.#rules.faintDb) return NEVER;
     let loudest = Number.NEGATIVE_INFINITY;
     for (let i = 0; i < this.#recent.length; i++) loudest = Math.max(loudest, this.#recent[i]!);
-    return this.#needed(threshold, this.#utteranceDb - loudest);
-  }
-
-  #needed(threshold: number, belowDb: number): number {
-    const { doubtDb, farDb } = this.#rules;
-    if (belowDb <= doubtDb) return threshold;
-    if (belowDb >= farDb) return NEVER;
-    return threshold + ((1 - threshold) * (belowDb - doubtDb)) / (farDb - doubtDb);
+    return needed(threshold, this.#utteranceDb - loudest, this.#rules.holding);
   }
 
   /** An utterance begins with a frame of speech as loud as this. */
   begin(levelDb: number): void {
     this.#utteranceDb = levelDb;
+    this.#topDb = levelDb;
     this.#recent.fill(levelDb);
   }
 
@@ -103,6 +104,7 @@ export class SpeakerLevel {
   follow(levelDb: number): void {
     const rise = levelDb - this.#utteranceDb;
     this.#utteranceDb += rise > 0 ? Math.min(rise, RISE_DB) : -FALL_DB;
+    this.#topDb = Math.max(this.#topDb, this.#utteranceDb);
   }
 
   /**
@@ -113,9 +115,16 @@ export class SpeakerLevel {
   end(isSpeaker: boolean, endFrame: number): void {
     if (isSpeaker) {
       const lowest = this.#levelDb === null ? Number.NEGATIVE_INFINITY : this.#levelDb - MOST_FALL_DB;
-      this.#levelDb = Math.max(this.#utteranceDb, lowest);
+      this.#levelDb = Math.max(this.#topDb, lowest);
       this.#lastEnd = endFrame;
     }
     this.#utteranceDb = Number.NEGATIVE_INFINITY;
   }
+}
+
+/** The probability from which on a voice counts that is so far below the speaker. */
+function needed(threshold: number, belowDb: number, { fromDb, toDb }: DoubtRange): number {
+  if (belowDb <= fromDb) return threshold;
+  if (belowDb >= toDb) return NEVER;
+  return threshold + ((1 - threshold) * (belowDb - fromDb)) / (toDb - fromDb);
 }
