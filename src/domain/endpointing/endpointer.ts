@@ -204,7 +204,10 @@ export class Endpointer {
   }
 
   /** Takes the next frame. NaN counts as silence. The returned array is only read. */
-  push(speechProbability: number, { levelDb, hasLetter }: HeardFrame = NOTHING_MORE): readonly EndpointEvent[] {
+  push(
+    speechProbability: number,
+    { levelDb, hasLetter }: HeardFrame = NOTHING_MORE,
+  ): readonly EndpointEvent[] {
     const frame = this.#frameCount++;
     const slot = frame % this.#probabilities.length;
     this.#probabilities[slot] = Number.isNaN(speechProbability) ? 0 : speechProbability;
