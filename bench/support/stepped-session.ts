@@ -8,6 +8,8 @@ import { liveOpen } from "./live-open.js";
 
 const RING_SAMPLES = 2 ** 20;
 
+type OpenMessage = Extract<ToLiveWorker, { type: "open" }>;
+
 export type SteppedAnswer = Extract<LiveWorkerAnswer, { type: "partial" | "final" }> & {
   /** How much of the audio the worker had been given. */
   readonly givenSamples: number;
@@ -22,20 +24,36 @@ export interface SteppedSession {
 
 /** A session of a live worker without its thread, which has decoded each frame before the next one comes: no clock says what it tells. */
 export async function stepSession(
-  { model, utterances }: Recognizer,
+  recognizer: Recognizer,
   pcm: Int16Array,
-  open: Partial<Extract<ToLiveWorker, { type: "open" }>>,
+  open: Partial<OpenMessage>,
 ): Promise<SteppedSession> {
-  const { frameSamples, contextFrames, sampleRateHz } = model.manifest;
-  const answers: SteppedAnswer[] = [];
-  const ring = PcmRing.create(RING_SAMPLES);
-  let isFinished = false;
+  const before = process.cpuUsage();
+  const [answers = []] = await stepSessions(recognizer, [pcm], open);
+  const { user, system } = process.cpuUsage(before);
+  const audioSeconds = pcm.length / recognizer.model.manifest.sampleRateHz;
+  return { answers, cpuSeconds: (user + system) / 1e6, audioSeconds };
+}
+
+/** The same for several sessions that share their steps; each gets the answers it would get alone. */
+export async function stepSessions(
+  { model, utterances }: Recognizer,
+  pcms: readonly Int16Array[],
+  open: Partial<OpenMessage>,
+): Promise<SteppedAnswer[][]> {
+  const { frameSamples, contextFrames } = model.manifest;
+  const sessions = pcms.map((pcm) => {
+    const answers: SteppedAnswer[] = [];
+    return { pcm, answers, ring: PcmRing.create(RING_SAMPLES) };
+  });
+  let unfinished = sessions.length;
   const stepper = new LiveStepper({
     model,
     utterances: new UtteranceDecoder(model, promptly(utterances), model.outputBias),
     onStep: () => {},
     post(answer) {
-      if (answer.type === "finished") isFinished = true;
+      if (answer.type === "finished") unfinished--;
+      const { answers, ring } = sessions[answer.session]!;
       if (answer.type === "partial" || answer.type === "final")
         answers.push({ ...answer, givenSamples: ring.written });
       if (answer.type !== "final" && answer.type !== "idle") return;
@@ -43,21 +61,25 @@ export async function stepSession(
       if (releasable > 0) ring.release(releasable);
     },
   });
-  stepper.onMessage(liveOpen(0, ring.buffer, open));
+  for (const [session, { ring }] of sessions.entries()) {
+    stepper.onMessage(liveOpen(session, ring.buffer, open));
+  }
   const untilQuiet = async () => {
     while (await stepper.step());
     // What a second pass has found is told in a turn of its own.
     await new Promise((resolve) => setImmediate(resolve));
   };
-  const before = process.cpuUsage();
-  for (let sample = 0; sample < pcm.length; sample += frameSamples) {
-    ring.write(pcm.subarray(sample, sample + frameSamples));
+  const longest = Math.max(...pcms.map(({ length }) => length));
+  for (let sample = 0; sample < longest; sample += frameSamples) {
+    for (const { pcm, ring } of sessions) ring.write(pcm.subarray(sample, sample + frameSamples));
     await untilQuiet();
+    for (const [session, { pcm }] of sessions.entries()) {
+      if (pcm.length <= sample || pcm.length > sample + frameSamples) continue;
+      stepper.onMessage({ type: "finish", session, atSample: pcm.length });
+    }
   }
-  stepper.onMessage({ type: "finish", session: 0, atSample: pcm.length });
-  while (!isFinished) await untilQuiet();
-  const { user, system } = process.cpuUsage(before);
-  return { answers, cpuSeconds: (user + system) / 1e6, audioSeconds: pcm.length / sampleRateHz };
+  while (unfinished > 0) await untilQuiet();
+  return sessions.map(({ answers }) => answers);
 }
 
 /** The same search, which ends in the turn in which it is asked for. */

@@ -144,6 +144,9 @@ export class LiveFinals {
   /** Ends the open utterance at `markSample`, which decoding has reached. */
   async finalizeAt(track: LiveTrack, markSample: number): Promise<void> {
     for (const event of track.endpointer.finalizeNow()) {
+      if (event.type === "started") {
+        track.beginHypothesis(track.toSessionFrame(event.startFrame), track.encoded.endFrame - 1);
+      }
       if (event.type !== "ended") continue;
       track.keepPass(track.takePass() ?? this.#passUpTo(track, event, markSample));
       this.end(track, event);

@@ -5,10 +5,11 @@ import {
   ENDPOINTER_DEFAULTS,
   Endpointer,
   FINISH_FRAMES,
+  MOST_PATIENCE,
   pauseFramesFor,
   wordlessFramesFor,
 } from "../../src/domain/endpointing/endpointer.js";
-import { MOST_PATIENCE, patienceBehind } from "../../src/domain/endpointing/patience.js";
+import { patienceBehind } from "../../src/domain/endpointing/patience.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";

@@ -18,3 +18,12 @@ test("the bench of int8 variants makes one and compares it", async () => {
   assert.equal(code, 0, stderr);
   assert.equal(JSON.parse(stdout).id, "tiny-nemo-streaming-ctc-int8");
 });
+
+test("the bench of rooms ends utterances and scores every part of it", async () => {
+  const { code, stdout, stderr } = await runProgram(BENCH, ["rooms", "--smoke"]);
+  assert.equal(code, 0, stderr);
+  assert.match(stdout, /\| people \| quiet \| +\| 1 \| \d+ \/ \d+ \/ \d+ \| 0\.0 /);
+  assert.match(stdout, /\| voices \| one voice \| 20 \|/);
+  assert.match(stdout, /\| background alone /);
+  assert.match(stdout, /\| voices: pauses with typing \| \d+ \|/);
+});

@@ -311,7 +311,7 @@ export const ROOMS: readonly Room[] = [
   room("bin", "`npx dauys` as a program", "src/cli", "files modules processes tools"),
 
   room(
-    "bench bench/capacity bench/e2e bench/evaluate bench/micro bench/support",
+    "bench bench/capacity bench/e2e bench/evaluate bench/micro bench/support bench/support/rooms",
     "measurements of everything",
     `${BASE} src/observe src/protocol src/ports src/settings src/client native/ring native/beam native/models native/threads
      native/devices native/recognition native/live native/synthesis native/transcription native src/models actors/live

@@ -25,6 +25,8 @@ for graph in stream full; do
 done
 "$PYTHON" fixed_transforms.py "$MODEL/stream.onnx" "$MODEL/stream.onnx"
 node verify_packed.mjs "$NODE_ROOT" "$CACHE/probe" "$MODEL"
+# Voice activity that follows the near speaker takes the place of the network's own.
+"$PYTHON" ../voice-activity/export_near.py inside --near "$MODEL/../near-voice-v1/near.onnx" --stream "$MODEL/stream.onnx" --out "$MODEL/stream.onnx"
 "$PYTHON" ../gpu/variants.py "$MODEL"
 cp "$CACHE/curve.json" "$MODEL/training.json"
 "$PYTHON" evaluate.py --checkpoint "$CACHE/checkpoint.pt" --into "$MODEL/training.json"

@@ -28,7 +28,8 @@ def read(path):
     constant = lambda node: next(values[i] for i in node.input if i in values)
     found, last = [], None
     for node in graph.node:
-        if node.op_type == "MatMulInteger":
+        # Voice activity is a network of its own (../voice-activity).
+        if node.op_type == "MatMulInteger" and not node.name.startswith("near."):
             name = node.output[0][:-len(".sum")]
             # The scale of the graph is that of the sum: of the weights, times the step of the activations.
             matrix = values[name + ".int8"].astype("float32") * (values[name + ".scale"] / values[name + ".step"])
@@ -40,17 +41,13 @@ def read(path):
 
 
 def weights(folder):
-    """Tensors of the graphs in `folder`: [(matrix (out, in), bias)] of all blocks in order, of the two heads and the speech head,
-    (scale, shift) of the two norms, (mean, deviation) of the log-mel."""
-    stream, out_norm, values, graph = read(os.path.join(folder, "stream.onnx"))
+    """Tensors of the graphs in `folder`: [(matrix (out, in), bias)] of all blocks in order and of the two heads, (scale, shift)
+    of the two norms, (mean, deviation) of the log-mel."""
+    stream, out_norm, values, _ = read(os.path.join(folder, "stream.onnx"))
     full, full_norm, _, _ = read(os.path.join(folder, "full.onnx"))
     tensor = lambda array: torch.from_numpy(array.copy())
     layer = lambda pair: (tensor(pair[0].T), tensor(pair[1]))
-    # The speech head is too small a product for int8.
-    add = next(n for n in graph.node if n.op_type == "Add" and "net.speech_head.bias" in n.input)
-    product = next(n for n in graph.node if n.output[0] in add.input)
-    speech = (values[product.input[1]], values["net.speech_head.bias"])
-    return dict(blocks=[layer(p) for p in stream[:-1] + full[:-1]], heads=[layer(p) for p in (stream[-1], full[-1], speech)],
+    return dict(blocks=[layer(p) for p in stream[:-1] + full[:-1]], heads=[layer(p) for p in (stream[-1], full[-1])],
                 norms=[tuple(map(tensor, pair)) for pair in (out_norm, full_norm)],
                 mel=(tensor(values["net.mel_mean"]), tensor(values["net.mel_std"])))
 
@@ -60,7 +57,8 @@ def blocks(model):
 
 
 def heads(model):
-    return [model.head, model.full_head, model.speech_head]
+    """Those that the shipped graphs have: their voice activity is not this network's."""
+    return [model.head, model.full_head]
 
 
 def recognizer(folder, mel):

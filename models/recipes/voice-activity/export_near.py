@@ -1,6 +1,7 @@
-"""A checkpoint to int8 graphs: alone, and inside a recogniser's streaming graph in place of its own voice activity.
+"""A checkpoint to an int8 graph, and that graph inside a recogniser's streaming graph in place of its own voice activity.
 
-    export_near.py --checkpoint FILE --shards FOLDER --stream STREAM.onnx --into OUT_STREAM.onnx --alone NEAR.onnx
+    export_near.py alone --checkpoint FILE --shards FOLDER --stream STREAM.onnx --out NEAR.onnx
+    export_near.py inside --near NEAR.onnx --stream STREAM.onnx --out STREAM.onnx
 
 Both share the front end of STREAM.onnx (the recogniser's log-mel, without its logarithm). Alone: `pcm` f32 [B, 640 n] in
 -1..1, `state` f32 [B, 240] (the last samples), `history` uint8 [B, H]; zeros begin a stream -> `speech` [B, n], `next_state`,
@@ -90,8 +91,8 @@ class Builder:
 END = np.iinfo(np.int64).max
 
 
-def body(model, tops, offset):
-    """Nodes from power [B, 4 n, 80] and `history` from byte `offset` on to `speech`. Returns (builder, next parts, bytes)."""
+def body(model, tops):
+    """Nodes from power [B, 4 n, 80] and `history` to `speech`. Returns (builder, parts of the next history, bytes of it)."""
     stem, blocks, head = folded(model)
     channels, b = model.config["channels"], Builder()
     frames = b.node("Reshape", [POWER, b.constant("frames", np.array([0, -1, network.STACK * network.MELS], np.int64))], "stacked")
@@ -101,7 +102,7 @@ def body(model, tops, offset):
     zero = b.constant("stem.zero", np.uint8(round(-LOG_RANGE[0] / step)))
     q = b.node("QuantizeLinear", [logs, b.constant("stem.step", np.float32(step)), zero], "stem.q")
     x = b.product(q, "stem", *stem, np.float32(step), zero)
-    parts, at = [], offset
+    parts, at = [], 0
     none = b.constant("zero", np.uint8(0))
     for i, (dilation, (matrix, bias), top) in enumerate(zip(model.config["causal"], blocks, tops)):
         name, size = "causal%d" % i, 2 * dilation * channels
@@ -121,7 +122,7 @@ def body(model, tops, offset):
     added = b.node("Add", [logit, b.constant("head.bias", head[1])], "head.added")
     flat = b.node("Squeeze", [added, b.constant("last", np.array([-1], np.int64))], "head.flat")
     b.node("Sigmoid", [flat], "speech")
-    return b, parts, at - offset
+    return b, parts, at
 
 
 def pruned(graph):
@@ -162,73 +163,90 @@ def width(values, name):
     return next(v for v in values if v.name == name).type.tensor_type.shape.dim[1]
 
 
+def is_near(name):
+    return name.startswith(PREFIX)
+
+
 def without_near(graph):
     """Takes out what an earlier export has put in; returns the bytes of history that are the recogniser's own."""
     joined = next(n for n in graph.node if "next_history" in n.output)
-    own = [i for i in joined.input if not i.startswith(PREFIX)]
-    shape = {t.name: numpy_helper.to_array(t) for t in graph.initializer}
-    theirs = sum(int(np.prod(shape[t][1:])) for t in shape if t.startswith(PREFIX) and t.endswith(".shape"))
+    own = [i for i in joined.input if not is_near(i)]
+    shapes = [numpy_helper.to_array(t) for t in graph.initializer if is_near(t.name) and t.name.endswith(".shape")]
     del joined.input[:]
     joined.input.extend(own)
-    nodes = [n for n in graph.node if not n.name.startswith(PREFIX) and "speech" not in n.output]
+    nodes = [n for n in graph.node if not is_near(n.name) and "speech" not in n.output]
     del graph.node[:]
     graph.node.extend(nodes)
-    kept = [t for t in graph.initializer if not t.name.startswith(PREFIX)]
+    kept = [t for t in graph.initializer if not is_near(t.name)]
     del graph.initializer[:]
     graph.initializer.extend(kept)
-    return width(graph.input, "history").dim_value - theirs
-
-
-def inside(stream, model, tops):
-    """The recogniser's streaming graph with this voice activity; log_probs and encoded stay bit for bit."""
-    graph = stream.graph
-    own = without_near(graph)
-    b, parts, size = body(model, tops, own)
-    joined = next(n for n in graph.node if "next_history" in n.output)
-    joined.input.extend(parts)
-    graph.node.extend(b.nodes)
-    graph.initializer.extend(b.initializers)
-    width(graph.input, "history").dim_value = own + size
-    width(graph.output, "next_history").dim_value = own + size
-    pruned(graph)
-    sorted_nodes(graph)
-    onnx.checker.check_model(stream)
-    return stream
+    return width(graph.input, "history").dim_value - sum(int(np.prod(shape[1:])) for shape in shapes)
 
 
 def alone(stream, model, tops):
-    """Voice activity by itself."""
+    """Voice activity by itself, behind the front end of a recogniser's streaming graph."""
     graph = stream.graph
     without_near(graph)
-    b, parts, size = body(model, tops, 0)
-    graph.node.extend(b.nodes)
-    graph.initializer.extend(b.initializers)
+    b, parts, size = body(model, tops)
     nodes = [n for n in graph.node if not {"next_history", "next_state"} & set(n.output)]
     del graph.node[:]
-    graph.node.extend(nodes)
-    graph.node.extend([helper.make_node("Concat", parts, ["next_history"], axis=1, name=PREFIX + "next_history/Concat"),
-                       helper.make_node("Identity", [LAST_SAMPLES], ["next_state"], name=PREFIX + "next_state/Identity")])
+    graph.node.extend(nodes + b.nodes)
+    graph.initializer.extend(b.initializers)
+    graph.node.extend([helper.make_node("Concat", parts, ["next_history"], axis=1, name="next_history/Concat"),
+                       helper.make_node("Identity", [LAST_SAMPLES], ["next_state"], name="next_state/Identity")])
     kept = [o for o in graph.output if o.name in ("speech", "next_state", "next_history")]
     del graph.output[:]
     graph.output.extend(kept)
     for values, prefix in ((graph.input, ""), (graph.output, "next_")):
         width(values, prefix + "history").dim_value = size
         width(values, prefix + "state").dim_value = PCM_HISTORY
-    pruned(graph)
-    sorted_nodes(graph)
     graph.name = "near-speaker voice activity"
-    onnx.checker.check_model(stream)
-    return stream
+    return finished(stream)
+
+
+def inside(stream, near):
+    """A recogniser's streaming graph with the voice activity of `near`; log_probs and encoded stay bit for bit."""
+    graph, given = stream.graph, near.graph
+    own, size = without_near(graph), width(given.input, "history").dim_value
+    values = {t.name: t for t in given.initializer}
+    for node in (n for n in given.node if is_near(n.name)):
+        if node.input[0] == "history":
+            # Its part of the history comes after the recogniser's.
+            for i in (1, 2):
+                at = int(numpy_helper.to_array(values[node.input[i]])[0]) + own
+                node.input[i] = "%s.from%d" % (node.name, i)
+                graph.initializer.append(numpy_helper.from_array(np.array([at], np.int64), node.input[i]))
+        graph.node.append(node)
+    graph.initializer.extend(t for t in given.initializer if is_near(t.name))
+    parts = next(n for n in given.node if "next_history" in n.output).input
+    next(n for n in graph.node if "next_history" in n.output).input.extend(parts)
+    width(graph.input, "history").dim_value = own + size
+    width(graph.output, "next_history").dim_value = own + size
+    return finished(stream)
+
+
+def finished(model):
+    pruned(model.graph)
+    sorted_nodes(model.graph)
+    onnx.checker.check_model(model)
+    return model
 
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("--checkpoint", required=True)
-    p.add_argument("--shards", required=True, help="what the scales of the activations are measured on")
-    p.add_argument("--stream", required=True)
-    p.add_argument("--into")
-    p.add_argument("--alone")
+    commands = p.add_subparsers(dest="command", required=True)
+    c = commands.add_parser("alone")
+    c.add_argument("--checkpoint", required=True)
+    c.add_argument("--shards", required=True, help="what the scales of the activations are measured on")
+    i = commands.add_parser("inside")
+    i.add_argument("--near", required=True)
+    for command in (c, i):
+        command.add_argument("--stream", required=True, help="streaming graph of a recogniser, packed")
+        command.add_argument("--out", required=True)
     a = p.parse_args()
+    if a.command == "inside":
+        onnx.save(inside(onnx.load(a.stream), onnx.load(a.near)), a.out)
+        return
     torch.set_num_threads(1)
     torch.manual_seed(9)
     model, _ = network.load(a.checkpoint)
@@ -236,10 +254,7 @@ def main():
     shards.refresh()
     tops = ranges(model, shards, 6)
     print("highest inputs of the blocks:", [round(t, 2) for t in tops])
-    if a.into:
-        onnx.save(inside(onnx.load(a.stream), model, tops), a.into)
-    if a.alone:
-        onnx.save(alone(onnx.load(a.stream), model, tops), a.alone)
+    onnx.save(alone(onnx.load(a.stream), model, tops), a.out)
 
 
 if __name__ == "__main__":

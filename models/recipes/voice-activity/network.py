@@ -39,7 +39,7 @@ def features(power):
 
 
 class VoiceActivity(nn.Module):
-    DEFAULT = dict(channels=80, causal=[1, 2, 4, 8, 3])
+    DEFAULT = dict(channels=128, causal=[1, 2, 5, 10])
 
     def __init__(self, config=None):
         super().__init__()

@@ -41,7 +41,7 @@ export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
 export type EndpointReason = "pause" | "too-long" | "finalize" | "wordless";
 
 /** `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance
- * was cut. `speechMean` is the mean probability of speech of the frames from start to end. */
+ * was cut. `speechMean` is the mean probability of speech of the frames from the first of speech to the end. */
 export type EndpointEvent =
   | { readonly type: "started" | "resumed"; readonly utterance: number; readonly startFrame: number }
   | {
@@ -70,7 +70,10 @@ export type EndpointEvent =
 export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
 export type Endpointing = (typeof ENDPOINTINGS)[number];
 
-/** How many times the threshold a pause may last before it ends the utterance; asked when the threshold has passed. */
+/** The longest pause is so many thresholds. */
+export const MOST_PATIENCE = 3;
+
+/** How many times the threshold a pause may last before it ends the utterance, at most `MOST_PATIENCE`; asked when the threshold has passed. */
 export type Patience = () => number;
 
 /** Probabilities are summed in whole steps: a sum is then the same wherever counting began. */
@@ -123,7 +126,9 @@ export class Endpointer {
   /** Sum of the probabilities before each of these frames, in steps. */
   readonly #sums: Float64Array;
   #sum = 0;
+  /** Frames taken, and frames that have come. */
   #frameCount = 0;
+  #heldCount = 0;
   #isSpeech = false;
   #speechRun = 0;
   #utterance = -1;
@@ -131,7 +136,8 @@ export class Endpointer {
   #startFrame = 0;
   /** One past the last speech frame of the open utterance. */
   #speechEnd = 0;
-  /** Sums before the first frame and before the end of the open utterance. */
+  /** First frame of speech of the open utterance, and sums before it and before the end. */
+  #speechStart = 0;
   #startSum = 0;
   #endSum = 0;
   /** No utterance may begin before this frame. */
@@ -157,9 +163,10 @@ export class Endpointer {
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
     // One frame more than the window: a cut looks at the frame before it. An opening looks back as far as its lead.
-    const { cutWindowFrames, leadFrames, openingFrames, wordlessFrames } = this.#options;
-    const looksBack = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
-    const held = Math.max(cutWindowFrames, leadFrames + openingFrames, looksBack) + 1;
+    const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
+    const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
+    const wordless = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
+    const held = Math.max(cutWindowFrames, leadFrames + openingFrames, longestPause, wordless) + 1;
     this.#probabilities = new Float32Array(held);
     this.#speechFlags = new Uint8Array(held);
     this.#sums = new Float64Array(held);
@@ -204,31 +211,43 @@ export class Endpointer {
   }
 
   /** Takes the next frame. NaN counts as silence. The returned array is only read. */
-  push(
-    speechProbability: number,
-    { levelDb, hasLetter }: HeardFrame = NOTHING_MORE,
-  ): readonly EndpointEvent[] {
-    const frame = this.#frameCount++;
-    const slot = frame % this.#probabilities.length;
+  push(speechProbability: number, { levelDb, hasLetter }: HeardFrame = NOTHING_MORE): readonly EndpointEvent[] {
+    const slot = this.#heldCount++ % this.#probabilities.length;
     this.#probabilities[slot] = Number.isNaN(speechProbability) ? 0 : speechProbability;
     this.#levels[slot] = levelDb;
     this.#letterFlags[slot] = hasLetter ? 1 : 0;
     this.#sums[slot] = this.#sum;
     this.#sum += Math.round(this.#probabilities[slot]! * STEPS);
-    const before = { end: this.#speechEnd, sum: this.#endSum };
-    const event = this.#step(frame);
-    // Silence after a longest utterance ends it by itself; only more speech has to be cut.
-    if (this.#isOpen && this.#speechEnd - this.#startFrame > this.#options.longestFrames)
-      return this.#cut(event, before);
-    if (this.#isWordless) return this.#endWordless(event);
-    return event === null ? NO_EVENTS : [event];
+    return this.#takeHeld(null);
   }
 
   /** Ends the open utterance now; the speech so far is its end. Nothing happens between utterances. */
   finalizeNow(): readonly EndpointEvent[] {
     if (!this.#isOpen) return NO_EVENTS;
     const isMidSpeech = this.#speechEnd === this.#frameCount;
-    return [this.#end({ end: this.#speechEnd, sum: this.#endSum }, "finalize", isMidSpeech)];
+    return this.#takeHeld(this.#end({ end: this.#speechEnd, sum: this.#endSum }, "finalize", isMidSpeech));
+  }
+
+  /**
+   * Takes the frames that are held and not taken yet. An end lies in the past: the frames after it are taken again, by an
+   * endpointer that has just begun, so that a session that is replayed from there finds the same.
+   */
+  #takeHeld(first: EndpointEvent | null): readonly EndpointEvent[] {
+    let events: EndpointEvent[] | null = first === null ? null : [first];
+    while (this.#frameCount < this.#heldCount) {
+      const frame = this.#frameCount++;
+      const before = { end: this.#speechEnd, sum: this.#endSum };
+      const event = this.#step(frame);
+      if (event !== null) events = [...(events ?? []), event];
+      if (!this.#isOpen) continue;
+      // Silence after a longest utterance ends it by itself; only more speech has to be cut.
+      if (this.#speechEnd - this.#startFrame > this.#options.longestFrames) {
+        events = [...(events ?? []), this.#cut(before)];
+      } else if (this.#frameCount - this.#lettersEnd >= this.#options.wordlessFrames) {
+        events = [...(events ?? []), this.#endWordless()];
+      }
+    }
+    return events ?? NO_EVENTS;
   }
 
   #step(frame: number): EndpointEvent | null {
@@ -272,11 +291,11 @@ export class Endpointer {
   }
 
   #meanUpTo({ end, sum }: SpeechEnd): number {
-    return (sum - this.#startSum) / STEPS / (end - this.#startFrame);
+    return (sum - this.#startSum) / STEPS / (end - this.#speechStart);
   }
 
   #sumBefore(frame: number): number {
-    return frame === this.#frameCount ? this.#sum : this.#sums[frame % this.#sums.length]!;
+    return frame === this.#heldCount ? this.#sum : this.#sums[frame % this.#sums.length]!;
   }
 
   #start(frame: number): EndpointEvent {
@@ -285,10 +304,11 @@ export class Endpointer {
     this.#utterance++;
     this.#startFrame = Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
     this.#speechEnd = frame + 1;
-    this.#startSum = this.#sumBefore(this.#startFrame);
     this.#endSum = this.#sumBefore(frame + 1);
     // A run of speech may have begun before the utterance, in the one before it.
     const first = Math.max(onset, this.#startFrame);
+    this.#speechStart = first;
+    this.#startSum = this.#sumBefore(first);
     this.#lettersEnd = first;
     this.#hasLetters = false;
     for (let heard = first; heard <= frame; heard++) {
@@ -310,16 +330,22 @@ export class Endpointer {
     return wasHalfway ? { type: "resumed", utterance: this.#utterance, startFrame: this.#startFrame } : null;
   }
 
+  /** Ends the open utterance; what comes next is the frame at its end. */
   #end(at: SpeechEnd, reason: EndpointReason, isMidSpeech: boolean): EndpointEvent {
+    const speechMean = this.#meanUpTo(at);
     this.#isOpen = false;
     this.#earliestStart = at.end;
     this.#speaker.end(this.#hasLetters, at.end);
+    this.#frameCount = at.end;
+    this.#isSpeech = isMidSpeech;
+    // Inside a run of speech the rest belongs to the same run, however short it is: it opens at once.
+    this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
     return {
       type: "ended",
       utterance: this.#utterance,
       startFrame: this.#startFrame,
       endFrame: at.end,
-      speechMean: this.#meanUpTo(at),
+      speechMean,
       reason,
       hasLetters: this.#hasLetters,
       speaker: this.#speaker.at(at.end),
@@ -327,42 +353,19 @@ export class Endpointer {
     };
   }
 
-  /** Ends the utterance in its best gap and takes the frames after it again, as the beginning of the next one. */
-  #cut(latest: EndpointEvent | null, before: SpeechEnd): readonly EndpointEvent[] {
-    const events: EndpointEvent[] = latest === null ? [] : [latest];
+  /** Ends the utterance in its best gap. */
+  #cut(before: SpeechEnd): EndpointEvent {
     const cutFrame = this.#bestGap();
     const isMidSpeech = this.#speechFlags[(cutFrame - 1) % this.#speechFlags.length] === 1;
     const cut = { end: cutFrame, sum: this.#sumBefore(cutFrame) };
-    events.push(this.#end(before.end < cutFrame ? before : cut, "too-long", isMidSpeech));
-    this.#stepAgain(cutFrame, isMidSpeech, events);
-    return events;
+    return this.#end(before.end < cutFrame ? before : cut, "too-long", isMidSpeech);
   }
 
-  get #isWordless(): boolean {
-    return this.#isOpen && this.#frameCount - this.#lettersEnd >= this.#options.wordlessFrames;
-  }
-
-  /** Ends an utterance in which nothing is said any more after its last letter, and takes the frames after that again. */
-  #endWordless(latest: EndpointEvent | null): readonly EndpointEvent[] {
-    const events: EndpointEvent[] = latest === null ? [] : [latest];
-    while (this.#isWordless) {
-      // Letters come out late, so speech had ended before the last of them. Without any, all of it was something else.
-      const end = this.#hasLetters ? Math.min(this.#speechEnd, this.#lettersEnd) : this.#frameCount;
-      events.push(this.#end({ end, sum: this.#sumBefore(end) }, "wordless", false));
-      this.#stepAgain(end, false, events);
-    }
-    return events;
-  }
-
-  /** Takes the frames from `first` on again, as an endpointer would that begins there. */
-  #stepAgain(first: number, isMidSpeech: boolean, events: EndpointEvent[]): void {
-    this.#isSpeech = isMidSpeech;
-    // Inside a run of speech the rest belongs to the same run, however short it is: it opens at once.
-    this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
-    for (let frame = first; frame < this.#frameCount; frame++) {
-      const event = this.#step(frame);
-      if (event !== null) events.push(event);
-    }
+  /** Ends an utterance in which nothing is said any more after its last letter. */
+  #endWordless(): EndpointEvent {
+    // Letters come out late, so speech had ended before the last of them. Without any, all of it was something else.
+    const end = this.#hasLetters ? Math.min(this.#speechEnd, this.#lettersEnd) : this.#frameCount;
+    return this.#end({ end, sum: this.#sumBefore(end) }, "wordless", false);
   }
 
   /** The frame of least probable speech in the window, the latest of equals. */

@@ -1,10 +1,9 @@
 import type { Expectation } from "../decoding/growing-search.js";
+import { MOST_PATIENCE } from "./endpointer.js";
 
 /** An end of the sentence is so much less likely than another word, natural log: the speaker hesitates. */
 const HARDLY_AN_END = -3;
 const RARELY_AN_END = -2;
-/** The longest pause is so many thresholds. */
-export const MOST_PATIENCE = 3;
 
 /**
  * How many times the threshold a pause may last behind a text. Of 200 held-out sentences 6 % end where an end seems hardly

@@ -4,8 +4,10 @@ import {
   type EndpointEvent,
   Endpointer,
   type EndpointerOptions,
+  type HeardFrame,
   pauseFramesFor,
 } from "../../../src/domain/endpointing/endpointer.js";
+import type { SpeakerState } from "../../../src/domain/endpointing/speaker-level.js";
 import { patienceBehind } from "../../../src/domain/endpointing/patience.js";
 import * as fc from "../../support/properties.js";
 
@@ -37,10 +39,10 @@ function meansOf(frames: string, options: Partial<EndpointerOptions> = {}): stri
   );
 }
 
-test("the mean probability of speech is that of the frames from start to end", () => {
+test("the mean probability of speech is that of the frames from the first of speech to the end", () => {
   assert.deepEqual(meansOf("####......."), ["halfway 90", "ended 90"]);
-  // Two frames of silence before, one of doubt inside; silence after the end does not count.
-  assert.deepEqual(meansOf("..##~##......"), ["halfway 60", "ended 60"]);
+  // One frame of doubt inside; silence before the onset and after the end does not count.
+  assert.deepEqual(meansOf("..##~##......"), ["halfway 81", "ended 81"]);
   // Speech that resumes takes the silence in between with it.
   assert.deepEqual(meansOf("####...####......"), ["halfway 90", "halfway 67", "ended 67"]);
 });
@@ -326,6 +328,107 @@ test("an endpointer that begins where an utterance ended finds the same utteranc
       ],
     },
   );
+});
+
+/** Runs of frames of one kind: silence, a near voice, a voice behind it, with letters and without. */
+const anyRoom = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom(
+        { probability: 0.05, levelDb: -70, hasLetter: false },
+        { probability: 0.95, levelDb: -30, hasLetter: true },
+        { probability: 0.95, levelDb: -30, hasLetter: false },
+        { probability: 0.7, levelDb: -44, hasLetter: true },
+        { probability: 0.9, levelDb: -52, hasLetter: false },
+        { probability: 0.47, levelDb: -36, hasLetter: false },
+      ),
+      fc.integer({ min: 1, max: 25 }),
+    ),
+    { maxLength: 30 },
+  )
+  .map((runs) => runs.flatMap(([frame, count]) => Array<typeof frame>(count).fill(frame)));
+
+test("an endpointer that begins where an utterance ended, with its speaker, goes on as the first did", () => {
+  fc.assert(
+    fc.property(anyRoom, anyOptions, fc.integer({ min: 5, max: 20 }), (frames, options, wordlessFrames) => {
+      const endsFrom = (first: number, isMidSpeech: boolean, speaker: SpeakerState | null) => {
+        const endpointer = new Endpointer({ ...options, wordlessFrames }, isMidSpeech, null, speaker);
+        return frames.slice(first).flatMap(({ probability, ...heard }) =>
+          endpointer.push(probability, heard).flatMap((event) => {
+            if (event.type !== "ended") return [];
+            const { startFrame, endFrame, isMidSpeech: isMid, reason, hasLetters } = event;
+            const own = { start: startFrame + first, end: endFrame + first, isMidSpeech: isMid };
+            return [{ ...own, reason, hasLetters, speaker: event.speaker }];
+          }),
+        );
+      };
+      const whole = endsFrom(0, false, null);
+      for (const [index, { end, isMidSpeech, speaker }] of whole.entries()) {
+        assert.deepEqual(endsFrom(end, isMidSpeech, speaker), whole.slice(index + 1));
+      }
+    }),
+    { numRuns: 1_000 },
+  );
+});
+
+/** `#` a near voice with letters, `-` without, `b` a voice 20 dB below it with letters, `.` silence. */
+const HEARD: Readonly<Record<string, { readonly probability: number } & HeardFrame>> = {
+  "#": { probability: 0.95, levelDb: -30, hasLetter: true },
+  "-": { probability: 0.95, levelDb: -30, hasLetter: false },
+  b: { probability: 0.95, levelDb: -50, hasLetter: true },
+  ".": { probability: 0.05, levelDb: -80, hasLetter: false },
+};
+
+function endsOf(frames: string, options: Partial<EndpointerOptions> = {}): string[] {
+  const endpointer = new Endpointer(options);
+  return [...frames].flatMap((letter, frame) => {
+    const { probability, ...heard } = HEARD[letter]!;
+    const ended = endpointer.push(probability, heard).filter(({ type }) => type === "ended");
+    return ended.map((event) => `${frame} ${say(event)}`);
+  });
+}
+
+test("a voice far behind the speaker does not hold his utterance open and opens none", () => {
+  const [end, ...others] = endsOf(`${"#".repeat(20)}${"b".repeat(100)}`);
+  // Its loudest frames count for a quarter of a second, then the pause begins.
+  assert.equal(end, "29 ended #0 0-25 pause");
+  assert.deepEqual(others, []);
+});
+
+test("a voice that is alone is heard, however quiet", () => {
+  assert.deepEqual(endsOf(`${"b".repeat(20)}.....`), ["24 ended #0 0-20 pause"]);
+});
+
+test("some time after the speaker a quieter voice is let in", () => {
+  const waited = `${"#".repeat(20)}${".".repeat(400)}`;
+  assert.equal(endsOf(`${waited}${"b".repeat(20)}......`).length, 2);
+  assert.equal(endsOf(`${"#".repeat(20)}${".".repeat(200)}${"b".repeat(20)}......`).length, 1);
+});
+
+test("a speaker who becomes quieter little by little stays in the utterance", () => {
+  const endpointer = new Endpointer();
+  const events = Array.from({ length: 300 }, (_, frame) =>
+    endpointer.push(0.95, { levelDb: -30 - frame / 10, hasLetter: true }),
+  ).flat();
+  assert.deepEqual(events.map(say), ["started #0 0"]);
+});
+
+test("voice activity without letters ends the utterance where its letters ended", () => {
+  const options = { wordlessFrames: 30 };
+  assert.deepEqual(endsOf(`${"#".repeat(20)}${"-".repeat(60)}`, options), [
+    "49 ended #0 0-20 wordless",
+    "49 ended #1 20-50 wordless",
+    "79 ended #2 50-80 wordless",
+  ]);
+  // Silence ends it as ever.
+  assert.deepEqual(endsOf(`${"#".repeat(20)}${"-".repeat(5)}.....`, options), ["29 ended #0 0-25 pause"]);
+});
+
+test("an utterance without letters says so and is no speaker", () => {
+  const endpointer = new Endpointer({ wordlessFrames: 30 });
+  for (let frame = 0; frame < 29; frame++) endpointer.push(0.9, { levelDb: -20, hasLetter: false });
+  const [ended] = endpointer.push(0.9, { levelDb: -20, hasLetter: false });
+  assert.deepEqual(ended?.type === "ended" && [ended.hasLetters, ended.speaker], [false, null]);
 });
 
 test("with patience a pause lasts as many thresholds as it says, and its halfway stays where it was", () => {
