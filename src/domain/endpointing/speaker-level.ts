@@ -21,7 +21,7 @@ export interface SpeakerRules {
   readonly forgetDbPerFrame: number;
 }
 
-export const SPEAKER_RULES: SpeakerRules = {
+const SPEAKER_RULES: SpeakerRules = {
   doubtDb: 11,
   farDb: 18,
   recentFrames: 6,
