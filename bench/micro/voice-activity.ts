@@ -10,8 +10,8 @@ import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../src/domain/audio/frame.js";
 import { toFloat } from "../../src/domain/audio/pcm.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
+import { SILERO_PACKAGE, sileroPackage } from "../support/rooms/silero.js";
 import { talk } from "../support/saturated-stepper.js";
-import { prepareSilero, SILERO_PACKAGE } from "../support/silero.js";
 
 const TINY = fileURLToPath(new URL("../../../test/fixtures/adapters/tiny-gigaam-ctc", import.meta.url));
 /** Alternating measurements, so that a change of the machine's mood meets all. */
@@ -37,7 +37,7 @@ const SHAPES = [
  * one after another) and in batches, and by the near voice, in turns in one process. A minute; the first run installs Silero.
  */
 export async function run({ smoke }: { readonly smoke: boolean }): Promise<void> {
-  const silero = await loadVoiceActivity(smoke ? await tinySilero() : await prepareSilero(), {
+  const silero = await loadVoiceActivity(smoke ? await tinySilero() : await sileroPackage("v6"), {
     intraOpThreads: 1,
   });
   const near = await loadVoiceActivity(
