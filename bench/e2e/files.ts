@@ -107,7 +107,7 @@ async function startEngine(workerCount: number): Promise<readonly [string, Trans
     modelId: manifest.id,
     sampleRateHz: manifest.sampleRateHz,
     frameSamples: manifest.frameSamples,
-    forgets: recognizerFamilyOf(manifest).can.forget,
+    forgets: recognizerFamilyOf(manifest).can.forget(manifest),
     maxSeconds: 7_200,
     log: createLog({ level: "error" }),
   });

@@ -40,13 +40,13 @@ into bench/results/loudness.json; with --calibrate it fits the package's loudnes
 espeak-ng and Python). A run without --sets and --limit is written to models/<id>/evaluation.json and CARD.md, where the
 figures of earlier weights stay beside the new ones. Non-speech goes through the whole service, as files and live.
 voices lets every voice say 40 sentences in its own manner and as it was trained, into bench/results/voices.json.
-vad scores voice activity weights of one's own (--vad silero_vad.onnx) on recordings of people, pauses and noise, and is only printed.
+vad scores a graph of voice activity (--vad FILE) on recordings of people, pauses and noise, and is only printed.
   --sets           comma-separated words; a set of the recogniser is scored when its name contains one of them
   --limit          utterances per set or voice; a quick look takes 10
   --nfe            solver steps to speak with, 16
   --speeds         speeds to speak at, 0.5,0.8,1,1.25,2
   --chunked        synthesis speaks in growing chunks too, as streams of samples do, and is only printed
-  --vad            a Silero VAD graph, version 5 or 6
+  --vad            a graph of voice activity: Silero VAD 5 or 6, or the near voice
   --recognizer     id of a model, svc-kk-ru-v2
   --synthesizer    id of a model, svc-kk-v1`;
 const PARTS = [

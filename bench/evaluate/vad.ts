@@ -1,15 +1,17 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import type { ModelPackage } from "../../native/models/package.js";
-import { SileroVad } from "../../native/models/silero-vad.js";
+import { loadVoiceActivity } from "../../native/models/load-voice-activity.js";
+import type { SealedFolder } from "../../native/models/package.js";
+import { StateRows } from "../../native/models/state-rows.js";
+import type { VoiceActivity } from "../../native/models/voice-activity.js";
+import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
 import { toFloat } from "../../src/domain/audio/pcm.js";
 import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { talk } from "../support/saturated-stepper.js";
 import { percent, table } from "./report.js";
 
 const RATE_HZ = 16_000;
-const FRAME_SAMPLES = 640;
 const SPEECH = 0.5;
 /** Root mean square above which a frame of a studio recording holds nothing but speech. */
 const LOUD = 0.03;
@@ -25,9 +27,9 @@ export interface VadReport {
   readonly realTimeFactor: number;
 }
 
-/** What voice activity weights of one's own say about the recordings of people, the pauses between them, and noise. */
+/** Scores a graph of voice activity, Silero's or the near voice's, on recordings of people, pauses between them, and noise. */
 export async function evaluateVad(path: string): Promise<VadReport> {
-  const vad = await SileroVad.load(await packageOf(path), { intraOpThreads: 1 });
+  const vad = await loadVoiceActivity(await packageOf(path), { intraOpThreads: 1 });
   try {
     const speech = toFloat(await talk(RATE_HZ));
     const startedAtMs = performance.now();
@@ -68,11 +70,14 @@ function rowOf(sound: string, probabilities: readonly number[]) {
   return { sound, frames: probabilities.length, speechShare: speech / probabilities.length };
 }
 
-async function hear(vad: SileroVad, samples: Float32Array): Promise<number[]> {
-  const state = new Float32Array(vad.stateSize);
+async function hear(vad: VoiceActivity, samples: Float32Array): Promise<number[]> {
+  const { rows: states } = new StateRows(vad, 1);
+  const speech = new Float32Array(1);
   const probabilities: number[] = [];
   for (let start = 0; start + FRAME_SAMPLES <= samples.length; start += FRAME_SAMPLES) {
-    probabilities.push(await vad.push(state, samples.subarray(start, start + FRAME_SAMPLES)));
+    const pcm = samples.subarray(start, start + FRAME_SAMPLES);
+    await vad.hear({ frames: 1, pcm, speech, states });
+    probabilities.push(speech[0]!);
   }
   return probabilities;
 }
@@ -83,11 +88,11 @@ function levelOf(samples: Float32Array, frame: number): number {
 }
 
 /** A file by itself as the only one of a package. */
-async function packageOf(path: string): Promise<ModelPackage> {
+async function packageOf(path: string): Promise<SealedFolder> {
   const file = resolve(path);
   const sha256 = createHash("sha256")
     .update(await readFile(file))
     .digest("hex");
   const files = { vad: { path: basename(file), sha256 } };
-  return { folder: dirname(file), manifest: { id: basename(file), files } } as unknown as ModelPackage;
+  return { folder: dirname(file), manifest: { id: basename(file), files } };
 }

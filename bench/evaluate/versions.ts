@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
+import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { ModelManifest } from "../../native/models/manifest.js";
+import { readNearVoice } from "../../native/models/near-voice-package.js";
 import type { ErrorRates } from "./error-rate.js";
 import { percent, table } from "./report.js";
 
@@ -29,12 +31,16 @@ export interface EvaluatedPackage {
   readonly versions?: readonly VersionFigures[];
 }
 
-/** Names the weights of a package and its decoding: other files or other settings give another name. */
+/** Names the weights of a package, its voice activity and its decoding: other files or settings give another name. */
 export function weightsOf(manifest: ModelManifest): string {
   const hash = createHash("sha256");
   for (const name of Object.keys(manifest.files).sort())
     hash.update(`${name} ${manifest.files[name]?.sha256}\n`);
-  if (manifest.task === "transcription") hash.update(JSON.stringify(manifest.decoding));
+  if (manifest.task === "transcription") {
+    hash.update(JSON.stringify(manifest.decoding));
+    if (recognizerFamilyOf(manifest).voiceSource(manifest) === "near-voice")
+      hash.update(JSON.stringify(readNearVoice().manifest.files));
+  }
   return hash.digest("hex").slice(0, 8);
 }
 

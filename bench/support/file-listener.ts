@@ -44,7 +44,7 @@ export class FileListener {
       modelId: manifest.id,
       sampleRateHz: manifest.sampleRateHz,
       frameSamples: manifest.frameSamples,
-      forgets: recognizerFamilyOf(manifest).can.forget,
+      forgets: recognizerFamilyOf(manifest).can.forget(manifest),
       maxSeconds: MAX_SECONDS,
       log,
     });

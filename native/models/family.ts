@@ -17,15 +17,22 @@ interface FamilyBase<M extends ModelManifest, C> {
   schema(): Promise<PackageSchema<M, C>>;
 }
 
+/** Where voice activity comes from: the model's own graph, a file of the package, or what ships with the repository. */
+export type VoiceSource = "model" | "package" | "near-voice";
+
 export interface RecognizerFamily<M extends RecognizerManifest = RecognizerManifest, C = unknown>
   extends FamilyBase<M, C> {
   readonly task: "transcription";
   readonly can: {
     /** Text of an utterance that is still spoken. */
     readonly livePartials: boolean;
-    /** Steps forget all audio before the last `contextFrames`, to the last bit: parts of a file are heard in any order. */
-    readonly forget: boolean;
+    /**
+     * Voice activity, and what a step leaves for the second pass, forget all audio before the last `contextFrames`, to the last
+     * bit: parts of a file are heard in any order.
+     */
+    forget(manifest: M): boolean;
   };
+  voiceSource(manifest: M): VoiceSource;
   /** @throws {ServiceError} `MODEL_BROKEN` naming the file that is missing, damaged or of another interface */
   load(model: ModelPackage<M, C>, options: GraphOptions): Promise<RecognizerModel>;
   /** Outputs of the model, the blank first. @throws {ServiceError} `MODEL_BROKEN` */

@@ -58,7 +58,7 @@ export async function findPackages(modelsFolder: string): Promise<PackageFolder[
 }
 
 /**
- * Null for a folder without a manifest.
+ * Null for a folder without a manifest, and for a part of other packages.
  * @throws {ServiceError} `MODEL_BROKEN` naming the file and what is wrong with it
  */
 export async function readManifest(folder: string): Promise<ModelManifest | null> {
@@ -109,6 +109,7 @@ async function checkManifest(
   } catch (error) {
     throw broken((error as Error).message, error);
   }
+  if (isPart(value)) return null;
   const any = ANY_MANIFEST.safeParse(value, { reportInput: true });
   if (!any.success) throw broken(brokenRule(any.error));
   const family: Family | undefined = FAMILIES.find(({ name }) => name === any.data.family);
@@ -120,6 +121,11 @@ async function checkManifest(
   const checked = schema.manifest.safeParse(value, { reportInput: true });
   if (!checked.success) throw broken(brokenRule(checked.error));
   return { manifest: checked.data, schema };
+}
+
+/** A part is no package: recognisers of other packages load it, see `readNearVoice`. */
+function isPart(value: unknown): boolean {
+  return typeof value === "object" && value !== null && "task" in value && value.task === "part";
 }
 
 /** The id in a manifest that breaks other rules; null where there is none. */

@@ -7,9 +7,9 @@ import {
   type GraphVariant,
   graphFile,
   namedFile,
-  type PackageFolder,
   placeOf,
   requireHash,
+  type SealedFolder,
   unreadable,
 } from "./package.js";
 import type { PackageFile } from "./package-files.js";
@@ -47,7 +47,7 @@ export interface GraphFiles {
  * the manifest does not name
  */
 export async function checkGraphFiles(
-  model: PackageFolder,
+  model: SealedFolder,
   name: string,
   placement: { readonly provider: string } = { provider: "cpu" },
 ): Promise<GraphFiles> {
@@ -90,7 +90,7 @@ interface FileIdentity {
   readonly mtimeNs: bigint;
 }
 
-async function hashFile(model: PackageFolder, file: PackageFile, finder: LocationFinder | null) {
+async function hashFile(model: SealedFolder, file: PackageFile, finder: LocationFinder | null) {
   const path = placeOf(model, file);
   const hash = createHash("sha256");
   let identity: FileIdentity;

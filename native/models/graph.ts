@@ -5,7 +5,7 @@ import { ServiceError } from "../../src/domain/errors.js";
 import { checkGraphFiles, type GraphFiles, SHARED_FROM_BYTES } from "./graph-files.js";
 import type { Graph, GraphContract } from "./graph-interface.js";
 import { graphOverMappedWeights } from "./mapped-graph.js";
-import type { PackageFolder } from "./package.js";
+import type { SealedFolder } from "./package.js";
 import { PlacedGraph } from "./placed-graph.js";
 import { CPU_PLACEMENT, type Placement } from "./placement.js";
 import { RunTimes } from "./run-times.js";
@@ -30,7 +30,7 @@ const MAPPED_FROM_BYTES = 64 * 2 ** 20;
  * @throws {ProviderError} when another provider than the CPU does not take it
  */
 export async function loadGraph(
-  model: PackageFolder,
+  model: SealedFolder,
   contract: GraphContract,
   options: GraphOptions,
 ): Promise<Graph> {
@@ -47,8 +47,7 @@ export async function loadGraph(
         });
   try {
     await files.requireUnchanged();
-    requireTensors(name, "inputs", contract.inputs, graph.inputNames);
-    requireTensors(name, "outputs", contract.outputs, graph.outputNames);
+    requireContract(graph, name, contract);
   } catch (error) {
     await graph.release();
     throw error;
@@ -89,6 +88,12 @@ async function create(
   return InferenceSession.create(graph, options({ ...packing, ...folder }));
 }
 
+/** @throws {ServiceError} `MODEL_BROKEN` naming the file and the tensors that the graph lacks */
+export function requireContract(graph: Graph, name: string, { inputs, outputs }: GraphContract): void {
+  requireTensors(name, "inputs", inputs, graph.inputNames);
+  requireTensors(name, "outputs", outputs, graph.outputNames);
+}
+
 function requireTensors(
   name: string,
   kind: "inputs" | "outputs",
@@ -110,6 +115,17 @@ function dimensionsOf(graph: Graph, tensor: string): readonly (number | string)[
   const values = [...graph.inputMetadata, ...graph.outputMetadata];
   const found = values.find((value) => value.name === tensor);
   return found?.isTensor ? found.shape : null;
+}
+
+/**
+ * The last dimension of a tensor, which the graph must declare as fixed.
+ * @param name of the model or the file, for the error
+ * @throws {ServiceError} `MODEL_BROKEN` naming the tensor
+ */
+export function lastDimension(graph: Graph, tensor: string, name: string): number {
+  const size = dimensionsOf(graph, tensor)?.at(-1);
+  if (typeof size === "number" && size > 0) return size;
+  throw new ServiceError("MODEL_BROKEN", `Cannot load ${name}: last dimension of ${tensor} must be fixed`);
 }
 
 /**

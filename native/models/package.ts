@@ -5,9 +5,14 @@ import { ServiceError } from "../../src/domain/errors.js";
 import type { ModelManifest } from "./manifest.js";
 import type { ManifestFile, PackageFile } from "./package-files.js";
 
-/** A folder whose manifest was checked. */
-export interface PackageFolder<M extends ModelManifest = ModelManifest> {
+/** A folder and the files in it that a manifest names by their hashes. */
+export interface SealedFolder {
   readonly folder: string;
+  readonly manifest: Pick<ModelManifest, "id" | "files">;
+}
+
+/** A folder whose manifest was checked. */
+export interface PackageFolder<M extends ModelManifest = ModelManifest> extends SealedFolder {
   readonly manifest: M;
 }
 
@@ -32,7 +37,7 @@ const CPU = "cpu";
  * @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name the graph
  */
 export function graphFile(
-  model: PackageFolder,
+  model: SealedFolder,
   name: string,
   { provider }: { readonly provider: string },
 ): GraphFile {
@@ -42,7 +47,7 @@ export function graphFile(
 }
 
 /** @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
-export function namedFile(model: PackageFolder, name: string): ManifestFile {
+export function namedFile(model: SealedFolder, name: string): ManifestFile {
   const file = model.manifest.files[name];
   if (file !== undefined) return file;
   throw new ServiceError(
@@ -52,7 +57,7 @@ export function namedFile(model: PackageFolder, name: string): ManifestFile {
 }
 
 /** Where a file of a package lies. */
-export function placeOf({ folder }: PackageFolder, { path }: PackageFile): string {
+export function placeOf({ folder }: SealedFolder, { path }: PackageFile): string {
   return join(folder, path);
 }
 
@@ -60,7 +65,7 @@ export function placeOf({ folder }: PackageFolder, { path }: PackageFile): strin
  * The bytes of one file of a package, after its hash was checked. Graphs are not read but loaded by path, see `loadGraph`.
  * @throws {ServiceError} `MODEL_BROKEN` when the file is not named, missing, or not the one the manifest was made for
  */
-export async function readPackageFile(model: PackageFolder, name: string): Promise<Uint8Array> {
+export async function readPackageFile(model: SealedFolder, name: string): Promise<Uint8Array> {
   const file = namedFile(model, name);
   const path = placeOf(model, file);
   let bytes: Uint8Array;
@@ -74,12 +79,12 @@ export async function readPackageFile(model: PackageFolder, name: string): Promi
 }
 
 /** Where a file of a package lies. @throws {ServiceError} `MODEL_BROKEN` when the manifest does not name it */
-export function pathOf(model: PackageFolder, name: string): string {
+export function pathOf(model: SealedFolder, name: string): string {
   return placeOf(model, namedFile(model, name));
 }
 
 /** @throws {ServiceError} `MODEL_BROKEN` when `found` is not the hash that the manifest says */
-export function requireHash(model: PackageFolder, file: PackageFile, found: string): void {
+export function requireHash(model: SealedFolder, file: PackageFile, found: string): void {
   if (found === file.sha256) return;
   throw new ServiceError(
     "MODEL_BROKEN",
@@ -88,13 +93,13 @@ export function requireHash(model: PackageFolder, file: PackageFile, found: stri
 }
 
 /** What is thrown for a file of a package that cannot be read. */
-export function unreadable(model: PackageFolder, path: string, cause: unknown): ServiceError {
+export function unreadable(model: SealedFolder, path: string, cause: unknown): ServiceError {
   return new ServiceError("MODEL_BROKEN", `Cannot load ${model.manifest.id}: ${path} cannot be read`, {
     cause,
   });
 }
 
 /** A package's file as errors name it. */
-export function fileNameOf(model: PackageFolder, file: string): string {
+export function fileNameOf(model: SealedFolder, file: string): string {
   return `${model.manifest.id}/${model.manifest.files[file]?.path}`;
 }

@@ -41,7 +41,7 @@ const DECODING_DEFAULTS: DecodingParameters = {
   characterBonus: 0,
   wordBonus: 0,
 };
-const FILES = ["model", "vocabulary", "vad"];
+const FILES = ["model", "vocabulary"];
 
 /** What a manifest of every family of public recognisers says. */
 export function publicRecognizerFields(family: string) {
@@ -96,7 +96,7 @@ export function requireWholeRows(
 /** What every such recogniser has in common besides its manifest. */
 export const PUBLIC_RECOGNIZER = {
   frameSamples: FRAME_SAMPLES,
-  /** Left context after a replay: what Silero's memory and a chunk need to settle. */
+  /** Left context after a replay: what the near voice reaches back, Silero's memory and a chunk need to settle. */
   contextFrames: 40,
   // A part of a frame before a mark lies in it; the head itself needs none.
   flushSamples: FRAME_SAMPLES,

@@ -1,4 +1,4 @@
-import type { RecognizerFamily } from "./family.js";
+import type { RecognizerFamily, VoiceSource } from "./family.js";
 import type { GraphOptions } from "./graph.js";
 import type { ModelPackage } from "./package.js";
 import type { PackageSchema } from "./package-schema.js";
@@ -8,10 +8,13 @@ import type { CtcHead } from "./voiced-recognizer.js";
 
 const PROBE_SAMPLES = 16_000;
 
-/** A family of public weights: a CTC head of its own, with Silero VAD beside it. */
+const voiceSource = ({ files }: PublicRecognizerManifest): VoiceSource =>
+  "vad" in files ? "package" : "near-voice";
+
+/** A family of public weights: its own CTC head, with voice activity beside it. */
 export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   readonly name: string;
-  readonly can: RecognizerFamily["can"];
+  readonly can: Pick<RecognizerFamily["can"], "livePartials">;
   readonly schema: () => Promise<PackageSchema<M, object>>;
   readonly loadHead: (model: ModelPackage<M>, options: GraphOptions) => Promise<CtcHead>;
 }): RecognizerFamily<M, object> {
@@ -19,16 +22,18 @@ export function publicRecognizer<M extends PublicRecognizerManifest>(family: {
   return {
     name,
     task: "transcription",
-    can,
+    // The near voice's memory ends, Silero's does not. A head's is only for partials, which files have none of.
+    can: { ...can, forget: (manifest) => voiceSource(manifest) === "near-voice" },
+    voiceSource,
     schema,
     load: async (model, options) => {
-      const { SileroVad } = await import("./silero-vad.js");
+      const { loadVoiceActivity } = await import("./load-voice-activity.js");
       const { VoicedRecognizer } = await import("./voiced-recognizer.js");
-      const vad = await SileroVad.load(model, options);
+      const voice = await loadVoiceActivity(model, options);
       const head = await loadHead(model, options);
       // Shapes that graphs leave open show when they run: better now than in the first utterance.
       await head.decode(Float32Array.from({ length: PROBE_SAMPLES }, (_, i) => 0.1 * Math.sin(i)));
-      return new VoicedRecognizer(model.manifest, head, vad);
+      return new VoicedRecognizer(model.manifest, head, voice);
     },
     vocabulary: async (model) => (await readTokens(model)).vocabulary,
   };

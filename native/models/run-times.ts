@@ -1,4 +1,4 @@
-import type { PackageFolder } from "./package.js";
+import type { SealedFolder } from "./package.js";
 
 /** Upper bounds of the histogram's buckets: from a step of one row to a whole file's second pass. */
 export const RUN_MS_BUCKETS = [0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000] as const;
@@ -29,7 +29,7 @@ export class RunTimes {
   readonly cells: SharedArrayBuffer;
   readonly #graphs: readonly string[];
 
-  constructor(model: PackageFolder) {
+  constructor(model: SealedFolder) {
     this.#graphs = graphsOf(model);
     this.cells = new SharedArrayBuffer(
       this.#graphs.length * CELLS_PER_GRAPH * BigInt64Array.BYTES_PER_ELEMENT,
@@ -37,7 +37,7 @@ export class RunTimes {
   }
 
   /** What a worker calls after each run of a graph; null without cells, and for a file that is none of its graphs by name. */
-  static writer(cells: SharedArrayBuffer | undefined, model: PackageFolder, graph: string): OnRun | null {
+  static writer(cells: SharedArrayBuffer | undefined, model: SealedFolder, graph: string): OnRun | null {
     if (cells === undefined) return null;
     const index = graphsOf(model).indexOf(graph);
     if (index < 0) return null;
@@ -63,6 +63,6 @@ export class RunTimes {
 }
 
 /** Names of the graphs among a package's files, in the manifest's order. */
-export function graphsOf({ manifest }: PackageFolder): readonly string[] {
+export function graphsOf({ manifest }: SealedFolder): readonly string[] {
   return Object.entries(manifest.files).flatMap(([name, { path }]) => (path.endsWith(".onnx") ? [name] : []));
 }

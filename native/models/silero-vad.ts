@@ -1,90 +1,248 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { type GraphOptions, loadGraph } from "./graph.js";
+import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
+import { type GraphOptions, loadGraph, requireContract } from "./graph.js";
 import type { Graph, GraphContract } from "./graph-interface.js";
-import type { ModelPackage } from "./package.js";
+import { fileNameOf, type SealedFolder } from "./package.js";
+import type { VoiceActivity, VoiceFrames } from "./voice-activity.js";
 
-const CONTRACT = {
-  file: "vad",
+const TENSORS = {
   inputs: ["input", "state", "sr"],
   outputs: ["output", "stateN"],
-} as const satisfies GraphContract;
+} as const satisfies Omit<GraphContract, "file">;
 
 const WINDOW_SAMPLES = 512;
 const CONTEXT_SAMPLES = 64;
-const MEMORY_SIZE = 2 * 128;
+const INPUT_SAMPLES = CONTEXT_SAMPLES + WINDOW_SAMPLES;
+const MEMORY_LAYERS = 2;
+const MEMORY_WIDTH = 128;
+const MEMORY_SIZE = MEMORY_LAYERS * MEMORY_WIDTH;
 const SAMPLE_RATE_HZ = 16_000n;
 /** Where a stream's state keeps the graph's memory, the context, the samples of an unfinished window and their count. */
 const MEMORY = 0;
 const INPUT = MEMORY + MEMORY_SIZE;
-const PENDING = INPUT + CONTEXT_SAMPLES + WINDOW_SAMPLES;
+const PENDING = INPUT + INPUT_SAMPLES;
+
+/** Batches that are compared with single rows at load: kernels are chosen by shape, so different sizes may round differently. */
+const TRIED_ROWS = [2, 3, 5, 8, 16, 33] as const;
+const TRIED_WINDOWS = 2;
 
 /**
- * Silero VAD, versions 5 and 6, at 16 kHz: windows of 512 samples behind 64 samples of context, and a recurrent state.
- * Frames of any length are taken; a frame's probability is the highest of the windows that end in it.
+ * Silero VAD, versions 5 and 6, at 16 kHz: windows of 512 samples behind 64 samples of context, and a recurrent state. A
+ * frame's probability is the highest of the windows that end in it, one or two. Windows of several streams share a run.
  *
  * @see snakers4/silero-vad at 0a7d1f6, `src/silero_vad/utils_vad.py`, `OnnxWrapper`: input f32 [B, 576], state f32 [2, B, 128],
  * sr int64; output f32 [B, 1], stateN. Version 4, with h and c, is another interface and is refused.
  */
-export class SileroVad {
-  /** Floats of one stream's state; zeros begin a stream. */
+export class SileroVad implements VoiceActivity {
   readonly stateSize = PENDING + 1;
-  readonly #graph: Graph;
-  readonly #input = new Float32Array(CONTEXT_SAMPLES + WINDOW_SAMPLES);
-  readonly #memory = new Float32Array(MEMORY_SIZE);
-  readonly #output = new Float32Array(1);
-  readonly #nextMemory = new Float32Array(MEMORY_SIZE);
-  readonly #feeds: InferenceSession.FeedsType;
-  readonly #fetches: InferenceSession.OnnxValueMapType;
+  readonly stateBytes = 0;
+  /** Its memory never ends, but so long after its start it hardly says anything else. */
+  readonly contextFrames = 40;
+  readonly #runs: WindowRuns;
+  readonly #sharesRuns: boolean;
 
-  private constructor(graph: Graph) {
-    this.#graph = graph;
-    this.#feeds = {
-      input: new Tensor("float32", this.#input, [1, this.#input.length]),
-      state: new Tensor("float32", this.#memory, [2, 1, MEMORY_SIZE / 2]),
-      sr: new Tensor("int64", BigInt64Array.of(SAMPLE_RATE_HZ), []),
-    };
-    this.#fetches = {
-      output: new Tensor("float32", this.#output, [1, 1]),
-      stateN: new Tensor("float32", this.#nextMemory, [2, 1, MEMORY_SIZE / 2]),
-    };
-  }
-
-  /** @throws {ServiceError} `MODEL_BROKEN` naming the file `vad` of the package */
-  static async load(model: ModelPackage, options: GraphOptions): Promise<SileroVad> {
-    return new SileroVad(await loadGraph(model, CONTRACT, options));
+  private constructor(runs: WindowRuns, sharesRuns: boolean) {
+    this.#runs = runs;
+    this.#sharesRuns = sharesRuns;
   }
 
   /**
-   * Takes the next samples of a stream.
+   * Windows share runs where this graph, on this machine, gives rows of a batch the bits that each gets alone; else they are
+   * run one by one, so that what a stream hears never depends on the others.
+   *
+   * @param name as errors name the graph
+   * @throws {ServiceError} `MODEL_BROKEN` naming the tensors that it lacks
+   */
+  static async over(graph: Graph, name: string): Promise<SileroVad> {
+    requireContract(graph, name, { file: name, ...TENSORS });
+    const runs = new WindowRuns(graph);
+    return new SileroVad(runs, await givesSameBits(runs));
+  }
+
+  /** @throws {ServiceError} `MODEL_BROKEN` naming the file `vad` of the package */
+  static async load(model: SealedFolder, options: GraphOptions): Promise<SileroVad> {
+    const contract = { file: "vad", ...TENSORS };
+    return SileroVad.over(await loadGraph(model, contract, options), fileNameOf(model, "vad"));
+  }
+
+  /** Whether windows of several streams share a run. */
+  get sharesRuns(): boolean {
+    return this.#sharesRuns;
+  }
+
+  async hear({ frames, pcm, speech, states }: VoiceFrames): Promise<void> {
+    const samples = frames * FRAME_SAMPLES;
+    speech.fill(0);
+    const taken = states.map(() => 0);
+    for (;;) {
+      const ready: number[] = [];
+      for (const [row, { values }] of states.entries()) {
+        const rest = pcm.subarray(row * samples + taken[row]!, (row + 1) * samples);
+        taken[row]! += fill(values, rest);
+        if (values[PENDING] === WINDOW_SAMPLES) ready.push(row);
+      }
+      if (ready.length === 0) return;
+      const probabilities = await this.#run(ready.map((row) => states[row]!.values));
+      for (const [index, row] of ready.entries()) {
+        const at = row * frames + Math.ceil(taken[row]! / FRAME_SAMPLES) - 1;
+        speech[at] = Math.max(speech[at]!, probabilities[index]!);
+      }
+    }
+  }
+
+  /**
+   * Takes the next samples of one stream, of any length.
    *
    * @param state `[stateSize]`, changed in place
-   * @param samples mono, -1 to 1, 16 kHz; at least a window, or the frame may say nothing
-   * @returns probability of speech; 0 when no window ended in these samples
+   * @returns probability of speech, the highest of the windows that end in these samples; 0 when none does
    */
   async push(state: Float32Array, samples: Float32Array): Promise<number> {
     let probability = 0;
-    for (let offset = 0; offset < samples.length; ) {
-      const pending = state[PENDING]!;
-      const part = samples.subarray(offset, offset + WINDOW_SAMPLES - pending);
-      state.set(part, INPUT + CONTEXT_SAMPLES + pending);
-      offset += part.length;
-      state[PENDING] = pending + part.length;
-      if (state[PENDING] === WINDOW_SAMPLES) probability = Math.max(probability, await this.#run(state));
+    for (let taken = 0; taken < samples.length; ) {
+      taken += fill(state, samples.subarray(taken));
+      if (state[PENDING] !== WINDOW_SAMPLES) continue;
+      const [found] = await this.#runs.run([state]);
+      probability = Math.max(probability, found!);
     }
     return probability;
   }
 
-  async #run(state: Float32Array): Promise<number> {
-    this.#memory.set(state.subarray(MEMORY, MEMORY + MEMORY_SIZE));
-    this.#input.set(state.subarray(INPUT, PENDING));
-    await this.#graph.run(this.#feeds, this.#fetches);
-    state.set(this.#nextMemory, MEMORY);
-    state.copyWithin(INPUT, PENDING - CONTEXT_SAMPLES, PENDING);
-    state[PENDING] = 0;
-    return this.#output[0]!;
+  async release(): Promise<void> {
+    await this.#runs.release();
+  }
+
+  async #run(states: readonly Float32Array[]): Promise<readonly number[]> {
+    if (this.#sharesRuns) return this.#runs.run(states);
+    const probabilities: number[] = [];
+    for (const state of states) probabilities.push(...(await this.#runs.run([state])));
+    return probabilities;
+  }
+}
+
+/** Moves samples into a stream's unfinished window. @returns how many */
+function fill(state: Float32Array, samples: Float32Array): number {
+  const pending = state[PENDING]!;
+  const part = samples.subarray(0, WINDOW_SAMPLES - pending);
+  state.set(part, INPUT + CONTEXT_SAMPLES + pending);
+  state[PENDING] = pending + part.length;
+  return part.length;
+}
+
+/** Tensors of one count of rows, over the buffers of all. */
+interface Shape {
+  readonly feeds: InferenceSession.FeedsType;
+  readonly fetches: InferenceSession.OnnxValueMapType;
+}
+
+/** Runs finished windows of several streams, whose memory the graph wants layer by layer. */
+class WindowRuns {
+  readonly #graph: Graph;
+  readonly #rate = new Tensor("int64", BigInt64Array.of(SAMPLE_RATE_HZ), []);
+  #capacity = 0;
+  #input = new Float32Array(0);
+  #memory = new Float32Array(0);
+  #output = new Float32Array(0);
+  #nextMemory = new Float32Array(0);
+  #shapes: (Shape | undefined)[] = [];
+
+  constructor(graph: Graph) {
+    this.#graph = graph;
+  }
+
+  /**
+   * @param states of streams whose window is full: each gets its next memory and an empty window
+   * @returns a probability for each
+   */
+  async run(states: readonly Float32Array[]): Promise<readonly number[]> {
+    const rows = states.length;
+    const { feeds, fetches } = this.#shapeOf(rows);
+    for (const [row, state] of states.entries()) {
+      this.#input.set(state.subarray(INPUT, PENDING), row * INPUT_SAMPLES);
+      for (let layer = 0; layer < MEMORY_LAYERS; layer++) {
+        const start = MEMORY + layer * MEMORY_WIDTH;
+        this.#memory.set(state.subarray(start, start + MEMORY_WIDTH), (layer * rows + row) * MEMORY_WIDTH);
+      }
+    }
+    await this.#graph.run(feeds, fetches);
+    for (const [row, state] of states.entries()) {
+      for (let layer = 0; layer < MEMORY_LAYERS; layer++) {
+        const start = (layer * rows + row) * MEMORY_WIDTH;
+        state.set(this.#nextMemory.subarray(start, start + MEMORY_WIDTH), MEMORY + layer * MEMORY_WIDTH);
+      }
+      state.copyWithin(INPUT, PENDING - CONTEXT_SAMPLES, PENDING);
+      state[PENDING] = 0;
+    }
+    return [...this.#output.subarray(0, rows)];
   }
 
   async release(): Promise<void> {
     await this.#graph.release();
   }
+
+  #shapeOf(rows: number): Shape {
+    if (rows > this.#capacity) this.#grow(rows);
+    let shape = this.#shapes[rows];
+    if (shape === undefined) {
+      const input = this.#input.subarray(0, rows * INPUT_SAMPLES);
+      shape = {
+        feeds: {
+          input: new Tensor("float32", input, [rows, INPUT_SAMPLES]),
+          state: this.#memoryTensor(this.#memory, rows),
+          sr: this.#rate,
+        },
+        fetches: {
+          output: new Tensor("float32", this.#output.subarray(0, rows), [rows, 1]),
+          stateN: this.#memoryTensor(this.#nextMemory, rows),
+        },
+      };
+      this.#shapes[rows] = shape;
+    }
+    return shape;
+  }
+
+  #memoryTensor(memory: Float32Array, rows: number): Tensor {
+    const dimensions = [MEMORY_LAYERS, rows, MEMORY_WIDTH];
+    return new Tensor("float32", memory.subarray(0, rows * MEMORY_SIZE), dimensions);
+  }
+
+  #grow(rows: number): void {
+    this.#capacity = rows;
+    this.#input = new Float32Array(rows * INPUT_SAMPLES);
+    this.#memory = new Float32Array(rows * MEMORY_SIZE);
+    this.#output = new Float32Array(rows);
+    this.#nextMemory = new Float32Array(rows * MEMORY_SIZE);
+    this.#shapes = [];
+  }
+}
+
+/** Runs windows of different streams together and alone, and compares probabilities and memories bit by bit. */
+async function givesSameBits(runs: WindowRuns): Promise<boolean> {
+  for (const rows of TRIED_ROWS) {
+    const together = Array.from({ length: rows }, (_, row) => triedStream(row));
+    const alone = together.map((state) => state.slice());
+    for (let window = 0; window < TRIED_WINDOWS; window++) {
+      for (const [row, state] of [...together, ...alone].entries())
+        fill(state, triedWindow(row % rows, window));
+      const shared = await runs.run(together);
+      for (const [row, state] of alone.entries()) {
+        const [single] = await runs.run([state]);
+        if (!Object.is(single, shared[row]) || state.some((value, at) => value !== together[row]![at]))
+          return false;
+      }
+    }
+  }
+  return true;
+}
+
+function triedStream(row: number): Float32Array {
+  const state = new Float32Array(PENDING + 1);
+  for (let at = 0; at < MEMORY_SIZE; at++) state[MEMORY + at] = 0.3 * Math.sin(at * at + row);
+  return state;
+}
+
+function triedWindow(row: number, window: number): Float32Array {
+  return Float32Array.from({ length: WINDOW_SAMPLES }, (_, i) => {
+    const at = window * WINDOW_SAMPLES + i;
+    return 0.1 * Math.sin(at * 0.04 * (1 + row / 10)) * Math.sin(at * at);
+  });
 }

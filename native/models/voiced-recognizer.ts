@@ -1,7 +1,7 @@
 import type { RecognizerManifest } from "./manifest.js";
 import type { LogProbs, RecognizerModel, StepBatch, StepCapacity } from "./recognizer.js";
-import type { SileroVad } from "./silero-vad.js";
-import { StateRows } from "./state-rows.js";
+import { copyState, type EncoderState, StateRows } from "./state-rows.js";
+import type { VoiceActivity } from "./voice-activity.js";
 
 /** Public weights of one recogniser, without voice activity. */
 export interface CtcHead {
@@ -25,17 +25,18 @@ export interface CtcHead {
 }
 
 /**
- * A recogniser made of two: a CTC head that knows no voice activity, and Silero VAD. Utterances are found by the second and
- * read by the first, whole, for files and live finals alike; partials come from heads that stream, and from others by reading
- * what was said so far again. What a step leaves for the second pass is the audio itself.
+ * A recogniser made of two: a CTC head that knows no voice activity, and voice activity beside it. Utterances are found by the
+ * second and read by the first, whole, for files and live finals alike; partials come from heads that stream, and from others
+ * by reading what was said so far again. What a step leaves for the second pass is the audio itself.
  *
- * Rows are run one after another: public exports differ in whether a batch of streams is possible at all.
+ * Voice activity hears all rows of a step at once. Heads run row by row: public exports differ in whether a batch of streams is
+ * possible at all.
  */
 export class VoicedRecognizer implements RecognizerModel {
   readonly manifest: RecognizerManifest;
   readonly vocabulary: readonly string[];
   readonly stateSize: number;
-  readonly stateBytes = 0;
+  readonly stateBytes: number;
   readonly reachFrames = 0;
   readonly outputBias = null;
   /** Exports differ in whether they mask padding. */
@@ -45,15 +46,16 @@ export class VoicedRecognizer implements RecognizerModel {
   readonly lagFrames: number;
   readonly decodeSoFar: RecognizerModel["decodeSoFar"];
   readonly #head: CtcHead;
-  readonly #vad: SileroVad;
+  readonly #voice: VoiceActivity;
   #runMs = 0;
 
-  constructor(manifest: RecognizerManifest, head: CtcHead, vad: SileroVad) {
+  constructor(manifest: RecognizerManifest, head: CtcHead, voice: VoiceActivity) {
     this.manifest = manifest;
     this.#head = head;
-    this.#vad = vad;
+    this.#voice = voice;
     this.vocabulary = head.vocabulary;
-    this.stateSize = vad.stateSize + head.stateSize;
+    this.stateSize = voice.stateSize + head.stateSize;
+    this.stateBytes = voice.stateBytes;
     this.encodedSize = manifest.frameSamples;
     this.outputFrameSamples = head.outputFrameSamples;
     this.lagFrames = head.lagFrames;
@@ -100,7 +102,7 @@ export class VoicedRecognizer implements RecognizerModel {
   }
 
   async release(): Promise<void> {
-    await this.#vad.release();
+    await this.#voice.release();
     await this.#head.release();
   }
 
@@ -125,29 +127,30 @@ export class VoicedRecognizer implements RecognizerModel {
         encoded: audio,
         nextState: nextState.first(rows),
       };
-      const run = (from = state, to = nextState) =>
-        this.#run({ ...batch, state: from.first(rows), nextState: to.first(rows) }, wantsText);
+      const run = (from = state, to = nextState) => {
+        copyState(from.first(rows), to.first(rows));
+        return this.#run(batch, to.rows.slice(0, rows), wantsText);
+      };
       return { ...batch, run };
     };
   }
 
-  async #run(batch: Omit<StepBatch, "run">, wantsText: boolean): Promise<void> {
-    const { rows, frames } = batch;
-    const nextState = batch.nextState.values;
+  /** @param states one for each row, changed in place: voice activity's part, then the head's */
+  async #run(
+    { frames, pcm, speech, logProbs }: Omit<StepBatch, "run">,
+    states: readonly EncoderState[],
+    wantsText: boolean,
+  ): Promise<void> {
     const { frameSamples } = this.manifest;
     const width = this.vocabulary.length;
     const startedAtMs = performance.now();
-    nextState.set(batch.state.values);
-    for (let row = 0; row < rows; row++) {
-      const stateStart = row * this.stateSize;
-      const headStart = stateStart + this.#vad.stateSize;
-      const vadState = nextState.subarray(stateStart, headStart);
-      const headState = nextState.subarray(headStart, stateStart + this.stateSize);
+    await this.#voice.hear({ frames, pcm, speech, states });
+    for (const [row, { values }] of states.entries()) {
+      if (!wantsText) break;
+      const state = values.subarray(this.#voice.stateSize);
       for (let frame = row * frames; frame < (row + 1) * frames; frame++) {
-        const pcm = batch.pcm.subarray(frame * frameSamples, (frame + 1) * frameSamples);
-        batch.speech[frame] = await this.#vad.push(vadState, pcm);
-        const logProbs = batch.logProbs.subarray(frame * width, (frame + 1) * width);
-        if (wantsText) await this.#head.step(headState, pcm, logProbs);
+        const samples = pcm.subarray(frame * frameSamples, (frame + 1) * frameSamples);
+        await this.#head.step(state, samples, logProbs.subarray(frame * width, (frame + 1) * width));
       }
     }
     this.#runMs += performance.now() - startedAtMs;

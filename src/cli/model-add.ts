@@ -3,19 +3,22 @@ import { resolve } from "node:path";
 import {
   type CatalogueEntry,
   type Licence,
+  NEAR_VAD,
   packageIdOf,
   readCatalogue,
   sizeOf,
+  vadsOf,
   variantsOf,
   wantedFiles,
 } from "../models/catalogue.js";
+import { readablePackages } from "../models/folders.js";
 import { addFromCatalogue, USUAL_RETRY } from "../models/hub/add-from-catalogue.js";
 import { addPackage, isAddress } from "../models/hub/add-package.js";
 import { readHubOptions } from "../models/hub/client.js";
 import type { Installed } from "../models/hub/install.js";
 import { CommandError, type CommandInput, printLine, printNote, UsageError } from "./command.js";
 import { Interruption } from "./interruption.js";
-import { unknownModel, writableFolders } from "./model-folders.js";
+import { foldersOf, unknownModel, writableFolders } from "./model-folders.js";
 import { FileProgress } from "./model-progress.js";
 import { megabytes, startProgress } from "./progress.js";
 
@@ -26,9 +29,11 @@ export async function addModel(input: CommandInput, name: string | null): Promis
   if (sha256 !== null && !/^[0-9a-f]{64}$/.test(sha256))
     throw new UsageError(`--sha256 must be 64 hexadecimal digits, received "${sha256}"`);
   const catalogue = await readCatalogue(options.text("catalogue") ?? undefined);
-  const choice = name === null ? null : chosen(catalogue, name, options.text("variant"));
-  if (choice === null && options.text("variant") !== null)
-    throw new UsageError("--variant belongs to a NAME");
+  const choice = name === null ? null : await choose(input, catalogue, name);
+  if (choice === null) {
+    for (const option of ["variant", "vad"])
+      if (options.text(option) !== null) throw new UsageError(`--${option} belongs to a NAME`);
+  }
   const from = await placeOf(options.text("from"), choice !== null);
   const hub = readHubOptions(environment);
   if (choice !== null) announce(input, catalogue, choice);
@@ -66,17 +71,55 @@ export async function addModel(input: CommandInput, name: string | null): Promis
 interface Choice {
   readonly entry: CatalogueEntry;
   readonly variant: string;
+  readonly vad: string;
 }
 
-function chosen(catalogue: readonly CatalogueEntry[], name: string, wanted: string | null): Choice {
+async function choose(
+  input: CommandInput,
+  catalogue: readonly CatalogueEntry[],
+  name: string,
+): Promise<Choice> {
+  const { options } = input;
+  const choice = chosen(catalogue, name, options.text("variant"));
+  const { entry } = choice;
+  const vads = vadsOf(entry);
+  const vad = options.text("vad");
+  // A package that is added again keeps the voice activity that its user chose.
+  if (vad === null) return { ...choice, vad: (await installedVad(input, catalogue, choice)) ?? NEAR_VAD };
+  if (vads.includes(vad)) return { ...choice, vad };
+  const reason = vads.length === 0 ? "has no choice of --vad" : `has ${vads.join(" and ")} as --vad`;
+  throw new UsageError(`${name} ${reason}, received --vad ${vad}`);
+}
+
+/** What `--vad` would say of an installed package; null where none is installed, or where its file is of no part. */
+async function installedVad(
+  input: CommandInput,
+  catalogue: readonly CatalogueEntry[],
+  { entry, variant }: Omit<Choice, "vad">,
+): Promise<string | null> {
+  const id = packageIdOf(entry, variant);
+  const installed = await readablePackages(foldersOf(input));
+  const file = installed.find(({ manifest }) => manifest.id === id)?.manifest.files["vad"];
+  const isFile = (vad: string) =>
+    wantedFiles(catalogue, entry, variant, vad).some(
+      ({ name, sha256 }) => name === "vad" && sha256 === file?.sha256,
+    );
+  return vadsOf(entry).find(isFile) ?? null;
+}
+
+function chosen(
+  catalogue: readonly CatalogueEntry[],
+  name: string,
+  wanted: string | null,
+): Omit<Choice, "vad"> {
   const names = catalogue.filter(({ task }) => task !== "part").map((each) => each.name);
   const entry = catalogue.find((each) => each.name === name);
   if (entry === undefined) throw unknownModel(`the catalogue has no ${name}`, name, names);
   if (entry.task === "part") {
     const users = catalogue
-      .filter(({ needs }) => Object.values(needs).includes(name))
+      .filter(({ needs, vads }) => [needs, vads].some((parts) => Object.values(parts).includes(name)))
       .map((each) => each.name);
-    throw new CommandError(`${name} is a part of ${users.join(", ")}, which bring it along`);
+    throw new CommandError(`${name} is a part, which comes with one of ${users.join(", ")}`);
   }
   const variants = variantsOf(entry);
   const variant = wanted ?? variants[0]!;
@@ -102,9 +145,9 @@ async function placeOf(from: string | null, hasName: boolean): Promise<string | 
 function announce(
   input: CommandInput,
   catalogue: readonly CatalogueEntry[],
-  { entry, variant }: Choice,
+  { entry, variant, vad }: Choice,
 ): void {
-  const bytes = sizeOf(wantedFiles(catalogue, entry, variant));
+  const bytes = sizeOf(wantedFiles(catalogue, entry, variant, vad));
   remark(input, `${packageIdOf(entry, variant)}: ${megabytes(bytes)} MB`);
   requireLicence(input, entry.name, entry.licence);
 }

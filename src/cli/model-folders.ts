@@ -1,6 +1,7 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { NEAR_VOICE_ID } from "../../native/models/near-voice-package.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { nearestName } from "../domain/text/nearest-name.js";
 import { type ModelFolders, modelFolders } from "../models/folders.js";
@@ -41,6 +42,8 @@ export function requireInstalled(packages: readonly PackageFolder[], name: strin
 export function requireSeen<T extends { readonly id: string }>(all: readonly T[], name: string): T {
   const found = all.find(({ id }) => id === name);
   if (found !== undefined) return found;
+  if (name === NEAR_VOICE_ID)
+    throw new CommandError(`${name} comes with the service as voice activity of other models, and stays`);
   const known = all.map(({ id }) => id);
   throw unknownModel(`${name} is not installed`, name, known);
 }

@@ -1,9 +1,13 @@
+import { recognizerFamilyOf } from "../../native/models/families.js";
+import type { ModelManifest } from "../../native/models/manifest.js";
+import { NEAR_VOICE_ID } from "../../native/models/near-voice-package.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import {
   type CatalogueEntry,
   packageIdOf,
   readCatalogue,
   sizeOf,
+  vadsOf,
   variantsOf,
   wantedFiles,
 } from "../models/catalogue.js";
@@ -70,7 +74,11 @@ function block(
   const head = states.length === 0 ? name : `${name}  (${states.join("; ")})`;
   if (entry === null) {
     const { task, languages, notes } = packages[0]!.manifest;
-    const rows = [`${task} of ${languages.join(", ")}`, ...(notes === undefined ? [] : [notes])];
+    const rows = [
+      `${task} of ${languages.join(", ")}`,
+      ...voiceRows(packages, name),
+      ...(notes === undefined ? [] : [notes]),
+    ];
     return [head, ...rows.map((row) => `  ${row}`)].join("\n");
   }
   const { task, languages, licence, quality } = entry;
@@ -90,10 +98,33 @@ function block(
     `${task} of ${languages.join(", ")}; ${sizes.join(", ")}`,
     `licence: ${licence.name}${licence.isRestricted ? " (needs --accept-licence)" : ""}`,
     ...(can.length === 0 ? [] : [`can: ${can.join(", ")}`]),
+    ...voiceRows(packages, name),
     ...figures.map((figure) => `published: ${figure}`),
     ...(unpinned ? ["not every file's hash is known: needs --trust"] : []),
   ];
   return [head, ...rows.map((row) => `  ${row}`)].join("\n");
+}
+
+/** Which voice activity installed recognisers have beside their own graphs. */
+function voiceRows(packages: readonly PackageFolder[], name: string): readonly string[] {
+  return packages.flatMap(({ manifest }) => {
+    const voice = voiceOf(manifest);
+    const label = manifest.id === name ? "voice activity" : `voice activity of ${manifest.id}`;
+    return voice === null ? [] : [`${label}: ${voice}`];
+  });
+}
+
+/** The part or the package's own file; null for models that need none beside them. */
+function voiceOf(manifest: ModelManifest): string | null {
+  if (manifest.task !== "transcription") return null;
+  switch (recognizerFamilyOf(manifest).voiceSource(manifest)) {
+    case "model":
+      return null;
+    case "near-voice":
+      return NEAR_VOICE_ID;
+    case "package":
+      return manifest.files["vad"]!.path;
+  }
 }
 
 function abilitiesOf({ can }: CatalogueEntry): readonly string[] {
@@ -129,11 +160,13 @@ function toJson(
         needs_trust: files.some(({ sha256 }) => sha256 === null),
       };
     }),
-    installed: packages.map(({ folder, manifest: { id, task } }) => ({
-      id,
-      task,
+    installed: packages.map(({ folder, manifest }) => ({
+      id: manifest.id,
+      task: manifest.task,
       folder,
-      default: chosen.has(id),
+      default: chosen.has(manifest.id),
+      voice_activity: voiceOf(manifest),
     })),
+    vads: entry === null ? [] : vadsOf(entry),
   };
 }

@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { seePackages } from "../models/folders.js";
+import { seeNearVoice, seePackages } from "../models/folders.js";
 import { type FileCheck, verifyPackage } from "../models/verify.js";
 import { CommandError, type CommandInput, printLine } from "./command.js";
 import { foldersOf, unknownModel } from "./model-folders.js";
 
-/** `models verify [NAME]`: hashes every file, also of packages that would stop the service. */
+/** `models verify [NAME]`: hashes every file, also of packages that would stop the service, and of the voice activity that ships. */
 export async function verifyModels(input: CommandInput, name: string | null): Promise<void> {
-  const all = await seePackages(foldersOf(input));
+  const all = [...(await seePackages(foldersOf(input))), seeNearVoice()];
   const chosen = all.filter(({ id }) => name === null || id === name);
   if (name !== null && chosen.length === 0) {
     const known = all.map(({ id }) => id);
@@ -29,7 +29,9 @@ export async function verifyModels(input: CommandInput, name: string | null): Pr
   if (isJson) printLine(JSON.stringify({ data }));
   if (badCount === 0) return;
   const what = badCount === 1 ? "1 file is" : `${badCount} files are`;
-  throw new CommandError(`${what} not as it should be: \`dauys models add NAME\` brings a package again`);
+  throw new CommandError(
+    `${what} not as it should be: \`dauys models add NAME\` brings a package again; what ships comes with the service`,
+  );
 }
 
 function toJson({ path, bytes, isGood, fault }: FileCheck) {

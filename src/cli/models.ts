@@ -14,6 +14,7 @@ export const modelsCommand: Command = {
     json: { type: "boolean" },
     ...QUIET_OPTION,
     variant: { type: "string" },
+    vad: { type: "string" },
     from: { type: "string" },
     trust: { type: "boolean" },
     sha256: { type: "string" },
@@ -23,6 +24,7 @@ export const modelsCommand: Command = {
   },
   optionHelp: [
     "--variant V  add: fp32, int8, as `list` shows them; the first when absent",
+    "--vad V  add: voice activity, near (shipped) or silero (2.3 MB)",
     "--from PLACE  add: a folder with a package or with the files of NAME, a bundle, or a bundle's address",
     "--trust  add: takes files whose hash is not known, and keeps the hashes of what came",
     "--sha256 HASH  add: of the bundle that an address leads to",
@@ -34,6 +36,7 @@ export const modelsCommand: Command = {
   examples: [
     "models list",
     "models add gigaam-multilingual --variant int8",
+    "models add gigaam-multilingual --vad silero",
     "models use gigaam-multilingual-int8",
     "models verify",
     "models bundle gigaam-multilingual -o gigaam.tar",

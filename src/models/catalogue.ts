@@ -86,6 +86,8 @@ const ENTRY = z.strictObject({
   source: SOURCE,
   /** Files of the manifest that are another entry's `model`. */
   needs: z.record(z.string(), NAME).default({}),
+  /** Voice activity that can be brought along as the file `vad`, in place of the near voice: what it is called, and its part. */
+  vads: z.record(NAME, NAME).default({}),
   /** The first is the one that is added when none is named. */
   variants: z
     .record(NAME, VARIANT)
@@ -99,13 +101,15 @@ const CATALOGUE = z.array(ENTRY).superRefine((entries, context) => {
   for (const [index, entry] of entries.entries()) {
     if (byName.get(entry.name) !== entry)
       context.addIssue({ code: "custom", path: [index, "name"], message: `${entry.name} is taken` });
-    for (const [file, needed] of Object.entries(entry.needs)) {
-      if (byName.get(needed)?.task !== "part")
-        context.addIssue({
-          code: "custom",
-          path: [index, "needs", file],
-          message: `must name a part, found ${needed}`,
-        });
+    for (const field of ["needs", "vads"] as const) {
+      for (const [name, part] of Object.entries(entry[field])) {
+        if (byName.get(part)?.task !== "part")
+          context.addIssue({
+            code: "custom",
+            path: [index, field, name],
+            message: `must name a part, found ${part}`,
+          });
+      }
     }
   }
 });
@@ -155,17 +159,30 @@ export function packageIdOf(entry: CatalogueEntry, variant: string): string {
   return variant === variantsOf(entry)[0] ? entry.name : `${entry.name}-${variant}`;
 }
 
-/** All files of a variant, those of parts among them. */
+/** The voice activity of packages that bring none. */
+export const NEAR_VAD = "near";
+
+/** Voice activity that a model can have, the usual one first; empty for a model that has no choice. */
+export function vadsOf({ task, needs, vads }: CatalogueEntry): readonly string[] {
+  return task === "transcription" && !("vad" in needs) ? [NEAR_VAD, ...Object.keys(vads)] : [];
+}
+
+/**
+ * All files of a variant, those of parts among them.
+ * @param vad one of `vadsOf`
+ */
 export function wantedFiles(
   catalogue: readonly CatalogueEntry[],
   entry: CatalogueEntry,
   variant: string,
+  vad: string = NEAR_VAD,
 ): readonly WantedFile[] {
   const own = packageFiles(entry.variants[variant]?.files ?? {}).map((file) => ({
     source: entry.source,
     ...file,
   }));
-  const parts = Object.entries(entry.needs).map(([name, needed]) => {
+  const needs = vad === NEAR_VAD ? entry.needs : { ...entry.needs, vad: entry.vads[vad]! };
+  const parts = Object.entries(needs).map(([name, needed]) => {
     const part = catalogue.find((each) => each.name === needed)!;
     const { gpu: _, ...file } = part.variants[variantsOf(part)[0]!]!.files["model"]!;
     return { name, source: part.source, isForGpu: false, ...file };

@@ -3,7 +3,8 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { findPackages, readManifest } from "../../native/models/find-packages.js";
-import type { PackageFolder } from "../../native/models/package.js";
+import { NEAR_VOICE_ID, readNearVoice } from "../../native/models/near-voice-package.js";
+import type { PackageFolder, SealedFolder } from "../../native/models/package.js";
 import type { Config } from "../settings/settings.js";
 
 /** From `dist/src/models/folders.js` to the models beside `package.json`. */
@@ -69,6 +70,17 @@ export async function seePackages({ read }: ModelFolders): Promise<readonly Seen
     }
   }
   return seen.sort((a, b) => a.id.localeCompare(b.id));
+}
+
+/** The voice activity that ships, wherever packages are kept: verified as they are, but neither chosen nor removed. */
+export function seeNearVoice(): Omit<SeenPackage, "package"> & { readonly package: SealedFolder | null } {
+  try {
+    const part = readNearVoice();
+    return { id: NEAR_VOICE_ID, folder: part.folder, package: part, fault: null };
+  } catch (error) {
+    const fault = (error as Error).message;
+    return { id: NEAR_VOICE_ID, folder: join(SHIPPED, NEAR_VOICE_ID), package: null, fault };
+  }
 }
 
 async function entriesOf(folder: string): Promise<readonly Dirent[]> {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { join } from "node:path";
-import type { PackageFolder } from "../../native/models/package.js";
+import type { SealedFolder } from "../../native/models/package.js";
 import { packageFiles } from "../../native/models/package-files.js";
 
 /** Of one file of a package. */
@@ -18,7 +18,7 @@ const CHUNK_BYTES = 1 << 20;
 
 /** Hashes every file that a package's manifest names, variants of graphs too, and compares: in the order of `packageFiles`. */
 export async function verifyPackage(
-  { folder, manifest }: PackageFolder,
+  { folder, manifest }: SealedFolder,
   onFile: (check: FileCheck) => void = () => {},
 ): Promise<readonly FileCheck[]> {
   const checks: FileCheck[] = [];

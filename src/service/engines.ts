@@ -280,7 +280,7 @@ export function engineOver(pool: FilePool, manifest: RecognizerManifest, log: Lo
     modelId: manifest.id,
     sampleRateHz: manifest.sampleRateHz,
     frameSamples: manifest.frameSamples,
-    forgets: recognizerFamilyOf(manifest).can.forget,
+    forgets: recognizerFamilyOf(manifest).can.forget(manifest),
     maxSeconds: MAX_FILE_SECONDS,
     log,
   });

@@ -8,7 +8,9 @@ import { NodePlaces } from "../../actors/fleet/node-places.js";
 import { RemoteSynthesizer } from "../../actors/fleet/remote-synthesizer.js";
 import type { LiveEngineOptions } from "../../actors/live/engine.js";
 import { MODEL_WAIT_MS } from "../../actors/residency/resident-model.js";
+import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { ModelManifest, RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
+import { readNearVoice } from "../../native/models/near-voice-package.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { openBus, peerName } from "../bus/open-bus.js";
 import type { ServedPart } from "../domain/served.js";
@@ -132,7 +134,11 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   };
 }
 
-/** A manifest names every file of the weights by its hash. */
+/** A manifest names every file of the weights by its hash; voice activity that it does not bring has a manifest too. */
 export function manifestHash(manifest: ModelManifest): string {
-  return createHash("sha256").update(JSON.stringify(manifest)).digest("base64url");
+  const hash = createHash("sha256").update(JSON.stringify(manifest));
+  const isRecognizer = manifest.task === "transcription";
+  if (isRecognizer && recognizerFamilyOf(manifest).voiceSource(manifest) === "near-voice")
+    hash.update(JSON.stringify(readNearVoice().manifest));
+  return hash.digest("base64url");
 }

@@ -51,7 +51,7 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
     assert.equal(added.stdout, `tiny-listener is installed in ${folder}/tiny-listener\n`);
     assert.match(added.stderr, /licence of tiny-listener: MIT, https:\/\/example\.org\/mit/);
     const again = JSON.parse((await models(folder, "add", "tiny-listener", "--json")).stdout);
-    assert.deepEqual([again.is_new, again.files.length], [false, 3]);
+    assert.deepEqual([again.is_new, again.files.length], [false, 2]);
     assert.equal((await stat(folder)).mode & 0o777, 0o711);
   });
 
@@ -66,7 +66,7 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
       assert.deepEqual(stdout.split("\n").slice(0, 2), first);
       assert.match(
         stdout,
-        / licence: MIT\n {2}can: live partials, hot words\n {2}published: ru test 12\.5 % WER \(nobody\)/,
+        / licence: MIT\n {2}can: live partials, hot words\n {2}voice activity: near-voice-v1\n {2}published: ru test 12\.5 % WER \(nobody\)/,
       );
       assert.match(stdout, /licence: CC-BY-NC-4\.0 \(needs --accept-licence\)/);
     },
@@ -80,8 +80,15 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
     assert.deepEqual(JSON.parse(text), { transcription: "tiny-listener" });
     const { data } = JSON.parse((await models(folder, "list", "--json")).stdout);
     assert.deepEqual(data[0].installed, [
-      { id: "tiny-listener", task: "transcription", folder: `${folder}/tiny-listener`, default: true },
+      {
+        id: "tiny-listener",
+        task: "transcription",
+        folder: `${folder}/tiny-listener`,
+        default: true,
+        voice_activity: "near-voice-v1",
+      },
     ]);
+    assert.deepEqual(data[0].vads, ["near", "silero"]);
   });
 
   await t.test("bundle writes a tar that another machine takes", async () => {
@@ -93,11 +100,7 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
     await readPackage(join(other, "tiny-listener"), "transcription");
     const verified = await models(other, "verify", "tiny-listener");
     assert.equal(verified.code, 0, verified.stderr);
-    assert.deepEqual(verified.stdout.split("\n").slice(0, 3), [
-      "ok  tiny-listener/model.onnx",
-      "ok  tiny-listener/tokens.txt",
-      "ok  tiny-listener/silero_vad.onnx",
-    ]);
+    assert.equal(verified.stdout, "ok  tiny-listener/model.onnx\nok  tiny-listener/tokens.txt\n");
   });
 
   await t.test("a bundle comes from an address too, when its hash is named", async () => {
@@ -150,6 +153,38 @@ test("a model of the catalogue is added, chosen, verified, bundled, removed, and
   });
 });
 
+test("a package can bring Silero along, and keeps it when it is added or bundled again", async () => {
+  const folder = await temporaryFolder();
+  const voiceOf = async (place: string) =>
+    JSON.parse((await models(place, "list", "--json")).stdout).data[0].installed[0].voice_activity;
+  const added = await models(folder, "add", "tiny-listener", "--vad", "silero");
+  assert.equal(added.code, 0, added.stderr);
+  assert.match((await models(folder, "list")).stdout, /^ {2}voice activity: silero_vad\.onnx$/m);
+  const again = JSON.parse((await models(folder, "add", "tiny-listener", "--json")).stdout);
+  assert.deepEqual([again.is_new, again.files.length], [false, 3]);
+  const bundle = join(await temporaryFolder(), "listener.tar");
+  await models(folder, "bundle", "tiny-listener", "-o", bundle);
+  const other = await temporaryFolder();
+  const taken = await models(other, "add", "--from", bundle);
+  assert.equal(taken.code, 0, taken.stderr);
+  assert.equal(await voiceOf(other), "silero_vad.onnx");
+  const back = JSON.parse((await models(folder, "add", "tiny-listener", "--vad", "near", "--json")).stdout);
+  assert.deepEqual([back.is_new, back.files.length], [true, 2]);
+  assert.equal(await voiceOf(folder), "near-voice-v1");
+});
+
+test("the voice activity that ships is verified wherever packages are kept, and is no model", async () => {
+  const folder = await temporaryFolder();
+  const verified = await models(folder, "verify");
+  assert.deepEqual([verified.code, verified.stdout], [0, "ok  near-voice-v1/near.onnx\n"]);
+  await cp("models/near-voice-v1", join(folder, "near-voice-v1"), { recursive: true });
+  const { data } = JSON.parse((await models(folder, "list", "--json")).stdout);
+  assert.deepEqual(
+    data.flatMap(({ installed }: { installed: readonly unknown[] }) => installed),
+    [],
+  );
+});
+
 test("a licence that restricts is accepted first; files of one's own are taken with trust", async () => {
   const folder = await temporaryFolder();
   const refused = await models(folder, "add", "tiny-speaker");
@@ -183,12 +218,16 @@ test("files that were downloaded by hand become the package that the catalogue d
   const { files } = REPOSITORIES["tiny/gigaam"]!;
   for (const [name, bytes] of Object.entries(files)) await writeFile(join(byHand, name), bytes);
   const before = hub.requests.length;
-  const { stderr: without } = await models(folder, "add", "tiny-listener", "--from", byHand);
+  const plain = await models(folder, "add", "tiny-listener", "--from", byHand);
+  assert.equal(plain.code, 0, plain.stderr);
+  const withSilero = ["add", "tiny-listener", "--vad", "silero", "--from", byHand];
+  const { stderr: without } = await models(folder, ...withSilero);
   assert.match(without, new RegExp(`${byHand} has no vad\\.onnx \\(tiny/vad at ${COMMIT}`));
   await mkdir(join(byHand, "silero"));
   await writeFile(join(byHand, "silero/vad.onnx"), REPOSITORIES["tiny/vad"]!.files["silero/vad.onnx"]!);
-  const added = await models(folder, "add", "tiny-listener", "--from", byHand);
+  const added = await models(folder, ...withSilero);
   assert.equal(added.code, 0, added.stderr);
+  assert.ok((await readdir(join(folder, "tiny-listener"))).includes("silero_vad.onnx"));
   assert.equal(hub.requests.length, before);
 });
 
@@ -198,7 +237,20 @@ test("what is mistyped is told with the nearest name; a download that fails says
     [["ad"], 2, /say list, add, .*did you mean add\?/],
     [["add"], 2, /add takes one NAME/],
     [["add", "tiny-listner"], 1, /the catalogue has no tiny-listner: did you mean tiny-listener\?/],
-    [["add", "tiny-vad"], 1, /tiny-vad is a part of tiny-listener/],
+    [["add", "tiny-vad"], 1, /tiny-vad is a part, which comes with one of tiny-listener/],
+    [
+      ["add", "tiny-listener", "--vad", "webrtc"],
+      2,
+      /tiny-listener has near and silero as --vad, received --vad webrtc/,
+    ],
+    [
+      ["add", "tiny-speaker", "--vad", "silero"],
+      2,
+      /tiny-speaker has no choice of --vad, received --vad silero/,
+    ],
+    [["add", "--from", "/tmp", "--vad", "silero"], 2, /--vad belongs to a NAME/],
+    [["use", "near-voice-v1"], 1, /near-voice-v1 comes with the service as voice activity/],
+    [["remove", "near-voice-v1"], 1, /near-voice-v1 comes with the service as voice activity/],
     [
       ["add", "tiny-listener", "--variant", "int4"],
       2,

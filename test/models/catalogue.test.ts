@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import { FAMILIES } from "../../native/models/families.js";
-import { packageIdOf, readCatalogue, variantsOf, wantedFiles } from "../../src/models/catalogue.js";
+import { packageIdOf, readCatalogue, vadsOf, variantsOf, wantedFiles } from "../../src/models/catalogue.js";
 import { temporaryFolder } from "../support/folders.js";
 
 const CATALOGUE = await readCatalogue();
@@ -16,6 +16,14 @@ test("packages of the catalogue have ids of their own", () => {
   assert.deepEqual(ids, [...new Set(ids)]);
   for (const id of ["gigaam-multilingual", "gigaam-multilingual-int8", "nvidia-kk-ru", "piper-kk-issai"]) {
     assert.ok(ids.includes(id), id);
+  }
+});
+
+test("recognisers need no voice activity of their own, and can bring Silero along", () => {
+  for (const { entry, variant, id } of PACKAGES.filter(({ entry: { task } }) => task === "transcription")) {
+    assert.deepEqual(vadsOf(entry), ["near", "silero"], id);
+    const namesOf = (vad: string) => wantedFiles(CATALOGUE, entry, variant, vad).map(({ name }) => name);
+    assert.deepEqual(namesOf("silero"), [...namesOf("near"), "vad"], id);
   }
 });
 
@@ -55,6 +63,7 @@ test("a catalogue that breaks a rule is refused by its path and field", async ()
     [[part("/x")], /must be a path that stays inside/],
     [[part("x"), part("x")], /0\.name part is taken/],
     [[{ ...part("x"), needs: { vad: "gone" } }], /0\.needs\.vad must name a part, found gone/],
+    [[{ ...part("x"), vads: { silero: "gone" } }], /0\.vads\.silero must name a part, found gone/],
     [[{ ...part("x"), source: { baseUrl: "ftp://x/" } }], /0\.source\.baseUrl must be an http address/],
     [[{ ...part("x"), surprise: 1 }], /surprise/],
   ] as const) {

@@ -14,6 +14,7 @@ async function add(index: number, folder: string, onStep: () => void): Promise<v
     catalogue,
     entry,
     variant: "fp32",
+    vad: "silero",
     folders: { read: [folder], install: folder },
     hub: readHubOptions({ HF_ENDPOINT: endpoint }),
     from: null,

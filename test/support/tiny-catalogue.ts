@@ -19,7 +19,7 @@ async function filesOf(
 const GIGAAM = await filesOf("tiny-gigaam-ctc", ["model.onnx", "tokens.txt", "vad.onnx"]);
 const MATCHA = await filesOf("tiny-matcha", ["acoustic.onnx", "vocoder.onnx", "symbols.json"]);
 
-/** What the hub of the tests holds: a recogniser, its voice activity in a repository of its own, a voice, one behind terms. */
+/** What the hub of the tests holds: a recogniser, voice activity in another repository, a voice, one behind terms. */
 export const REPOSITORIES: Readonly<Record<string, Repository>> = {
   "tiny/gigaam": {
     commit: COMMIT,
@@ -87,7 +87,7 @@ export async function tinyCatalogue({
       quality: [{ set: "ru test", figure: 12.5, unit: "% WER", source: "nobody" }],
       can: { livePartials: true, hotWords: true },
       source: { repository: "tiny/gigaam", revision: COMMIT },
-      needs: { vad: "tiny-vad" },
+      vads: { silero: "tiny-vad" },
       variants: { fp32: { files: recogniserFiles }, int8: { files: recogniserFiles } },
       manifest: {
         interfaceVersion: 1,

@@ -12,7 +12,8 @@ export const TINY_RECOGNIZERS = TINY_PACKAGES.flatMap(({ manifest }) => {
     family.name === name && family.task === "transcription";
   const family = FAMILIES.find(isIts);
   // Graphs that read chunks say how long these are; the others read whole utterances.
-  return family === undefined ? [] : [{ id, ...family.can, streams: "shiftFrames" in manifest }];
+  if (family === undefined || manifest.task !== "transcription") return [];
+  return [{ id, ...family.can, forget: family.can.forget(manifest), streams: "shiftFrames" in manifest }];
 });
 
 /** The synthesizers among them, each with its last voice. */

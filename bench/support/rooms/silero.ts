@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ModelPackage } from "../../../native/models/package.js";
+import type { SealedFolder } from "../../../native/models/package.js";
 import { SileroVad } from "../../../native/models/silero-vad.js";
 import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { ROOT } from "../../evaluate/paths.js";
@@ -43,14 +43,23 @@ export function hasSilero(): boolean {
  * @throws an error naming the file if its hash is wrong
  */
 export async function openSilero(version: SileroVersion): Promise<Silero> {
+  const vad = await SileroVad.load(await sileroPackage(version), { intraOpThreads: 1 });
+  return { windows: (pcm) => windowsOf(vad, pcm), release: () => vad.release() };
+}
+
+/**
+ * One version as the file `vad` of a package; the first call downloads the weights.
+ *
+ * @throws an error naming the file if its hash is wrong
+ */
+export async function sileroPackage(version: SileroVersion): Promise<SealedFolder> {
   if (!hasSilero()) await download();
   const { path, sha256 } = FILES[version];
   const found = createHash("sha256")
     .update(await readFile(join(FOLDER, path)))
     .digest("hex");
   if (found !== sha256) throw new Error(`${join(FOLDER, path)} must have SHA-256 ${sha256}, found ${found}`);
-  const vad = await SileroVad.load(packageOf(version), { intraOpThreads: 1 });
-  return { windows: (pcm) => windowsOf(vad, pcm), release: () => vad.release() };
+  return { folder: FOLDER, manifest: { id: `silero-${version}`, files: { vad: FILES[version] } } };
 }
 
 async function windowsOf(vad: SileroVad, pcm: Int16Array): Promise<Float32Array> {
@@ -83,10 +92,4 @@ function run(command: string, args: readonly string[]): string {
   });
   if (status !== 0) throw new Error(`Cannot install ${SILERO_PACKAGE}: ${command} ${args[0]} failed`);
   return stdout;
-}
-
-/** A model package that holds nothing but this file. */
-function packageOf(version: SileroVersion): ModelPackage {
-  const manifest = { id: `silero-${version}`, files: { vad: FILES[version] } };
-  return { folder: FOLDER, manifest } as unknown as ModelPackage;
 }

@@ -1,9 +1,9 @@
-import { type InferenceSession, Tensor } from "onnxruntime-node";
+import { Tensor } from "onnxruntime-node";
 import { outputBias } from "../../../src/domain/decoding/output-bias.js";
 import { ServiceError } from "../../../src/domain/errors.js";
 import { ON_CPU, preparesShapes } from "../../../src/domain/placement/provider.js";
 import { paddedFrames, paddedRows } from "../../../src/domain/placement/shared-passes.js";
-import { type GraphOptions, loadGraph } from "../graph.js";
+import { type GraphOptions, lastDimension, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import type { RecognizerManifest } from "../manifest.js";
 import type { ModelPackage } from "../package.js";
@@ -67,12 +67,12 @@ export class CtcTwoPass implements RecognizerModel {
     const { priors } = parts;
     this.outputBias =
       priorWeight === undefined || priors === undefined ? null : outputBias(priors, priorWeight);
-    this.stateSize = lastDimension(parts.stream.inputMetadata, "state", parts.manifest.id);
+    this.stateSize = lastDimension(parts.stream, "state", parts.manifest.id);
     this.stateBytes = parts.stream.inputNames.includes(HISTORY.input)
-      ? lastDimension(parts.stream.inputMetadata, HISTORY.input, parts.manifest.id)
+      ? lastDimension(parts.stream, HISTORY.input, parts.manifest.id)
       : 0;
-    this.encodedSize = lastDimension(parts.full.inputMetadata, "encoded", parts.manifest.id);
-    const outputs = lastDimension(parts.full.outputMetadata, "log_probs", parts.manifest.id);
+    this.encodedSize = lastDimension(parts.full, "encoded", parts.manifest.id);
+    const outputs = lastDimension(parts.full, "log_probs", parts.manifest.id);
     if (outputs !== parts.vocabulary.length) {
       throw new ServiceError(
         "MODEL_BROKEN",
@@ -237,15 +237,4 @@ function setState(
 ): void {
   tensors[valuesName] = values;
   if (bytes !== null) tensors[bytesName] = bytes;
-}
-
-function lastDimension(
-  metadata: readonly InferenceSession.ValueMetadata[],
-  tensor: string,
-  modelId: string,
-): number {
-  const found = metadata.find((value) => value.name === tensor);
-  const size = found?.isTensor ? found.shape.at(-1) : undefined;
-  if (typeof size === "number" && size > 0) return size;
-  throw new ServiceError("MODEL_BROKEN", `Cannot load ${modelId}: last dimension of ${tensor} must be fixed`);
 }

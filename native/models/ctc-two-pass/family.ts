@@ -6,7 +6,8 @@ import type { CtcTwoPassContents } from "./manifest.js";
 export const CTC_TWO_PASS: RecognizerFamily<RecognizerManifest, CtcTwoPassContents> = {
   name: "ctc-two-pass",
   task: "transcription",
-  can: { livePartials: true, forget: true },
+  can: { livePartials: true, forget: () => true },
+  voiceSource: () => "model",
   schema: async () => (await import("./manifest.js")).CTC_TWO_PASS_PACKAGE,
   load: async (model, options) => (await import("./ctc-two-pass.js")).CtcTwoPass.load(model, options),
   vocabulary: async ({ contents }) => contents.vocabulary,

@@ -211,7 +211,10 @@ export class Endpointer {
   }
 
   /** Takes the next frame. NaN counts as silence. The returned array is only read. */
-  push(speechProbability: number, { levelDb, hasLetter }: HeardFrame = NOTHING_MORE): readonly EndpointEvent[] {
+  push(
+    speechProbability: number,
+    { levelDb, hasLetter }: HeardFrame = NOTHING_MORE,
+  ): readonly EndpointEvent[] {
     const slot = this.#heldCount++ % this.#probabilities.length;
     this.#probabilities[slot] = Number.isNaN(speechProbability) ? 0 : speechProbability;
     this.#levels[slot] = levelDb;

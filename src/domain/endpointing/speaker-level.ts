@@ -1,33 +1,33 @@
-/** How loud the last speaker was, as far as a session that goes on elsewhere must know it. */
+/** The last speaker's level, which a session takes along when it moves to another worker. */
 export interface SpeakerState {
-  /** See `levelDb`: of the loud frames. */
+  /** Level of the loud frames, see `levelDb`. */
   readonly levelDb: number;
   /** Frames since that speaker's last utterance ended. */
   readonly silentFrames: number;
 }
 
-/** Decibels below a speaker. */
-export interface DoubtRange {
+/** A voice closer to the speaker than `fromDb` is trusted; one further below him than `toDb` is never his. */
+interface DoubtRange {
   readonly fromDb: number;
   readonly toDb: number;
 }
 
-/** All levels are dB, all counts frames of 40 ms. */
-export interface SpeakerRules {
-  /** A voice that is further below the last speaker than the first must be the surer to open an utterance; none does from the second on. */
+/** All levels are in dB, all counts are frames of 40 ms. */
+interface SpeakerRules {
+  /** Below the last speaker, for a voice that would open an utterance. Between the two it must be the more certain. */
   readonly opening: DoubtRange;
-  /** The same for a voice that holds an utterance open, below that utterance's own loud frames. */
+  /** Below an utterance's own loud frames, for a voice that would hold it open. */
   readonly holding: DoubtRange;
-  /** Frames among which the loudest counts: words have their vowels closer together. */
+  /** The loudest of so many frames counts: vowels are closer together than that. */
   readonly recentFrames: number;
-  /** A single frame so far below an utterance's loud ones is no part of it. */
+  /** A single frame this far below the utterance's loud frames is not part of it. */
   readonly faintDb: number;
-  /** After so long without an utterance, quieter voices are let in again, by so much a frame. */
+  /** After this time without an utterance, quieter voices are admitted again, by this much a frame. */
   readonly forgetAfterFrames: number;
   readonly forgetDbPerFrame: number;
 }
 
-export const SPEAKER_RULES: SpeakerRules = {
+const SPEAKER_RULES: SpeakerRules = {
   opening: { fromDb: 10, toDb: 16 },
   holding: { fromDb: 11, toDb: 18 },
   recentFrames: 6,
@@ -38,25 +38,25 @@ export const SPEAKER_RULES: SpeakerRules = {
 
 /** No probability reaches it. */
 const NEVER = 2;
-/** The loudness follows a louder frame by so much at most, so that a bang does not count as a voice, ... */
+/** Most that the loudness rises in a frame, so that a bang does not pass for a voice. */
 const RISE_DB = 3;
-/** ... and sinks by so much from frame to frame: a speaker who becomes quiet is followed by 2.5 dB a second. */
+/** How much it falls in a quieter frame, 2.5 dB a second, so that it follows a speaker who grows quiet. */
 const FALL_DB = 0.1;
-/** From one utterance to the next the level sinks by so much at most: what talks far behind a speaker walks nobody down. */
+/** Most that the level falls from one utterance to the next, so that a background voice cannot walk it down. */
 const MOST_FALL_DB = 2;
 
 /**
- * Follows how loud the near speaker of a session is. Voice activity knows a second and a half; a room in which others go on
- * talking after the speaker has finished needs a longer memory. Only utterances change it, and only their ends fix it, so
- * a session that is replayed from an end hears what it would have heard.
+ * Tracks how loud the near speaker of a session is. Voice activity remembers a second and a half; a room in which others keep
+ * talking needs a longer memory. The level changes at the ends of utterances only, so a session that is replayed from such an
+ * end hears the same again.
  */
 export class SpeakerLevel {
   readonly #rules: SpeakerRules;
-  /** Of the last utterances; null before the first. */
+  /** Level of the last utterances; null before the first. */
   #levelDb: number | null;
-  /** Where the last of them ended; before frame 0 if that was in an earlier life of the session. */
+  /** End of the last utterance; negative if it came before frame 0, on another worker. */
   #lastEnd: number;
-  /** Loud frames of the utterance that is open. */
+  /** Level of the open utterance's loud frames, and the highest it has been. */
   #utteranceDb = Number.NEGATIVE_INFINITY;
   #topDb = Number.NEGATIVE_INFINITY;
   /** Levels of its last frames, each at its number modulo the length. */
@@ -70,13 +70,13 @@ export class SpeakerLevel {
     this.#lastEnd = -(speaker?.silentFrames ?? 0);
   }
 
-  /** What a session begins with that goes on elsewhere from this frame; null before the first utterance has ended. */
+  /** State for a session that continues elsewhere from this frame; null before the first utterance has ended. */
   at(frame: number): SpeakerState | null {
     if (this.#levelDb === null) return null;
     return { levelDb: this.#levelDb, silentFrames: frame - this.#lastEnd };
   }
 
-  /** Between utterances: the probability from which on a frame as loud as this is the near speaker's; above 1 it is not. */
+  /** Probability that a frame of this level needs to open an utterance; above 1 it cannot. */
   toOpen(threshold: number, levelDb: number, frame: number): number {
     if (this.#levelDb === null) return threshold;
     const { forgetAfterFrames, forgetDbPerFrame } = this.#rules;
@@ -84,7 +84,7 @@ export class SpeakerLevel {
     return needed(threshold, this.#levelDb - forgotten - levelDb, this.#rules.opening);
   }
 
-  /** The same inside an utterance, whose next frame it is. */
+  /** Probability that the next frame of an utterance needs to hold it open; above 1 it cannot. */
   toHold(threshold: number, levelDb: number): number {
     this.#recent[this.#recentAt++ % this.#recent.length] = levelDb;
     if (levelDb < this.#utteranceDb - this.#rules.faintDb) return NEVER;
@@ -93,14 +93,14 @@ export class SpeakerLevel {
     return needed(threshold, this.#utteranceDb - loudest, this.#rules.holding);
   }
 
-  /** An utterance begins with a frame of speech as loud as this. */
+  /** Starts an utterance with a speech frame of this level. */
   begin(levelDb: number): void {
     this.#utteranceDb = levelDb;
     this.#topDb = levelDb;
     this.#recent.fill(levelDb);
   }
 
-  /** The next frame of speech of an utterance. */
+  /** Takes the level of the utterance's next speech frame. */
   follow(levelDb: number): void {
     const rise = levelDb - this.#utteranceDb;
     this.#utteranceDb += rise > 0 ? Math.min(rise, RISE_DB) : -FALL_DB;
@@ -108,8 +108,8 @@ export class SpeakerLevel {
   }
 
   /**
-   * The utterance is over.
-   * @param isSpeaker letters came out of it, so it was no noise
+   * Ends the utterance.
+   * @param isSpeaker it had letters, so it was not noise
    * @param endFrame exclusive
    */
   end(isSpeaker: boolean, endFrame: number): void {
@@ -122,7 +122,7 @@ export class SpeakerLevel {
   }
 }
 
-/** The probability from which on a voice counts that is so far below the speaker. */
+/** Probability that a voice needs at this distance below the speaker. */
 function needed(threshold: number, belowDb: number, { fromDb, toDb }: DoubtRange): number {
   if (belowDb <= fromDb) return threshold;
   if (belowDb >= toDb) return NEVER;

@@ -35,6 +35,8 @@ export interface AddJob {
   readonly catalogue: readonly CatalogueEntry[];
   readonly entry: CatalogueEntry;
   readonly variant: string;
+  /** One of `vadsOf`. */
+  readonly vad: string;
   readonly folders: ModelFolders;
   readonly hub: HubOptions;
   /** A folder with files that were downloaded by hand; null downloads them. */
@@ -59,7 +61,7 @@ export async function addFromCatalogue(job: AddJob): Promise<Installed> {
     return await withInstallLock(folders.install, { signal, onWait: observer.note }, async () => {
       const origin = new Origin(job, client);
       const id = packageIdOf(job.entry, job.variant);
-      const files = wantedFiles(job.catalogue, job.entry, job.variant);
+      const files = wantedFiles(job.catalogue, job.entry, job.variant, job.vad);
       const fields = () => manifestFields(job, origin.revision);
       const card = cardOf(job.entry, id);
       const installed = await readablePackages(folders);

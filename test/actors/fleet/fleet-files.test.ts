@@ -78,7 +78,7 @@ function poolOf(recognizer: Loaded, before: (task: FileTask) => Promise<void> = 
 
 function engineOver(pool: FilePool, { model: { manifest } }: Loaded): TranscriptionEngine {
   const { sampleRateHz, frameSamples, id: modelId } = manifest;
-  const forgets = recognizerFamilyOf(manifest).can.forget;
+  const forgets = recognizerFamilyOf(manifest).can.forget(manifest);
   return new TranscriptionEngine({
     pool,
     modelId,

@@ -7,8 +7,8 @@ import {
   type HeardFrame,
   pauseFramesFor,
 } from "../../../src/domain/endpointing/endpointer.js";
-import type { SpeakerState } from "../../../src/domain/endpointing/speaker-level.js";
 import { patienceBehind } from "../../../src/domain/endpointing/patience.js";
+import type { SpeakerState } from "../../../src/domain/endpointing/speaker-level.js";
 import * as fc from "../../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */

@@ -55,6 +55,7 @@ async function add(
     catalogue,
     entry: catalogue.find((entry) => entry.name === name)!,
     variant: "fp32",
+    vad: "near",
     folders: { read: [folder], install: folder },
     hub: { ...readHubOptions({ HF_ENDPOINT: hub.endpoint, ...environment }), stallMs },
     from: null,
@@ -79,7 +80,6 @@ test("a package comes from the hub and the server that it leads to, and the toke
     [
       ["model", "model.onnx"],
       ["vocabulary", "tokens.txt"],
-      ["vad", "silero_vad.onnx"],
     ],
   );
   const { manifest } = await readPackage(join(folder, "tiny-listener"), "transcription");
@@ -103,13 +103,38 @@ test("what is installed is not downloaded again; a damaged file is, and another 
   await add("tiny-listener", { variant: "int8" });
   assert.equal(hub.requests.length, 0);
   const inodes = await Promise.all(
-    ["tiny-listener", "tiny-listener-int8"].map((id) => stat(join(folder, id, "silero_vad.onnx"))),
+    ["tiny-listener", "tiny-listener-int8"].map((id) => stat(join(folder, id, "model.onnx"))),
   );
   assert.equal(inodes[0]!.ino, inodes[1]!.ino);
   // A file of its own: the shared ones are one file under two names.
   await writeFile(join(folder, "tiny-listener/manifest.json"), "{}");
   assert.equal((await add("tiny-listener")).isNew, true);
   await readPackage(join(folder, "tiny-listener"), "transcription");
+});
+
+test("Silero comes along for those who ask for it, and changing it downloads nothing else", async () => {
+  await add("tiny-listener");
+  hub.requests.length = 0;
+  const { isNew, files } = await add("tiny-listener", { vad: "silero" });
+  assert.deepEqual(
+    [isNew, files.map(({ name, path }) => [name, path])],
+    [
+      true,
+      [
+        ["model", "model.onnx"],
+        ["vocabulary", "tokens.txt"],
+        ["vad", "silero_vad.onnx"],
+      ],
+    ],
+  );
+  assert.deepEqual([downloadsOf("ctc.onnx").length, downloadsOf("vad.onnx").length], [0, 1]);
+  const withVad = await readPackage(join(folder, "tiny-listener"), "transcription");
+  assert.ok("vad" in withVad.manifest.files);
+  hub.requests.length = 0;
+  await add("tiny-listener", { vad: "near" });
+  assert.equal(hub.requests.length, 0);
+  const without = await readPackage(join(folder, "tiny-listener"), "transcription");
+  assert.equal("vad" in without.manifest.files, false);
 });
 
 test("a graph's variant for GPUs comes with it, and leaves with it in a bundle", async () => {
@@ -261,7 +286,6 @@ test("a file whose hash is not known is refused, and with trust kept with the ha
   assert.deepEqual(files.map(trusted), [
     ["model", true],
     ["vocabulary", true],
-    ["vad", false],
   ]);
   const manifest = JSON.parse(await readFile(join(folder, "tiny-listener/manifest.json"), "utf8"));
   assert.equal(manifest.files.model.sha256, sha256(REPOSITORIES["tiny/gigaam"]!.files["ctc.onnx"]!));

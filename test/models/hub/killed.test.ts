@@ -54,6 +54,7 @@ test(`kill -9 in ${KILLS * AT_ONCE} additions at random moments leaves no broken
           catalogue,
           entry,
           variant: "fp32",
+          vad: "silero",
           folders: { read: [folder], install: folder },
           hub: readHubOptions({ HF_ENDPOINT: hub.endpoint }),
           from: null,
