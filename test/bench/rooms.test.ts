@@ -151,7 +151,9 @@ test("our rule ends an utterance after five frames of silence", () => {
   const found = { start: 5 * 640, end: 10 * 640, decidedAt: 15 * 640 };
   const evidence = (speech: Float32Array) => ({ speech, levels: speech.map(() => -30), letters: null });
   assert.deepEqual(endpointed(evidence(frames)), [found]);
-  assert.deepEqual(endpointed(evidence(frames.subarray(0, 12))), [{ ...found, end: 12 * 640, decidedAt: null }]);
+  assert.deepEqual(endpointed(evidence(frames.subarray(0, 12))), [
+    { ...found, end: 12 * 640, decidedAt: null },
+  ]);
 });
 
 test("Silero's rule ends an utterance in the first window that is 200 ms after the pause began", () => {
