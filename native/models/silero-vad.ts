@@ -23,8 +23,7 @@ const INPUT = MEMORY + MEMORY_SIZE;
 const PENDING = INPUT + INPUT_SAMPLES;
 
 /** Batches that are compared with single rows at load: kernels are chosen by shape, so different sizes may round differently. */
-const TRIED_ROWS = [2, 3, 5, 8, 16, 33] as const;
-const TRIED_WINDOWS = 2;
+const TRIED_ROWS = [2, 3, 8, 33] as const;
 
 /**
  * Silero VAD, versions 5 and 6, at 16 kHz: windows of 512 samples behind 64 samples of context, and a recurrent state. A
@@ -215,34 +214,27 @@ class WindowRuns {
   }
 }
 
-/** Runs windows of different streams together and alone, and compares probabilities and memories bit by bit. */
+/** Runs a window of different streams together and alone, and compares probabilities and memories bit by bit. */
 async function givesSameBits(runs: WindowRuns): Promise<boolean> {
+  const alone = Array.from({ length: Math.max(...TRIED_ROWS) }, (_, row) => triedStream(row));
+  const full = alone.map((state) => state.slice());
+  const expected: number[] = [];
+  for (const state of alone) expected.push(...(await runs.run([state])));
   for (const rows of TRIED_ROWS) {
-    const together = Array.from({ length: rows }, (_, row) => triedStream(row));
-    const alone = together.map((state) => state.slice());
-    for (let window = 0; window < TRIED_WINDOWS; window++) {
-      for (const [row, state] of [...together, ...alone].entries())
-        fill(state, triedWindow(row % rows, window));
-      const shared = await runs.run(together);
-      for (const [row, state] of alone.entries()) {
-        const [single] = await runs.run([state]);
-        if (!Object.is(single, shared[row]) || state.some((value, at) => value !== together[row]![at]))
-          return false;
-      }
-    }
+    const together = full.slice(0, rows).map((state) => state.slice());
+    // An export may be fixed to one row.
+    const found = await runs.run(together).catch(() => null);
+    if (found === null || found.some((value, row) => value !== expected[row])) return false;
+    if (together.some((state, row) => state.some((value, at) => value !== alone[row]![at]))) return false;
   }
   return true;
 }
 
+/** A stream in the middle of something, with a full window. */
 function triedStream(row: number): Float32Array {
-  const state = new Float32Array(PENDING + 1);
-  for (let at = 0; at < MEMORY_SIZE; at++) state[MEMORY + at] = 0.3 * Math.sin(at * at + row);
-  return state;
-}
-
-function triedWindow(row: number, window: number): Float32Array {
-  return Float32Array.from({ length: WINDOW_SAMPLES }, (_, i) => {
-    const at = window * WINDOW_SAMPLES + i;
-    return 0.1 * Math.sin(at * 0.04 * (1 + row / 10)) * Math.sin(at * at);
+  const state = Float32Array.from({ length: PENDING + 1 }, (_, at) => {
+    return 0.2 * Math.sin(at * 0.04 * (1 + row / 10)) * Math.sin(at * 1.7 + row);
   });
+  state[PENDING] = WINDOW_SAMPLES;
+  return state;
 }
