@@ -47,6 +47,7 @@ const SHARING = {
       "client/service",
       "docs/examples",
       "e2e/clients",
+      "e2e/decimals",
       "e2e/listen",
       "e2e/live-partials",
     ],

@@ -94,7 +94,7 @@ export class FleetCalls {
     this.#observer = parts.observer;
     this.#endings = [
       bus.subscribe(answersTo(front), (message) => this.#hear(message)),
-      bus.subscribe(nodeGone(front), ({ subject }) => this.#hearLoss(subject)),
+      bus.subscribe(nodeGone(front), (message) => this.#hearLoss(message)),
       bus.onReconnect(() => this.#loseAll(() => true, "reconnect")),
     ];
   }
@@ -212,7 +212,8 @@ export class FleetCalls {
     this.#say(request, { type: "cancel", call: id });
   }
 
-  #hearLoss(subject: string): void {
+  #hearLoss({ subject, isUnheard }: BusMessage): void {
+    if (!isUnheard) return;
     const node = lastWord(subject);
     const kind = lastWord(subject.slice(0, -node.length - 1));
     this.#loseAll(({ request }) => request.kind === kind && request.node === node, "gone");

@@ -1,5 +1,7 @@
 import { CLOSE } from "../../src/domain/close-codes.js";
+import type { ScoredWord } from "../../src/domain/decoding/words.js";
 import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
+import { ratio, seconds } from "../../src/domain/rounded.js";
 import type { Log } from "../../src/observe/log.js";
 import type { LiveConversation, LiveSink } from "../../src/ports/conversations.js";
 import type { LiveDecoder, LiveFeed } from "../../src/ports/live-decoder.js";
@@ -253,13 +255,13 @@ export class LiveSession implements LiveConversation {
         eou_ms: options.endOfUtteranceMs,
       };
     }
-    const start = event.startSample / sampleRateHz;
-    const end = event.endSample / sampleRateHz;
+    const start = seconds(event.startSample / sampleRateHz);
+    const end = seconds(event.endSample / sampleRateHz);
     const { utterance, text } = event;
     if (event.type === "partial")
       return { type: "partial", utterance, text, start, end, stable: event.stable };
     const final = { type: "final", utterance, text, start, end } as const;
-    return options.words ? { ...final, words: event.words } : final;
+    return options.words ? { ...final, words: event.words.map(rounded) } : final;
   }
 
   #crash(error: unknown): void {
@@ -277,4 +279,8 @@ export class LiveSession implements LiveConversation {
     this.#meter.settle(billedSamples(this.#actor.state), () => {});
     this.#parts.onEnded();
   }
+}
+
+function rounded({ word, start, end, confidence }: ScoredWord): ScoredWord {
+  return { word, start: seconds(start), end: seconds(end), confidence: ratio(confidence) };
 }

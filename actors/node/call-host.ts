@@ -108,7 +108,9 @@ export class CallHost {
     this.#endings.push(
       () => clearInterval(beats),
       bus.subscribe(callsTo(node, kind), (message) => this.#hear(message)),
-      bus.subscribe(frontGone(node, kind), ({ subject }) => this.#leave(lastWord(subject))),
+      bus.subscribe(frontGone(node, kind), ({ subject, isUnheard }) => {
+        if (isUnheard) this.#leave(lastWord(subject));
+      }),
       // What was said meanwhile is lost; fronts make their calls again.
       bus.onReconnect(() => this.#endAll()),
     );

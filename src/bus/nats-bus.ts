@@ -1,5 +1,6 @@
 import { connect, type Msg, type NatsConnection } from "@nats-io/transport-node";
 import type { Bus, BusMessage } from "../ports/bus.js";
+import { sealed, unsealed } from "./sealed.js";
 
 /** Files in PEM format; with `certFile` and `keyFile` the server knows who connects. */
 export interface BusTls {
@@ -25,6 +26,8 @@ export interface BusObserver {
   reconnected(): void;
   /** What a subscriber threw, or what the server has against the connection. */
   fault(error: unknown): void;
+  /** A damaged message was dropped. */
+  damaged(): void;
 }
 
 const RECONNECT_WAIT_MS = 50;
@@ -35,6 +38,7 @@ const CONNECT_WITHIN_MS = 20_000;
 const DRAIN_WITHIN_MS = 1_000;
 /** In the head of an empty message: there is no subscriber. */
 const NO_RESPONDERS = 503;
+const NO_BYTES = new Uint8Array();
 
 /** @throws when no server takes the connection */
 export async function connectNats(options: NatsBusOptions): Promise<Bus> {
@@ -68,7 +72,7 @@ class NatsBus implements Bus {
   publish(subject: string, bytes: Uint8Array, replyTo?: string): void {
     // Late words of those who are being stopped.
     if (this.#connection.isClosed() || this.#connection.isDraining()) return;
-    this.#connection.publish(subject, bytes, replyTo === undefined ? undefined : { reply: replyTo });
+    this.#connection.publish(subject, sealed(bytes), replyTo === undefined ? undefined : { reply: replyTo });
   }
 
   subscribe(subject: string, hear: (message: BusMessage) => void): () => void {
@@ -77,7 +81,10 @@ class NatsBus implements Bus {
         // What is thrown in a callback ends the client's reader, and with it the connection.
         try {
           if (error !== null) throw error;
-          hear({ subject: message.subject, bytes: message.data, isUnheard: isUnheard(message) });
+          const isUnheard = saysNoResponders(message);
+          const bytes = isUnheard ? NO_BYTES : unsealed(message.data);
+          if (bytes === null) this.#observer.damaged();
+          else hear({ subject: message.subject, bytes, isUnheard });
         } catch (thrown) {
           this.#observer.fault(thrown);
         }
@@ -126,8 +133,14 @@ class NatsBus implements Bus {
   }
 }
 
-function isUnheard({ data, headers }: Msg): boolean {
-  return data.length === 0 && headers?.code === NO_RESPONDERS;
+function saysNoResponders(message: Msg): boolean {
+  if (message.data.length > 0) return false;
+  try {
+    return message.headers?.code === NO_RESPONDERS;
+  } catch {
+    // Broken headers are not the server's.
+    return false;
+  }
 }
 
 /** Members that are not null. */

@@ -1,3 +1,4 @@
+import { seconds } from "../domain/rounded.js";
 import type { Store } from "../store/store.js";
 import { type Command, type CommandInput, onlyArgument, printLine, UsageError } from "./command.js";
 import { OPERATOR_HELP, withStore } from "./operator-store.js";
@@ -37,7 +38,7 @@ async function ownUsage(input: CommandInput): Promise<void> {
     kind,
     endpoint ?? "",
     String(requests),
-    `${thousandths(quantity)} ${unit}`,
+    `${seconds(quantity)} ${unit}`,
     String(credits),
   ]);
   printLine(table(["DAY", "KIND", "PATH", "REQUESTS", "USED", "CREDITS"], rows));
@@ -52,7 +53,7 @@ async function usage(store: Store, id: string, { options }: CommandInput): Promi
     const data = sums.map(({ kind, requests, quantity, credits }) => ({
       kind,
       requests,
-      quantity,
+      quantity: seconds(quantity),
       unit: unitOf(kind),
       credits,
     }));
@@ -61,15 +62,11 @@ async function usage(store: Store, id: string, { options }: CommandInput): Promi
   const rows = sums.map(({ kind, requests, quantity, credits }) => [
     kind,
     String(requests),
-    `${thousandths(quantity)} ${unitOf(kind)}`,
+    `${seconds(quantity)} ${unitOf(kind)}`,
     String(credits),
   ]);
   printLine(table(["KIND", "REQUESTS", "USED", "CREDITS"], rows));
   printLine(`balance ${balance}`);
-}
-
-function thousandths(quantity: number): number {
-  return Math.round(quantity * 1_000) / 1_000;
 }
 
 function unitOf(kind: string): string {

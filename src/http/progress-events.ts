@@ -1,4 +1,5 @@
 import type { ServiceError } from "../domain/errors.js";
+import { ratio } from "../domain/rounded.js";
 import type { Departure } from "../ports/front.js";
 import { errorEventBody } from "../protocol/error-body.js";
 import type { Exchange } from "./exchange.js";
@@ -39,7 +40,7 @@ export class ProgressEvents {
     // A reader that is slow hears less.
     if (this.#writing !== null || (share < this.#told + LEAST_STEP && share < 1)) return;
     this.#told = share;
-    this.#say(`event: progress\ndata: ${JSON.stringify({ share: Math.round(share * 1e4) / 1e4 })}\n\n`);
+    this.#say(`event: progress\ndata: ${JSON.stringify({ share: ratio(share) })}\n\n`);
   }
 
   /** @param result JSON, which has no line breaks */

@@ -254,6 +254,11 @@ export class Metrics {
     help: "1 while the connection to the bus stands, else 0; 0 too without a bus",
     ...this.#own,
   });
+  readonly busMessagesDamaged = new Counter({
+    name: "bus_messages_damaged_total",
+    help: "Messages from the bus that were damaged and dropped",
+    ...this.#own,
+  });
   readonly laneBytesInFlight = new Gauge({
     name: "lane_bytes_in_flight",
     help: "Bytes sent to engine processes that they have not said they heard",

@@ -10,6 +10,7 @@ export interface BusMessage {
 /**
  * Messages between processes: at most once, in order from one publisher to one subscriber, nothing kept. What is published
  * while the connection is down is lost, and so is what is on its way then; `onReconnect` tells when that may have happened.
+ * A message that arrives damaged is dropped, as if it were lost.
  */
 export interface Bus {
   /**

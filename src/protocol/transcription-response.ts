@@ -1,8 +1,12 @@
 import type { BilledTranscript, FileTranscript } from "../domain/decoding/transcript.js";
 import type { TimedWord } from "../domain/decoding/words.js";
+import { ratio, seconds } from "../domain/rounded.js";
 import type { Transcription, TranscriptSegment, VerboseSegment } from "./transcription-schemas.js";
 
-/** @param wantsTimes adds words and segments */
+/**
+ * Only `audio_seconds` is exact: it is what was billed.
+ * @param wantsTimes adds words and segments
+ */
 export function toTranscription(transcript: BilledTranscript, wantsTimes: boolean): Transcription {
   const { sampleCountIn, sampleRateInHz, processingSeconds } = transcript;
   const audioSeconds = sampleCountIn / sampleRateInHz;
@@ -10,9 +14,9 @@ export function toTranscription(transcript: BilledTranscript, wantsTimes: boolea
     text: joinedText(transcript),
     model: transcript.modelId,
     audio_seconds: audioSeconds,
-    processing_seconds: processingSeconds,
-    rtf: audioSeconds > 0 ? processingSeconds / audioSeconds : null,
-    x_realtime: processingSeconds > 0 ? audioSeconds / processingSeconds : null,
+    processing_seconds: seconds(processingSeconds),
+    rtf: audioSeconds > 0 ? ratio(processingSeconds / audioSeconds) : null,
+    x_realtime: processingSeconds > 0 ? ratio(audioSeconds / processingSeconds) : null,
     chunks: transcript.segments.length,
     sample_rate_in: sampleRateInHz,
     credits_charged: transcript.creditsCharged,
@@ -44,11 +48,14 @@ function joinedText(transcript: FileTranscript): string {
 }
 
 function allWords(transcript: FileTranscript): readonly TimedWord[] {
-  return transcript.segments.flatMap((segment) => segment.words);
+  return transcript.segments.flatMap(({ words }) =>
+    words.map(({ word, start, end }) => ({ word, start: seconds(start), end: seconds(end) })),
+  );
 }
 
 function toSegments(transcript: FileTranscript): readonly TranscriptSegment[] {
   return transcript.segments.map((segment, id) => {
-    return { id, text: segment.text, start: segment.startSeconds, end: segment.endSeconds };
+    const { text, startSeconds, endSeconds } = segment;
+    return { id, text, start: seconds(startSeconds), end: seconds(endSeconds) };
   });
 }

@@ -14,6 +14,7 @@ import { readNearVoice } from "../../native/models/near-voice-package.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { openBus, peerName } from "../bus/open-bus.js";
 import type { ServedPart } from "../domain/served.js";
+import { CountedWarning } from "../observe/counted-warning.js";
 import type { Log } from "../observe/log.js";
 import type { Metrics } from "../observe/metrics.js";
 import type { Bus } from "../ports/bus.js";
@@ -50,6 +51,7 @@ export async function connectBus(
 ): Promise<Bus> {
   const { busServers, busTls } = config;
   const servers = busServers ?? [];
+  const damaged = new CountedWarning(log, "damaged bus messages dropped");
   try {
     const bus = await openBus(
       { servers, name, tls: busTls },
@@ -63,10 +65,17 @@ export async function connectBus(
           log.info("bus found again");
         },
         fault: (error) => log.error({ err: error }, "bus fault"),
+        damaged: () => {
+          metrics.busMessagesDamaged.inc();
+          damaged.note();
+        },
       },
     );
     metrics.busConnected.set(1);
-    owned.add("bus", () => bus.drain());
+    owned.add("bus", async () => {
+      await bus.drain();
+      damaged.close();
+    });
     return bus;
   } catch (error) {
     // Addresses may hold a password.

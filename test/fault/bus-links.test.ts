@@ -60,6 +60,7 @@ function connections(t: TestContext) {
       disconnected: () => undefined,
       reconnected: () => void reconnects.add(bus),
       fault: (error: unknown) => void faults.push(error),
+      damaged: () => void faults.push("damaged"),
     };
     const bus: Bus = await connectNats({ servers, name: "test", tls, connectWithinMs, observer });
     t.after(() => bus.drain());

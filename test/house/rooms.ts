@@ -138,7 +138,7 @@ export const ROOMS: readonly Room[] = [
     "src/bus",
     "messages between processes: NATS, and the same within one process",
     "src/ports",
-    "@nats-io/transport-node crypto",
+    "@nats-io/transport-node crypto tools",
   ),
 
   room("src/models/onnx", "int8 variants of ONNX graphs", "src/domain", "pbf"),

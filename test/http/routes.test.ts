@@ -357,8 +357,8 @@ for (const front of FRONTS) {
         model: "svc-kk-ru-v2",
         audio_seconds: 24_001 / 8_000,
         processing_seconds: 0.5,
-        rtf: 0.5 / (24_001 / 8_000),
-        x_realtime: 24_001 / 8_000 / 0.5,
+        rtf: 0.1667,
+        x_realtime: 6.0003,
         chunks: 2,
         sample_rate_in: 8_000,
         credits_charged: 8,
@@ -522,7 +522,7 @@ for (const front of FRONTS) {
       assert.deepEqual(Object.keys(body), ["task", "language", "duration", "text", "segments", "words"]);
       assert.equal(body["task"], "transcribe");
       assert.equal(body["language"], "kazakh");
-      assert.equal(body["duration"], 24_001 / 8_000);
+      assert.equal(body["duration"], 3);
     });
 
     test("the OpenAI shape refuses other models and formats before anything is transcribed", async () => {

@@ -45,7 +45,7 @@ async function openNats(): Promise<Buses> {
         name: "test",
         tls: null,
         observer: {
-          ...{ disconnected: nothing, reconnected: nothing },
+          ...{ disconnected: nothing, reconnected: nothing, damaged: nothing },
           fault: (error) => {
             throw error;
           },

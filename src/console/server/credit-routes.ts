@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import { seconds } from "../../domain/rounded.js";
 import type { LedgerCursor, LedgerEntry, LedgerFilter } from "../../ports/console-store.js";
 import { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
@@ -87,7 +88,10 @@ function filterOf({ kind, from, until }: z.output<typeof LEDGER_EXPORT>): Ledger
 async function usage({ exchange, deps, organizationId }: MemberCall) {
   const { days } = parse(USAGE_DAYS, Object.fromEntries(exchange.request.query));
   const rows = await deps.store.reports.usage(organizationId, days);
-  const data = rows.map(({ keyId, keyName, ...row }) => ({ ...row, key_id: keyId, key_name: keyName }));
+  const data = rows.map(({ keyId, keyName, quantity, ...row }) => ({
+    ...{ ...row, quantity: seconds(quantity) },
+    ...{ key_id: keyId, key_name: keyName },
+  }));
   return { body: { days, data } };
 }
 

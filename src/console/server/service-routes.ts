@@ -42,7 +42,10 @@ export function serviceRoutes({ facts }: ConsoleDeps): readonly ConsoleRoute[] {
             is_ready: isReady,
             version: SERVICE_VERSION,
             model_idle_s: facts.modelIdleMs / 1_000,
-            engines: engines.map(({ loadMs, ...engine }) => ({ ...engine, load_ms: loadMs })),
+            engines: engines.map(({ loadMs, ...engine }) => ({
+              ...engine,
+              load_ms: loadMs === null ? null : Math.round(loadMs),
+            })),
             models: models.map(({ isDefault, ...model }) => ({ ...model, default: isDefault })),
             broken,
           },

@@ -1,3 +1,4 @@
+import { seconds } from "../rounded.js";
 import { countCodePoints } from "../text/code-points.js";
 import type { SpokenWord } from "../text/kazakh/normalize.js";
 import type { WordTime } from "./word-time.js";
@@ -72,7 +73,7 @@ export class WrittenWords {
   }
 
   #seconds(samples: number): number {
-    return Math.round((samples / this.#sampleRateHz) * 1_000) / 1_000;
+    return seconds(samples / this.#sampleRateHz);
   }
 
   #codePointsBefore(unit: number): number {

@@ -1,3 +1,4 @@
+import { seconds } from "../../domain/rounded.js";
 import type { UsageSum } from "../../ports/account-reports.js";
 import { type Balance, type Usage, usageUnit } from "../../protocol/account-schemas.js";
 import { NO_QUERY } from "../../protocol/catalog-schemas.js";
@@ -39,5 +40,5 @@ async function tellUsage(exchange: Exchange, deps: AccountDeps, reports: PolledR
 }
 
 function toRow({ day, kind, endpoint, requests, quantity, credits }: UsageSum): Usage["data"][number] {
-  return { day, kind, endpoint, requests, quantity, unit: usageUnit(kind), credits };
+  return { day, kind, endpoint, requests, quantity: seconds(quantity), unit: usageUnit(kind), credits };
 }

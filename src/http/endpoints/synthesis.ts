@@ -1,6 +1,7 @@
 import { wavInParts } from "../../domain/audio/wav.js";
 import type { Catalog } from "../../domain/catalog/catalog.js";
 import { ServiceError } from "../../domain/errors.js";
+import { seconds } from "../../domain/rounded.js";
 import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type SaidWord, WrittenWords } from "../../domain/synthesis/word-times.js";
 import type { Delivery, SpeechChunk, SynthesisConversation } from "../../ports/conversations.js";
@@ -107,7 +108,7 @@ async function answerWithJson(
   const rest: Omit<TimedSpeech, "audio"> = {
     format: "wav",
     sample_rate: sampleRateHz,
-    duration: samples / sampleRateHz,
+    duration: seconds(samples / sampleRateHz),
     words,
   };
   // The sound is the first member, as it always was: it needs no escapes, and is written into its place.

@@ -1,5 +1,6 @@
 import type { BilledTranscript } from "../../domain/decoding/transcript.js";
 import { ServiceError } from "../../domain/errors.js";
+import { seconds } from "../../domain/rounded.js";
 import { majorityLanguage } from "../../domain/text/script.js";
 import { formatSrt, formatVtt, toCues } from "../../domain/text/subtitles.js";
 import type { Departure } from "../../ports/front.js";
@@ -64,7 +65,7 @@ async function render(
       return { contentType: "text/vtt; charset=utf-8", body: textBody(formatVtt(toCues(words))) };
     case "verbose_json": {
       const language = majorityLanguage(words.map(({ word }) => word));
-      const duration = transcription.audio_seconds;
+      const duration = seconds(transcription.audio_seconds);
       const body = await jsonInTurns({
         task: "transcribe",
         language,

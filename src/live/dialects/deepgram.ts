@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { LIVE_RATE_HZ } from "../../domain/audio/frame.js";
 import { StreamedPcm } from "../../domain/audio/streamed-pcm.js";
 import type { WavHeader } from "../../domain/audio/wav.js";
+import { ratio, seconds } from "../../domain/rounded.js";
 import { listenCredential } from "../../http/bearer.js";
 import type { LiveConversation, LiveWishes } from "../../ports/conversations.js";
 import {
@@ -168,7 +169,7 @@ class ListenTranslation implements LiveTranslation {
       type: "Results",
       channel_index: [CHANNEL, 1],
       start: message.start,
-      duration: message.end - message.start,
+      duration: seconds(message.end - message.start),
       is_final: isFinal,
       speech_final: isFinal && !isFromFinalize,
       from_finalize: isFromFinalize,
@@ -176,7 +177,7 @@ class ListenTranslation implements LiveTranslation {
         alternatives: [
           {
             transcript: message.text,
-            confidence: meanConfidence(words),
+            confidence: ratio(meanConfidence(words)),
             words: words.map(({ word, start, end, confidence }) => ({
               word,
               start,
@@ -212,7 +213,7 @@ class ListenTranslation implements LiveTranslation {
       request_id: this.#requestId,
       sha256: this.#digest.digest("hex"),
       created: this.#createdAt.toISOString(),
-      duration: durationSeconds,
+      duration: seconds(durationSeconds),
       channels: 1,
       models: [this.#modelId],
     };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { frontGone, nodeGone } from "../../../actors/fleet/call-subjects.js";
 import { type CallEnding, CallLost, FleetCalls } from "../../../actors/fleet/fleet-calls.js";
 import { CallHost, type CallHostOptions, type HostedCall } from "../../../actors/node/call-host.js";
 import { peerName } from "../../../src/bus/open-bus.js";
@@ -31,7 +32,7 @@ for (const { name, skip, open } of BUSES) {
     ) {
       const { fromFront = (bus) => bus, ...ofHost } = changes;
       const [atFront, atHost] = [await buses.connect(), await buses.connect()];
-      const node = peerName();
+      const [node, name] = [peerName(), peerName()];
       const host = new CallHost({
         ...{ bus: atHost, node, cell: "c", zone: "z", clock: systemClock, log: SILENT, capacity: 2, perform },
         ...WANTED,
@@ -42,7 +43,7 @@ for (const { name, skip, open } of BUSES) {
       let open = 0;
       const front = new FleetCalls({
         bus: fromFront(atFront),
-        front: peerName(),
+        front: name,
         observer: {
           began: () => void open++,
           ended: () => void open--,
@@ -55,7 +56,7 @@ for (const { name, skip, open } of BUSES) {
         host,
         lost,
         parts,
-        atFront,
+        ...{ atFront, node, front: name },
         open: () => open,
         begin: (
           body: unknown,
@@ -178,6 +179,28 @@ for (const { name, skip, open } of BUSES) {
       assert.deepEqual([other.lost, lost, host.callCount], [["gone"], [], 0]);
       await end();
       await other.end();
+    });
+
+    test("a message that is not the bus's own word of a lost peer ends no call", async () => {
+      const go = deferred<void>();
+      const signals: AbortSignal[] = [];
+      const { begin, lost, atFront, node, front, end } = await pair(async ({ signal }) => {
+        signals.push(signal);
+        await go.promise;
+        return "done";
+      });
+      const { answer } = begin(null);
+      await eventually("it has begun", () => signals.length === 1);
+      for (const bytes of [new Uint8Array(), Uint8Array.of(1)]) {
+        atFront.publish(nodeGone(front, WANTED.kind, node), bytes);
+        atFront.publish(frontGone(node, WANTED.kind, front), bytes);
+      }
+      const next = begin(null);
+      await eventually("the host has heard all", () => signals.length === 2);
+      assert.deepEqual([signals[0]!.aborted, lost], [false, []]);
+      go.resolve();
+      assert.deepEqual(await Promise.all([answer, next.answer]), ["done", "done"]);
+      await end();
     });
 
     test("whatever message is lost, in either direction, the call ends or is answered whole", async () => {

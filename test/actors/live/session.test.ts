@@ -125,22 +125,22 @@ test("a session passes its options on and announces itself when the decoder is r
 });
 
 for (const words of [true, false]) {
-  test(`finals come in seconds, ${words ? "with" : "without"} words as the client asked`, (t) => {
+  test(`finals come in seconds to the millisecond, ${words ? "with" : "without"} words as the client asked`, (t) => {
     const { decoder, sink } = opened(t, { ...OPTIONS, words });
-    const timed = [{ word: "бір", start: 0.04, end: 0.08, confidence: 0.97 }];
-    decoder.emit({ type: "partial", utterance: 3, text: "бі", startSample: 640, endSample: 960 });
+    const timed = [{ word: "бір", start: 0.0404, end: 0.079_999_999, confidence: 0.971_26 }];
+    decoder.emit({ type: "partial", utterance: 3, text: "бі", startSample: 643, endSample: 957 });
     decoder.emit({
       type: "final",
       utterance: 3,
       text: "бір",
-      startSample: 640,
-      endSample: 1_280,
+      startSample: 643,
+      endSample: 1_281,
       words: timed,
     });
     const final = { type: "final", utterance: 3, text: "бір", start: 0.04, end: 0.08 };
     assert.deepEqual(sink.messages, [
       { type: "partial", utterance: 3, text: "бі", start: 0.04, end: 0.06, stable: 2 },
-      words ? { ...final, words: timed } : final,
+      words ? { ...final, words: [{ word: "бір", start: 0.04, end: 0.08, confidence: 0.9713 }] } : final,
     ]);
   });
 }

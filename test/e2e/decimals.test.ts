@@ -1,0 +1,267 @@
+// Answers carry seconds to the millisecond and ratios to four decimals; only what is billed is exact.
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { before, test } from "node:test";
+import { decode } from "@msgpack/msgpack";
+import { WebSocket } from "ws";
+import { freePort } from "../../bench/support/free-port.js";
+import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
+import { consoleRoutes } from "../../src/console/server/api.js";
+import type { ConsoleDeps } from "../../src/console/server/route.js";
+import { ENDPOINTS } from "../../src/protocol/endpoints.js";
+import { takeWords, WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { Visitor } from "../console/running-console.js";
+import { eventually } from "../support/eventually.js";
+import { lightModels } from "../support/light-models.js";
+import { pace } from "../support/pace.js";
+import { startServiceProcess } from "../support/service-process.js";
+import { type SharedService, sharedService } from "../support/shared-service.js";
+
+const TEXT = "Кітапхана таңертең ашылып, кешке дейін жұмыс істейді. Ертең балалар келеді.";
+const RATE_HZ = 24_000;
+const WAV_HEADER_BYTES = 44;
+/** Ten a second, of 2,399 samples: their ends lie between milliseconds. */
+const MESSAGE_BYTES = 4_798;
+const MESSAGE_MS = 20;
+/** Three seconds. */
+const SILENT_MESSAGES = 30;
+
+const RATIOS = new Set(["rtf", "x_realtime", "confidence", "share"]);
+/** Samples / rate, so that a client comes to the same credits. */
+const EXACT = new Set(["audio_seconds"]);
+
+let service: SharedService;
+let operatorUrl: string;
+let visitor: Visitor;
+let organization: string;
+let authorization: string;
+/** Answer of `/v1/tts` with the times of words. */
+let speech: string;
+/** The speech in a WAV, whose length is no whole number of milliseconds. */
+let wav: Buffer;
+const asked = new Set<string>();
+
+before(async () => {
+  service = await sharedService();
+  operatorUrl = service.operatorUrl;
+  visitor = new Visitor(service.url);
+  organization = await visitor.signUp("decimals@example.org");
+  const made = await visitor.ask("POST", `/organizations/${organization}/keys`, { name: "decimals" });
+  assert.equal(made.status, 201, made.text);
+  authorization = `Bearer ${made.json.key}`;
+  speech = await (
+    await answerOf("POST", "/v1/tts", "?timestamps=true", JSON.stringify({ text: TEXT, nfe: 4 }))
+  ).text();
+  const spoken = Buffer.from(JSON.parse(speech).audio, "base64");
+  const samples = (spoken.length - WAV_HEADER_BYTES) / 2;
+  const kept = samples - ((samples - 7) % 24);
+  wav = spoken.subarray(0, WAV_HEADER_BYTES + 2 * kept);
+  wav.writeUInt32LE(2 * kept, WAV_HEADER_BYTES - 4);
+  wav.writeUInt32LE(wav.length - 8, 4);
+});
+
+/** Numbers of an answer with more decimals than their kind has, each with its path. */
+function longNumbers(value: unknown, path = ""): string[] {
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).flatMap(([key, member]) => longNumbers(member, `${path}.${key}`));
+  const name = path.split(".").findLast((part) => !/^\d+$/.test(part)) ?? "";
+  if (typeof value !== "number" || EXACT.has(name)) return [];
+  const factor = RATIOS.has(name) ? 10_000 : 1_000;
+  return value === Math.round(value * factor) / factor ? [] : [`${path}: ${value}`];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: answers of every endpoint
+function checkedJson(text: string, path: string): any {
+  const body = JSON.parse(text);
+  assert.deepEqual(longNumbers(body), [], `${path}: ${text.slice(0, 2_000)}`);
+  return body;
+}
+
+async function answerOf(
+  method: string,
+  path: string,
+  query = "",
+  body?: string | FormData | Uint8Array<ArrayBuffer>,
+  headers = {},
+) {
+  asked.add(`${method} ${path}`);
+  const answer = await fetch(service.url + path + query, {
+    ...{ method, headers: { authorization, ...headers } },
+    ...(body !== undefined && { body }),
+  });
+  assert.ok(answer.ok, `${path}: ${answer.status}`);
+  return answer;
+}
+
+async function checked(...request: Parameters<typeof answerOf>) {
+  const answer = await answerOf(...request);
+  return checkedJson(await answer.text(), request[1]);
+}
+
+const file = () => new Uint8Array(wav);
+
+test("speech with the times of its words", () => {
+  const { words, duration } = checkedJson(speech, "/v1/tts");
+  assert.ok(words.length > 5 && duration > 1);
+});
+
+test("transcripts: seconds to the millisecond, ratios to four decimals, the billed duration exact", async () => {
+  const answer = await answerOf("POST", "/v1/transcribe", "?timestamps=true", file());
+  const transcript = checkedJson(await answer.text(), "/v1/transcribe");
+  const exact = (wav.length - WAV_HEADER_BYTES) / 2 / RATE_HZ;
+  assert.ok(longNumbers({ exact }).length === 1, `${exact} has more than three decimals`);
+  assert.equal(transcript.audio_seconds, exact);
+  assert.equal(Number(answer.headers.get("x-svc-audio-seconds")), exact);
+  assert.equal(transcript.credits_charged, Math.ceil(exact * 2.5));
+  assert.ok(transcript.words.length > 5 && transcript.rtf > 0 && transcript.x_realtime > 0);
+  assert.ok(Math.abs(transcript.rtf * transcript.x_realtime - 1) < 0.01);
+});
+
+test("events of progress", async () => {
+  const accept = "text/event-stream";
+  const answer = await answerOf("POST", "/v1/transcribe", "?timestamps=true", file(), { accept });
+  const data = [...(await answer.text()).matchAll(/^data: (.*)$/gm)].map(([, text]) =>
+    checkedJson(text!, "event"),
+  );
+  assert.ok(data.length >= 2 && data.at(-1).words.length > 5);
+});
+
+test("transcripts in OpenAI's shape", async () => {
+  const ask = (format: string) => {
+    const form = new FormData();
+    form.append("file", new Blob([file()]), "a.wav");
+    form.append("response_format", format);
+    return checked("POST", "/v1/audio/transcriptions", "", form);
+  };
+  const verbose = await ask("verbose_json");
+  assert.ok(verbose.duration > 1 && verbose.segments.length > 0 && verbose.words.length > 5);
+  await ask("json");
+});
+
+test("words in frames of speech", async () => {
+  const body = JSON.stringify({ text: TEXT, nfe: 4 });
+  const answer = await answerOf("POST", "/v1/tts/stream", "?timestamps=true&frames=chunks", body);
+  const frames = new WavFrameReader().push(new Uint8Array(await answer.arrayBuffer()));
+  const words = frames.flatMap((frame) => takeWords(frame)?.words ?? []);
+  assert.ok(words.length > 5);
+  assert.deepEqual(longNumbers({ words }), []);
+  // Speech in OpenAI's shape has no JSON.
+  await (await answerOf("POST", "/v1/audio/speech", "", JSON.stringify({ input: "Сәлем" }))).arrayBuffer();
+});
+
+for (const encoding of ["json", "msgpack"]) {
+  test(`partials and finals of a live session, in ${encoding}`, async () => {
+    const socket = await connect("/v1/stream", `?words=true&encoding=${encoding}`);
+    const sentBytes = await speakTo(socket, {
+      finalize: { type: "finalize" },
+      isFinal: ({ type }) => type === "final",
+      close: { type: "close" },
+    });
+    const messages = await socket.closed;
+    const of = (type: string) => messages.filter((message) => message["type"] === type);
+    assert.ok(of("partial").length > 2);
+    assert.ok(of("final").some(({ words }) => words.length > 0));
+    assert.deepEqual(longNumbers(messages), []);
+    // The bytes are heard as slower speech.
+    assert.equal(of("done")[0]!["audio_seconds"], sentBytes / 2 / 16_000);
+  });
+}
+
+test("Deepgram's messages", async () => {
+  const query = `encoding=linear16&sample_rate=${RATE_HZ}&interim_results=true&vad_events=true&utterance_end_ms=1000`;
+  const socket = await connect("/v1/listen", `?${query}`);
+  await speakTo(socket, {
+    finalize: { type: "Finalize" },
+    isFinal: ({ is_final }) => is_final === true,
+    close: { type: "CloseStream" },
+  });
+  const messages = await socket.closed;
+  const types = new Set(messages.map(({ type }) => type));
+  for (const type of ["Results", "SpeechStarted", "UtteranceEnd", "Metadata"])
+    assert.ok(types.has(type), [...types].join());
+  assert.deepEqual(longNumbers(messages), []);
+});
+
+test("usage, the other endpoints, the console and the operator's port", async () => {
+  const usage = await checked("GET", "/v1/usage");
+  const { quantity } = usage.data.find(({ kind }: { kind: string }) => kind === "file");
+  assert.ok(quantity > 1);
+  for (const path of ["/v1/balance", "/v1/models", "/v1/voices", "/v1/audio/models", "/v1/audio/voices"])
+    await checked("GET", path);
+  for (const path of ["/health", "/ready"]) await checked("GET", path);
+  for (const path of ["/openapi.json", "/asyncapi.json"]) await checked("GET", path);
+  await checked("POST", "/v1/stream/token");
+  const rows = ENDPOINTS.map(({ method, path }) => `${method} ${path}`);
+  assert.deepEqual(
+    rows.filter((row) => !asked.has(row)),
+    [],
+    "every endpoint is asked",
+  );
+
+  // Only what the rows say is looked at.
+  const routes = consoleRoutes({ store: {} } as ConsoleDeps).filter(({ method }) => method === "GET");
+  assert.ok(routes.length > 8);
+  for (const { path } of routes) {
+    const below = path.replace("/console/api", "").replace(":organization", organization);
+    const answer = await visitor.ask("GET", below.endsWith("/usage") ? `${below}?days=30` : below);
+    assert.equal(answer.status, 200, `${path}: ${answer.text}`);
+    if (!below.endsWith(".csv")) checkedJson(answer.text, path);
+  }
+  checkedJson(await (await fetch(`${operatorUrl}/health`)).text(), "/health of operators");
+});
+
+test("the work that waits for engines, as a gateway tells it", { skip: WITHOUT_NATS }, async (t) => {
+  const nats = await NatsServer.start();
+  t.after(() => nats.kill());
+  const operatorPort = await freePort();
+  const gateway = await startServiceProcess({
+    ...(await lightModels()),
+    ...{
+      ROLE: "gateway",
+      KEY_PEPPER: "pepper of a fleet",
+      BUS_URL: nats.url,
+      OPERATOR_PORT: String(operatorPort),
+    },
+  });
+  for (const path of ["demand", "health"])
+    checkedJson(await (await fetch(`http://127.0.0.1:${operatorPort}/${path}`)).text(), path);
+  assert.equal(await gateway.stop(), 0, gateway.output());
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: messages of two dialects
+type Message = Record<string, any>;
+
+async function connect(path: string, query: string) {
+  asked.add(`GET ${path}`);
+  const socket = new WebSocket(service.url.replace("http", "ws") + path + query, {
+    headers: { authorization },
+  });
+  const messages: Message[] = [];
+  socket.on("message", (data: Buffer, isBinary) => {
+    messages.push(isBinary ? (decode(data) as Message) : JSON.parse(data.toString()));
+  });
+  const closed = once(socket, "close").then(() => messages);
+  await once(socket, "open");
+  return { socket, messages, closed };
+}
+
+/** Speech in messages of an odd length, an end by hand, and silence behind its final. Returns the bytes of audio. */
+async function speakTo(
+  { socket, messages }: { readonly socket: WebSocket; readonly messages: readonly Message[] },
+  said: { finalize: object; isFinal: (message: Message) => boolean; close: object },
+): Promise<number> {
+  const silence = new Uint8Array(MESSAGE_BYTES);
+  const pcm = wav.subarray(WAV_HEADER_BYTES);
+  for (let start = 0; start < pcm.length; start += MESSAGE_BYTES) {
+    socket.send(pcm.subarray(start, start + MESSAGE_BYTES));
+    await pace(MESSAGE_MS);
+  }
+  socket.send(JSON.stringify(said.finalize));
+  await eventually("a final is here", () => messages.some(said.isFinal));
+  for (let nth = 0; nth < SILENT_MESSAGES; nth++) {
+    socket.send(silence);
+    await pace(MESSAGE_MS);
+  }
+  socket.send(JSON.stringify(said.close));
+  return pcm.length + SILENT_MESSAGES * MESSAGE_BYTES;
+}
