@@ -68,8 +68,7 @@ const TREE = {
   devApiKey: optional("DEV_API_KEY", API_KEY, {
     absent: null,
     otherwise: "none",
-    means:
-      "development key to use instead of one created at the first start, or derived from `KEY_PEPPER`",
+    means: "development key to use instead of one created at the first start, or derived from `KEY_PEPPER`",
   }),
   /** Disk space for long answers that may be asked for again under their idempotency key. */
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {
@@ -86,8 +85,7 @@ const TREE = {
   /** Free space of the disk of `dataDir` below which no audio and no answers are written there. */
   diskFloorBytes: setting("DISK_FLOOR_MB", megabytes(0, 100_000_000), {
     otherwise: "256",
-    means:
-      "free disk space to leave in `DATA_DIR`, for the database; below it audio is rejected with 503",
+    means: "free disk space to leave in `DATA_DIR`, for the database; below it audio is rejected with 503",
   }),
   /** Memory for finished sentences that may be asked for again; 0 keeps none. */
   sentenceCacheBytes: setting("SENTENCE_CACHE_MB", megabytes(0, 100_000), {
@@ -215,8 +213,7 @@ const TREE = {
   operatorContact: optional("OPERATOR_CONTACT", CONTACT, {
     absent: null,
     otherwise: "none",
-    means:
-      "your e-mail or https address, shown in the console to users who need credits or a new password",
+    means: "your e-mail or https address, shown in the console to users who need credits or a new password",
   }),
   /** What one organization may have running at once, by its tier. */
   concurrency: {

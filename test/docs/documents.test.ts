@@ -3,7 +3,16 @@ import { existsSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { test } from "node:test";
 import { openApiDocument } from "../../src/protocol/openapi.js";
-import { anchorsOf, codeSpans, linesOf, ROOT, read, relativeLinks, repositoryFiles, section } from "./markdown.js";
+import {
+  anchorsOf,
+  codeSpans,
+  linesOf,
+  ROOT,
+  read,
+  relativeLinks,
+  repositoryFiles,
+  section,
+} from "./markdown.js";
 
 const FILES = repositoryFiles().filter((name) => existsSync(join(ROOT, name)));
 const KNOWN = new Set(FILES);
