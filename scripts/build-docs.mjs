@@ -35,7 +35,8 @@ const RENDERER = {
     return `<div class="table" tabindex="0"><table><thead>${row(header, "th")}</thead><tbody>${body}</tbody></table></div>\n`;
   },
   html({ text }) {
-    return escaped(text);
+    // Marks of generated parts are for `npm run docs`, not for readers.
+    return /^<!--(?:(?!-->).)*-->\s*$/s.test(text) ? "" : escaped(text);
   },
 };
 

@@ -39,25 +39,25 @@ const TREE = {
   role: setting("ROLE", oneOf("all", "gateway", "engine"), {
     otherwise: "all",
     means:
-      "what the process does: everything; `gateway` all but the work of models, which `engine` processes do for it " +
-      "([beyond one machine](fleet.md))",
+      "what the process does: everything; `gateway`, everything except running models; `engine`, running models for " +
+      "gateways ([beyond one machine](fleet.md))",
   }),
-  host: setting("HOST", HOST_NAME, { otherwise: DEFAULT_HOST, means: "address it listens on" }),
+  host: setting("HOST", HOST_NAME, { otherwise: DEFAULT_HOST, means: "address to listen on" }),
   /** 0 takes any free port. */
   port: setting("PORT", PORT, {
     otherwise: String(DEFAULT_PORT),
-    means: "port it listens on; 0 takes any free one",
+    means: "port to listen on; 0 picks a free one",
   }),
   serve: setting("SERVE", SERVED_LIST, {
     otherwise: "synthesis,transcription,live",
     means:
-      "what this service serves: each part may have hosts of its own, on one database ([several services](#several-services)); " +
-      "the console, accounts and the catalog are on all; with `ROLE=engine`, what it does for gateways",
+      "what this service serves: each part may have dedicated hosts on one database ([several services](sizing.md#several-services)); " +
+      "all of them have the console, accounts and the catalog. With `ROLE=engine`, what it does for gateways",
   }),
   /** Absolute. */
   dataDir: setting("DATA_DIR", FOLDER, {
     otherwise: DEFAULT_DATA_DIR,
-    means: "state: private PostgreSQL, development key, spooled audio, kept answers",
+    means: "folder for all state: private PostgreSQL, development key, spooled audio, kept responses",
   }),
   /** Null means a private PostgreSQL in `dataDir`. */
   databaseUrl: optional("DATABASE_URL", POSTGRES_URL, {
@@ -68,46 +68,44 @@ const TREE = {
   devApiKey: optional("DEV_API_KEY", API_KEY, {
     absent: null,
     otherwise: "none",
-    means:
-      "the development key, instead of one made at the first start, or of `KEY_PEPPER` where that is set",
+    means: "development key to use instead of one created at the first start, or derived from `KEY_PEPPER`",
   }),
   /** Disk space for long answers that may be asked for again under their idempotency key. */
   keptAnswersBytes: setting("KEPT_ANSWERS_MB", megabytes(0, 1_000_000), {
     otherwise: "1024",
     means:
-      "disk space for long answers to requests with an `Idempotency-Key`; the oldest make room. An organization has half " +
-      "of it at most, and the one that has most gives way",
+      "disk space for long responses to requests with an `Idempotency-Key`. An organization may use half of it; when all " +
+      "is full, the oldest of the organization that uses most is evicted",
   }),
   /** Disk space for audio while it is worked on. */
   spoolBytes: setting("SPOOL_MB", megabytes(1, 100_000_000), {
     otherwise: "4096",
-    means: "disk space for uploads, fetched and decoded audio while they are worked on, all together",
+    means: "disk space for uploads, fetched and decoded audio while they are processed",
   }),
   /** Free space of the disk of `dataDir` below which no audio and no answers are written there. */
   diskFloorBytes: setting("DISK_FLOOR_MB", megabytes(0, 100_000_000), {
     otherwise: "256",
-    means:
-      "free space that stays on the disk of `DATA_DIR`, for the database; below it audio is refused with 503",
+    means: "free disk space to leave in `DATA_DIR`, for the database; below it audio is rejected with 503",
   }),
   /** Memory for finished sentences that may be asked for again; 0 keeps none. */
   sentenceCacheBytes: setting("SENTENCE_CACHE_MB", megabytes(0, 100_000), {
     otherwise: "64",
     means:
-      "memory for finished sentences, each organization's own: one that is asked for again is not made again, and " +
+      "memory for finished sentences, separate for each organization: a repeated sentence is not synthesized again, but " +
       "charged as usual; 0 keeps none",
   }),
   /** Memory for speech that is made and not yet sent. */
   speechMemoryBytes: setting("SPEECH_MEMORY_MB", megabytes(1, 1_000_000), {
     otherwise: "1024",
     means:
-      "memory for speech that is made and not yet sent, all answers together; an organization has half of it (429), and " +
-      "what does not fit is 503, before it costs anything",
+      "memory for synthesized, unsent speech of all responses; an organization may use half of it (429), and " +
+      "requests that do not fit are 503, without a charge",
   }),
   /** Null means a pepper made once in `dataDir`. */
   keyPepper: optional("KEY_PEPPER", PEPPER, {
     absent: null,
     otherwise: "made once",
-    means: "secret that key hashes depend on",
+    means: "secret for key hashes",
   }),
   logLevel: setting("LOG_LEVEL", oneOf("fatal", "error", "warn", "info", "debug", "trace", "silent"), {
     otherwise: "info",
@@ -121,24 +119,24 @@ const TREE = {
   frontThreads: setting("FRONT_THREADS", THREADS, {
     otherwise: "1",
     means:
-      "threads that hold the connections; more than 1 needs Linux and `FRONT=uws`, and pays beyond some 2,000 live sockets",
+      "threads that hold the connections; more than 1 needs Linux and `FRONT=uws`, and pays off beyond about 2,000 live sockets",
   }),
   /** Connections at once, WebSockets included; null takes as many as the process's descriptors allow. */
   maxConnections: optional("MAX_CONNECTIONS", wholeNumber(1, 10_000_000), {
     absent: null,
     otherwise: "by `ulimit -n`",
-    means: "connections at once, WebSockets included; more are refused",
+    means: "open connections, WebSockets included; more are rejected",
   }),
   /** Absolute; null means the shipped packages, and those that were added in `dataDir`. */
   modelsDir: optional("MODELS_DIR", FOLDER, {
     absent: null,
     otherwise: "`models` beside `package.json`, and in `DATA_DIR`",
-    means: "model packages, and where `dauys models add` puts them",
+    means: "folder of model packages, where `dauys models add` puts them",
   }),
   /** Null means as many as cores and memory allow. */
   liveWorkers: setting("LIVE_WORKERS", orAuto(THREADS), {
     otherwise: "auto",
-    means: "worker threads for live transcription; `auto` by [cores and memory](#workers)",
+    means: "worker threads for live transcription; `auto` by [cores and memory](sizing.md#workers)",
   }),
   /** Null means as many as cores and memory allow. */
   fileWorkers: setting("FILE_WORKERS", orAuto(THREADS), {
@@ -154,8 +152,8 @@ const TREE = {
   synthesisRows: setting("SYNTHESIS_ROWS", orAuto(wholeNumber(1, 64)), {
     otherwise: "auto",
     means:
-      "pieces of text in one run of the synthesizer; more pays where a batch costs little more than a row, as on a GPU. " +
-      "`auto` is what `device-tuning.json` in `DATA_DIR` says of the provider ([GPUs](#rows-by-device)), else 1",
+      "pieces of text in one run of the synthesizer; more pays off where batches are cheap, as on a GPU. `auto` reads " +
+      "`device-tuning.json` in `DATA_DIR` ([GPUs](gpus.md#rows-by-device)), else 1",
   }),
   /** Threads inside one operator of one graph. */
   ortThreads: setting("ORT_THREADS", THREADS, {
@@ -166,8 +164,8 @@ const TREE = {
   executionProviders: setting("EXECUTION_PROVIDERS", PROVIDER_LIST, {
     otherwise: "cpu",
     means:
-      "what runs the models, in the order in which it is tried: `cuda`, `webgpu`, `coreml`, `dml`, `cpu`; without `cpu` in " +
-      "the list the service does not start when none of the others can be used ([GPUs](#gpus))",
+      "providers to run the models, in the order they are tried: `cuda`, `webgpu`, `coreml`, `dml`, `cpu`. Without `cpu` " +
+      "in the list the service does not start if none of the others works ([GPUs](gpus.md))",
   }),
   /** The same for one engine; null is `executionProviders`. */
   liveExecutionProviders: providersOf("LIVE_EXECUTION_PROVIDERS", "live transcription"),
@@ -179,23 +177,23 @@ const TREE = {
   deviceIds: setting("DEVICE_ID", DEVICE_LIST, {
     otherwise: "0",
     means:
-      "number of the device for `cuda` and `dml`; of several, `0,1`, the workers of each engine get one in turn",
+      "number of the device for `cuda` and `dml`; several, such as `0,1`, are distributed over each engine's workers",
   }),
   /** Whether models are loaded at start, or by the first request that needs them. */
   modelPreload: setting("MODEL_PRELOAD", FLAG, {
     otherwise: "true",
     means:
-      "load the default models at start; `false`: each with the first request that needs it, as all others",
+      "load the default models at startup; with `false` the first request that needs one loads it, as for other models",
   }),
   /** An engine without work for this long gives its models' memory back; 0 means never. */
   modelIdleMs: setting("MODEL_IDLE_S", seconds(0, 1_000_000), {
     otherwise: "900",
-    means: "an engine without work for this many seconds gives its models' memory back; 0 never",
+    means: "seconds without work after which an engine releases its models' memory; 0 never",
   }),
   /** How long running work may go on after SIGTERM. */
   drainMs: setting("DRAIN_S", seconds(0, 3_600), {
     otherwise: "30",
-    means: "seconds that running work may go on after SIGTERM",
+    means: "seconds for running work to finish after SIGTERM",
   }),
   /** Prices of use, as fractions of whole numbers. */
   tariffs: {
@@ -208,15 +206,14 @@ const TREE = {
     absent: null,
     otherwise: "none",
     means:
-      "money for credits as the console shows it: `1/25000 USD` is one dollar for 25,000 credits; without it prices are in " +
-      "credits alone",
+      "price of credits for the console to show: `1/25000 USD` is one dollar for 25,000 credits; without it the console " +
+      "shows prices in credits only",
   }),
   /** Where people ask the operator for vouchers. */
   operatorContact: optional("OPERATOR_CONTACT", CONTACT, {
     absent: null,
     otherwise: "none",
-    means:
-      "e-mail or https address of yours that the console names to people who want credits or a new password",
+    means: "your e-mail or https address, shown in the console to users who need credits or a new password",
   }),
   /** What one organization may have running at once, by its tier. */
   concurrency: {
@@ -234,70 +231,71 @@ const TREE = {
   /** Where `/metrics` is served; 0 means nowhere. */
   operatorPort: setting("OPERATOR_PORT", PORT, {
     otherwise: "0",
-    means: "port on which Prometheus metrics are served at `/metrics`; 0 serves none",
+    means: "port for Prometheus metrics at `/metrics`, without authentication; 0 serves none",
   }),
   operatorHost: setting("OPERATOR_HOST", HOST_NAME, {
     otherwise: "127.0.0.1",
-    means: "address on which they are served",
+    means: "address for `OPERATOR_PORT`",
   }),
   /** Null traces nothing. */
   otlpEndpoint: optional("OTEL_EXPORTER_OTLP_ENDPOINT", HTTP_URL, {
     absent: null,
     otherwise: "none",
     means:
-      "OTLP receiver over HTTP for [traces](deployment.md#traces), one for each request; spans go to its `/v1/traces`",
+      "OTLP receiver over HTTP for [traces](deployment.md#traces), one per request; spans are sent to its `/v1/traces`",
   }),
   /** Addresses of one cluster; null without a bus. */
   busServers: optional("BUS_URL", BUS_SERVERS, {
     absent: null,
     otherwise: "none",
     means:
-      "NATS servers of one cluster, by commas: `nats://host:4222` or `tls://…`; `ROLE=gateway` and `engine` need it",
+      "NATS servers of one cluster, separated by commas: `nats://host:4222` or `tls://…`; required by `ROLE=gateway` and `engine`",
   }),
   busTls: {
-    caFile: tlsFile("BUS_TLS_CA", "certificates that the bus's servers are known by, in PEM format"),
-    certFile: tlsFile("BUS_TLS_CERT", "certificate that the bus knows this process by, in PEM format"),
-    keyFile: tlsFile("BUS_TLS_KEY", "key of that certificate"),
+    caFile: tlsFile("BUS_TLS_CA", "CA certificates to verify the bus's servers, in PEM format"),
+    certFile: tlsFile("BUS_TLS_CERT", "client certificate of this process for the bus, in PEM format"),
+    keyFile: tlsFile("BUS_TLS_KEY", "private key of that certificate"),
   },
   cell: setting("CELL", SHORT_NAME, {
     otherwise: "main",
-    means: "gateways and engines of one cell work together, others on the same bus do not",
+    means: "gateways and engines of the same cell work together; those of other cells on the bus are ignored",
   }),
   zone: setting("ZONE", SHORT_NAME, {
     otherwise: "main",
-    means: "where the process runs: a gateway takes engines of its zone first",
+    means: "where the process runs: a gateway prefers engines of its zone",
   }),
   /** Of one gateway, for each model. */
   liveLanes: setting("LIVE_LANES", wholeNumber(1, 24), {
     otherwise: "4",
     means:
-      "engine workers that a gateway's live sessions are spread over; it takes others while these are full",
+      "engine workers over which a gateway spreads its live sessions; it adds others while these are full",
   }),
   liveSessionsPerWorker: setting("LIVE_SESSIONS_PER_WORKER", wholeNumber(1, 100_000), {
     otherwise: "150",
-    means: "live sessions that one worker of an engine process takes",
+    means: "live sessions that one worker of an engine process accepts",
   }),
   laneWindowBytes: setting("LANE_WINDOW_KB", kilobytes(128, 32_768), {
     otherwise: "1024",
-    means: "audio that a gateway sends an engine worker ahead of its answer",
+    means: "unacknowledged audio that a gateway sends to an engine worker",
   }),
   engineLostMs: setting("ENGINE_LOST_MS", milliseconds(600, 60_000), {
     otherwise: "1600",
-    means: "an engine process without a sign of life for so many milliseconds is lost; it gives one each 500",
+    means:
+      "milliseconds without a heartbeat after which an engine process counts as lost; heartbeats are 500 ms apart",
   }),
   /** Networks that `url=` may reach although they are not globally routable, in CIDR notation. */
   urlFetchAllow: optional("URL_FETCH_ALLOW", NETWORKS, {
     absent: [],
     otherwise: "none",
-    means: "networks that `url=` may reach although they are not public, in CIDR notation",
+    means: "non-public networks that `url=` may reach, in CIDR notation",
   }),
   /** Networks of proxies whose `X-Forwarded-For` is believed, in CIDR notation. */
   trustedProxies: optional("TRUSTED_PROXIES", NETWORKS, {
     absent: [],
     otherwise: "none",
     means:
-      "networks of your proxies, in CIDR notation: their `X-Forwarded-For` says whose tries to sign in are counted; " +
-      "without it the connection's own address counts",
+      "networks of your proxies, in CIDR notation: sign-in attempts are counted by their `X-Forwarded-For`; " +
+      "without it by the connection's address",
   }),
 } as const;
 
@@ -352,20 +350,20 @@ function providersOf(name: string, what: string) {
   return optional(name, PROVIDER_LIST, {
     absent: null,
     otherwise: "as `EXECUTION_PROVIDERS`",
-    means: `the same for ${what} alone`,
+    means: `the same for ${what} only`,
   });
 }
 
 function perOrganization(name: string, otherwise: number, what: string) {
   return setting(name, PER_ORGANIZATION, {
     otherwise: String(otherwise),
-    means: `${what} that one organization may run at once`,
+    means: `${what} that one organization may run at the same time`,
   });
 }
 
 function perFree(name: string, otherwise: number, soon: string) {
   return setting(name, PER_ORGANIZATION, {
     otherwise: String(otherwise),
-    means: `the same for an organization that lives on its free grant; a first payment counts ${soon}`,
+    means: `the same for an organization on the free grant; a first payment takes effect ${soon}`,
   });
 }

@@ -4,10 +4,10 @@ import { codeSpans, read, section, tableRows } from "./markdown.js";
 let shown: ReadonlyMap<string, readonly string[]> | null = null;
 let exposed: Promise<ReadonlySet<string>> | null = null;
 
-/** Labels by the name of the metric, as the table of docs/operations.md shows them. */
+/** Labels by the name of the metric, as the table of docs/monitoring.md shows them. */
 export function shownLabels(): ReadonlyMap<string, readonly string[]> {
   shown ??= new Map(
-    tableRows(section(read("docs/operations.md"), "## Metrics"))
+    tableRows(section(read("docs/monitoring.md"), "## Metrics"))
       .flatMap(([names = ""]) => codeSpans(names))
       .map((text) => {
         const [, name = "", labels] = /^(\w+)(?:\{(.*)\})?$/.exec(text) ?? [];

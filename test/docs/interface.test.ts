@@ -16,11 +16,14 @@ import { TRANSCRIPTION_FIELDS } from "../../src/protocol/transcription-form.js";
 import { codeSpans, read, section, tableRows } from "./markdown.js";
 
 const API = read("docs/api.md");
+const SPEECH = read("docs/api-speech.md");
+const TRANSCRIPTION = read("docs/api-transcription.md");
+const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
 const CODES = Object.keys(HTTP_STATUS) as ErrorCode[];
 
-test("docs/api.md lists every error with its status and its Retry-After, and no other", () => {
-  const shown = tableRows(section(API, "## Errors")).map(([code = "", status = "", retry = ""]) => {
+test("docs/api-errors.md lists every error with its status and its Retry-After, and no other", () => {
+  const shown = tableRows(section(ERRORS, "## Errors")).map(([code = "", status = "", retry = ""]) => {
     return `${codeSpans(code)[0]} ${status} ${retry === "" ? "" : `${Number.parseInt(retry, 10)} s`}`;
   });
   const known = CODES.map((code) => {
@@ -60,8 +63,8 @@ test("docs/api.md lists every endpoint, and says which are billed and which are 
   }
 });
 
-test("docs/api.md names every header of an answer", () => {
-  const shown = codeSpans(API);
+test("docs/api-errors.md lists every response header", () => {
+  const shown = codeSpans(ERRORS);
   const { header, answerHeaders } = IDEMPOTENCY;
   for (const name of [...Object.keys(ANSWER_HEADERS), ...Object.keys(answerHeaders), header]) {
     assert.ok(shown.includes(name), name);
@@ -79,21 +82,21 @@ interface ShownRequest {
 }
 
 const REQUESTS: readonly ShownRequest[] = [
-  { page: API, heading: "## Speak: `POST /v1/tts`", schema: SYNTHESIS_REQUEST, minimal: { text: "а" } },
+  { page: SPEECH, heading: "## Speak: `POST /v1/tts`", schema: SYNTHESIS_REQUEST, minimal: { text: "а" } },
   {
-    page: API,
+    page: SPEECH,
     heading: "## Speak, in OpenAI's shape: `POST /v1/audio/speech`",
     schema: SPEECH_REQUEST,
     minimal: { input: "а" },
   },
   {
-    page: API,
+    page: TRANSCRIPTION,
     heading: "## Transcribe: `POST /v1/transcribe`",
     schema: TRANSCRIBE_QUERY.schema,
     minimal: {},
   },
   {
-    page: API,
+    page: TRANSCRIPTION,
     heading: "## Transcribe, in OpenAI's shape: `POST /v1/audio/transcriptions`",
     schema: TRANSCRIPTION_FIELDS,
     minimal: {},

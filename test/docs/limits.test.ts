@@ -15,7 +15,7 @@ import { DEFAULT_FRONT_LIMITS } from "../../src/ports/front.js";
 import { LONGEST_TEXT } from "../../src/protocol/synthesis-request.js";
 import { read, section, tableRows } from "./markdown.js";
 
-const API = read("docs/api.md");
+const ERRORS = read("docs/api-errors.md");
 const LIVE = read("docs/live-protocol.md");
 
 /** A number as documents write it. */
@@ -35,31 +35,31 @@ test("limits of requests are those of the code", () => {
   const limits: readonly (readonly [name: string, value: string])[] = [
     ["JSON body", `${LONGEST_JSON_BYTES / 1_024} KiB`],
     ["audio body", `${written(LONGEST_UPLOAD_BYTES)} bytes`],
-    ["audio behind `url=`", `${LONGEST_FETCH_BYTES / 2 ** 30} GiB`],
+    ["audio from `url=`", `${LONGEST_FETCH_BYTES / 2 ** 30} GiB`],
     ["text", `${written(LONGEST_TEXT)} code points`],
     [
-      "text as it is spoken",
+      "text once it is read out",
       `${written(LONGEST_SPOKEN_CHARACTERS)} characters, ${written(LONGEST_SPEECH_SECONDS)} s`,
     ],
     [
-      "at once for one organization",
+      "concurrent work of one organization",
       `${paid.synthesis} syntheses, ${paid.files} files, ${paid.live} live sessions; on the free grant ` +
         `${free.synthesis}, ${free.files}, ${free.live} (settings)`,
     ],
     [
-      "pace of a body",
+      "request body, minimum pace",
       `after ${seconds(UPLOAD_PACE.graceMs)} (JSON: ${seconds(JSON_PACE.graceMs)}) ${UPLOAD_PACE.leastBytesPerS} ` +
-        `bytes a second on the whole, never ${seconds(UPLOAD_PACE.stallMs)} (JSON: ${seconds(JSON_PACE.stallMs)}) ` +
+        `bytes a second on average, never ${seconds(UPLOAD_PACE.stallMs)} (JSON: ${seconds(JSON_PACE.stallMs)}) ` +
         "without a byte",
     ],
-    ["length of an upload, of a JSON body", `${UPLOAD_PACE.longestMs / 3_600_000} hours, one minute`],
+    ["duration of an upload, of a JSON body", `${UPLOAD_PACE.longestMs / 3_600_000} hours, one minute`],
     [
-      "pace of a reader",
+      "response, minimum pace of the reader",
       `${written(readerPace.leastBytesPerS)} bytes a second once the service has waited ten minutes for it, ` +
         `never ${seconds(stallMs)} without a byte`,
     ],
   ];
-  for (const [name, value] of limits) assert.equal(limit(API, name), value, name);
+  for (const [name, value] of limits) assert.equal(limit(ERRORS, name), value, name);
   assert.equal(JSON_PACE.longestMs, 60_000, "one minute");
   assert.equal(readerPace.graceMs, 600_000, "ten minutes");
 });
@@ -75,7 +75,7 @@ test("limits of live messages are those that a flooding client is told", () => {
 });
 
 test("prices and the free grant are those of the code", () => {
-  const prices = section(API, "## Prices");
+  const prices = section(read("docs/api-account.md"), "## Prices");
   const { synthesis, file, live } = DEFAULT_TARIFFS;
   for (const phrase of [
     `Every organization starts with ${written(FREE_GRANT_CREDITS)}.`,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
 import { readConfig } from "../../src/settings/settings.js";
-import { codeSpans, ROOT, read, section, tableRows } from "./markdown.js";
+import { codeSpans, ROOT, read, tableRows } from "./markdown.js";
 
 /** Names that the service asks its environment for, whatever it lists. */
 function namesRead(): ReadonlySet<string> {
@@ -27,8 +27,8 @@ function namesRead(): ReadonlySet<string> {
   return names;
 }
 
-test("docs/operations.md lists exactly the settings that the service reads, each once", () => {
-  const rows = tableRows(section(read("docs/operations.md"), "## Settings"));
+test("docs/settings.md lists exactly the settings that the service reads, each once", () => {
+  const rows = tableRows(read("docs/settings.md"));
   const shown = rows.map(([name = ""]) => codeSpans(name)[0]!);
   assert.deepEqual(shown.toSorted(), [...namesRead()].sort(), "the table is made by: npm run docs");
 });

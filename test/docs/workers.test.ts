@@ -11,12 +11,12 @@ async function packageAt<M extends ModelManifest>(folder: string) {
   return { folder, manifest: (await readManifest(folder)) as M };
 }
 
-test("docs/operations.md says how many workers the shipped models get", async () => {
+test("docs/sizing.md says how many workers the shipped models get", async () => {
   const shipped = {
     recognizers: [await packageAt<RecognizerManifest>(RECOGNIZER_FOLDER)],
     synthesizers: [await packageAt<SynthesizerManifest>(SYNTHESIZER_FOLDER)],
   };
-  const rows = tableRows(section(read("docs/operations.md"), "### Workers"));
+  const rows = tableRows(section(read("docs/sizing.md"), "## Workers"));
   assert.ok(rows.length >= 8, `${rows.length} rows`);
   for (const [cores = "", memory = "", ...shown] of rows) {
     const machine = {

@@ -150,7 +150,7 @@ describe("the AI SDK's OpenAI provider", () => {
   });
 });
 
-test("the commands of README.md and docs/api.md do what they say", async () => {
+test("the commands of README.md and the API pages do what they say", async () => {
   const folder = await mkdtemp(join(tmpdir(), "dauys-readme-"));
   const blocks = pastedCurlBlocks(service.url);
   let output = "";

@@ -3,23 +3,31 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = new URL("../../../", import.meta.url);
 /** Documents that show commands to paste. */
-const DOCUMENTS = ["README.md", "docs/api.md"];
+const DOCUMENTS = [
+  "README.md",
+  "docs/api.md",
+  "docs/api-speech.md",
+  "docs/api-transcription.md",
+  "docs/api-account.md",
+];
 
 /**
- * The shell blocks that call curl in README.md and docs/api.md, for a service at another address and with its key in the
- * environment.
+ * The shell blocks that call curl in README.md and the pages of the HTTP API, for a service at another address and with
+ * its key in the environment.
  *
  * @throws when one of the documents shows none
  */
 export function pastedCurlBlocks(serviceUrl: string): string[] {
   return DOCUMENTS.flatMap((name) => {
     const text = readFileSync(fileURLToPath(new URL(name, ROOT)), "utf8");
-    const blocks = [...text.matchAll(/^```(?:sh|bash)?\n(.*?)^```$/gms)]
-      .map((match) => match[1]!)
+    // Every block is matched, so that the fence that closes one is not taken for the start of the next.
+    const blocks = [...text.matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+      .filter(([, language = ""]) => ["", "sh", "bash"].includes(language))
+      .map((match) => match[2]!)
       .filter((block) => /^curl /m.test(block))
       .map((block) => block.replaceAll("http://127.0.0.1:8080", serviceUrl))
       .map((block) => block.replaceAll("ws://127.0.0.1:8080", serviceUrl.replace("http", "ws")))
-      .map((block) => block.replace(/^export DAUYS_API_KEY=.*$/m, ""));
+      .map((block) => block.replaceAll(/^(?:export DAUYS_API_KEY=|npx dauys ).*$/gm, ""));
     if (blocks.length === 0) throw new Error(`${name} shows no curl command`);
     return blocks;
   });
