@@ -10,16 +10,16 @@ if (existsSync(fileURLToPath(main)) || isBuilt()) {
   process.exitCode = await runCommandLine(process.argv.slice(2), process.env);
 } else process.exitCode = 1;
 
-/** Builds what a fresh checkout lacks, as `npm start` does. Whether the commands are there then. */
+/** Builds a fresh checkout, as `npm start` does. Returns whether the build succeeded. */
 function isBuilt() {
-  process.stderr.write("dauys: building, once\n");
+  process.stderr.write("dauys: building, first run only\n");
   const root = fileURLToPath(new URL("../", import.meta.url));
-  // What it says goes to standard error: standard output is the command's.
+  // The build prints to standard error: standard output belongs to the command.
   const { status } = spawnSync("npm", ["run", "--silent", "prestart"], {
     cwd: root,
     stdio: ["ignore", 2, 2],
   });
   if (status !== 0)
-    process.stderr.write("dauys: cannot build: run `npm ci` in the project's folder, then try again\n");
+    process.stderr.write("dauys: build failed; run `npm ci` in the project folder and try again\n");
   return status === 0;
 }

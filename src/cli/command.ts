@@ -2,40 +2,50 @@ import type { ParseArgsConfig } from "node:util";
 import { nearestName } from "../domain/text/nearest-name.js";
 import { aboveStatus } from "./status-line.js";
 
-/** Environment variables, as a process gets them. */
+/** Environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** What a command was given, after its options were checked against its table. */
+/** Arguments of a command, checked against its options. */
 export interface CommandInput {
   readonly positionals: readonly string[];
   readonly options: Options;
   readonly environment: Environment;
 }
 
+/** A row of a help table: what to type, and what it does. */
+export type HelpRow = readonly [term: string, text: string];
+
 /** One command of the command line. Results go to standard output, everything else to standard error. */
 export interface Command {
-  /** After `dauys`: "speak TEXT -o FILE". */
+  /** Without `dauys`: "speak TEXT -o FILE". */
   readonly usage: string;
+  /** The command's line in `dauys help`: an imperative verb first, at most 70 characters. */
   readonly summary: string;
+  /** One sentence for `--help`. */
+  readonly description: string;
+  /** Values of the first argument, for commands with several actions. */
+  readonly actions?: readonly HelpRow[];
   readonly options: NonNullable<ParseArgsConfig["options"]>;
-  /** One line for each option, in the order of `options`. */
-  readonly optionHelp: readonly string[];
+  /** One row for each option, except for those that `help.ts` explains for all commands. */
+  readonly optionHelp: readonly HelpRow[];
+  /** One more line for `--help`. */
+  readonly note?: string;
   /** Command lines to copy, without `dauys`. */
   readonly examples: readonly string[];
   run(input: CommandInput): Promise<void>;
 }
 
-/** The command line itself is wrong: exit code 2. */
+/** The command line is invalid: exit code 2. */
 export class UsageError extends Error {
   override readonly name = "UsageError";
 }
 
-/** The command was understood and did not succeed: exit code 1. */
+/** A valid command failed: exit code 1. */
 export class CommandError extends Error {
   override readonly name: string = "CommandError";
 }
 
-/** Values of options by name; each is read as what its table says it is. */
+/** Reads option values by name and type. */
 export class Options {
   readonly #values: Readonly<Record<string, unknown>>;
 
@@ -52,7 +62,7 @@ export class Options {
     return this.#values[name] === true;
   }
 
-  /** A number as it was typed; the service knows its bounds and says them. */
+  /** Reads a number of any size: the service checks the range. */
   number(name: string): number | null {
     const text = this.text(name);
     if (text === null) return null;
@@ -62,35 +72,43 @@ export class Options {
   }
 }
 
-/** The single positional argument of a command that takes exactly one; `hint` says more when it is missing. */
+/** Returns the only positional argument; `hint` completes the error when it is missing. */
 export function onlyArgument(input: CommandInput, name: string, hint = ""): string {
   const [argument] = input.positionals;
   if (argument === undefined) throw new UsageError(`${name} is missing${hint}`);
   if (input.positionals.length > 1) {
     throw new UsageError(
-      `only one ${name} is taken, received ${input.positionals.length}; quote texts with spaces`,
+      `expected one ${name}, received ${input.positionals.length}; quote text that contains spaces`,
     );
   }
   return argument;
 }
 
-/** A command of several actions did not get one of them. */
+/** Returns the error for a missing or unknown action. */
 export function unknownAction(given: string | undefined, actions: readonly string[]): UsageError {
-  const nearest = given === undefined ? null : nearestName(given, actions);
-  const asked = `say ${[actions.slice(0, -1).join(", "), actions.at(-1)].filter((part) => part !== "").join(" or ")}`;
-  return new UsageError(nearest === null ? asked : `${asked}; did you mean ${nearest}?`);
+  const [last, ...others] = actions.toReversed();
+  const choices = others.length === 0 ? last : `${others.reverse().join(", ")} or ${last}`;
+  if (given === undefined) return new UsageError(`the action is missing; use ${choices}`);
+  const nearest = nearestName(given, actions);
+  const advice = nearest === null ? `; use ${choices}` : `: did you mean "${nearest}"?`;
+  return new UsageError(`unknown action "${withoutKey(given)}"${advice}`);
+}
+
+/** Hides an API key that was typed in the wrong place. */
+export function withoutKey(text: string): string {
+  return text.replace(/sk-svc-.*/s, "sk-svc-...");
 }
 
 export function printLine(text: string): void {
   printText(`${text}\n`);
 }
 
-/** A result as it is, with its own last line break. */
+/** Prints a result that ends with its own line break. */
 export function printText(text: string): void {
   aboveStatus(() => process.stdout.write(text));
 }
 
-/** Names of files and words of others may hold what a terminal obeys: it is shown as a question mark. */
+/** Prints a line to standard error. File names can contain control characters; they appear as question marks. */
 export function printNote(text: string): void {
   aboveStatus(() => process.stderr.write(`${text.replace(/(?!\n)\p{Cc}/gu, "?")}\n`));
 }

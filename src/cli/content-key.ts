@@ -3,8 +3,8 @@ import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 
 /**
- * What a recording is asked for: with other wishes it is other work. Times are always asked for, at no cost: so text,
- * subtitles and JSON of a recording are one work, and charged once.
+ * Options that change a transcript, and so belong to its idempotency key. Times are always requested, at no cost: text,
+ * subtitles and JSON of a recording then share one request and one charge.
  */
 export interface Wishes {
   readonly timestamps: true;
@@ -13,17 +13,17 @@ export interface Wishes {
   readonly model: string | undefined;
 }
 
-/** The same, with what the service adds to it. */
+/** The same with the service's default. */
 export interface KeyedWishes extends Wishes {
-  /** The model that answers where none is named; null where one is, or where the service does not say. */
+  /** The model that answers requests without one; null if the request specifies one, or the service does not say. */
   readonly defaultModel: string | null;
 }
 
 /**
- * An idempotency key for a file: the same for the same bytes and wishes, so that work that was paid for and lost on its way
- * (a closed terminal, a full disk) is given again for nothing within 24 hours.
+ * Returns an idempotency key that depends only on a file's bytes and the options. A result that was charged and lost
+ * (closed terminal, full disk) is then free when it is requested again within 24 hours.
  *
- * @returns undefined for what can be read only once, such as a pipe, and for what cannot be read
+ * @returns undefined for sources that can be read only once, such as pipes, and for unreadable files
  */
 export async function contentKey(path: string, wishes: KeyedWishes): Promise<string | undefined> {
   try {
@@ -32,17 +32,17 @@ export async function contentKey(path: string, wishes: KeyedWishes): Promise<str
     for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) hash.update(chunk);
     return keyOf(hash.digest("hex"), wishes);
   } catch {
-    // The command that sends it says why it cannot be read.
+    // The upload will report the reason.
     return undefined;
   }
 }
 
-/** The same for bytes that are in memory. */
+/** Does the same for bytes in memory. */
 export function keyOfBytes(bytes: Uint8Array, wishes: KeyedWishes): string {
   return keyOf(createHash("sha256").update(bytes).digest("hex"), wishes);
 }
 
-/** A key that no other work has. */
+/** Returns a random key. */
 export function freshKey(): string {
   return `dauys-cli-${randomBytes(32).toString("hex")}`;
 }

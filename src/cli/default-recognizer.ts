@@ -1,11 +1,11 @@
 import type { DauysClient } from "../client/node.js";
 
-/** Every service answers at once; an address behind which nothing does is told by the next request. */
+/** A running service answers immediately; the next request reports one that does not. */
 const ANSWER_WITHIN_MS = 10_000;
 
 /**
- * The model that transcribes for requests that name none; null where the service does not say. It belongs to the name of a
- * recording's work: once the operator has chosen another, the answer of the one before is not what is asked for.
+ * Returns the model that answers requests without one; null if the service does not say. It is part of the idempotency
+ * key: after the operator has changed the default, a repeated request must not get the old model's transcript.
  */
 export async function defaultRecognizer(client: DauysClient, signal: AbortSignal): Promise<string | null> {
   try {
@@ -13,7 +13,7 @@ export async function defaultRecognizer(client: DauysClient, signal: AbortSignal
     return first?.name ?? null;
   } catch {
     signal.throwIfAborted();
-    // The request for the transcript says what is wrong with the service.
+    // The transcription request will report the reason.
     return null;
   }
 }

@@ -12,32 +12,34 @@ import { readablePackages } from "../models/folders.js";
 import { CommandError, type CommandInput, printLine, printNote } from "./command.js";
 import { foldersOf } from "./model-folders.js";
 
-/** A provider compiles its kernels in its first runs; software that plays a device takes minutes for large ones. */
+/** Providers compile kernels in their first runs; for large graphs, software renderers need minutes. */
 const WITHIN_MS = 120_000;
 
-/** What an engine came to on a provider. */
+/** The speed of an engine on a provider. */
 interface EngineFigures {
   readonly engine: EngineWork["engine"];
   readonly model: string;
-  /** Null where it was not measured, or not to its end. */
+  /** Null if it was not measured, or not completely. */
   readonly worth: EngineWorth | null;
-  /** Why not to its end; null when it was, or was not meant to be. */
+  /** Why the measurement is incomplete; null if it is complete or was not requested. */
   readonly unmeasured: string | null;
 }
 
-/** What was found of a provider. */
+/** Test results of a provider. */
 export interface ProviderReport {
   readonly provider: Provider;
   readonly works: boolean;
-  /** Why not; null when it works. */
+  /** Why it does not work; null if it does. */
   readonly reason: string | null;
   readonly missing: readonly FoundLibrary[];
   readonly engines: readonly EngineFigures[];
 }
 
 /**
- * @param measuredMs of each engine on each provider; null for one small run
- * @throws {CommandError} when a provider that EXECUTION_PROVIDERS names, or the CPU, does not work
+ * Tests every provider and prints the report.
+ *
+ * @param measuredMs time for each engine on each provider; null for one small run
+ * @throws {CommandError} if a provider of EXECUTION_PROVIDERS (the CPU if unset) does not work
  */
 export async function examine(input: CommandInput, measuredMs: number | null): Promise<void> {
   const { options, environment } = input;
@@ -45,7 +47,7 @@ export async function examine(input: CommandInput, measuredMs: number | null): P
   const packages = await readablePackages(foldersOf(input));
   const reports: ProviderReport[] = [];
   for (const provider of PROVIDERS.filter((name) => isForPlatform(name))) {
-    if (!options.isSet("json")) printNote(`trying ${provider}`);
+    if (!options.isSet("json")) printNote(`testing ${provider}`);
     reports.push(await reportOn(provider, facts, packages, measuredMs));
   }
   printLine(
@@ -76,7 +78,7 @@ async function reportOn(
   let reason: string | null = null;
   for (const model of packages) {
     for (const work of engineWork(model)) {
-      // What cannot be loaded once is not measured three times.
+      // A provider that cannot load one engine fails for the others as well.
       if (reason !== null) break;
       const trial = await tryWork(provider, model, work, measuredMs);
       works ||= trial.shapes.length > 0;
@@ -86,7 +88,7 @@ async function reportOn(
       engines.push({ engine: work.engine, model: model.manifest.id, worth, unmeasured });
     }
   }
-  if (engines.length === 0) reason = "no installed model is one of the families that are tried";
+  if (engines.length === 0) reason = "no installed model belongs to a family that doctor can test";
   const missing = works ? [] : librariesOf(provider, facts).filter(({ path }) => path === null);
   return { provider, works, reason: works ? null : reason, missing, engines: works ? engines : [] };
 }
@@ -115,7 +117,7 @@ function tryWork(
 
 function reasonOf({ failures, ended }: Trial): string {
   const [failure] = failures;
-  return failure?.reason.split("\n")[0] ?? ended ?? "it ran nothing";
+  return failure?.reason.split("\n")[0] ?? ended ?? "no run completed";
 }
 
 function librariesOf(provider: Provider, { cuda, vulkan }: MachineFacts): readonly FoundLibrary[] {
@@ -125,20 +127,20 @@ function librariesOf(provider: Provider, { cuda, vulkan }: MachineFacts): readon
 
 function lines(facts: MachineFacts, reports: readonly ProviderReport[]): readonly string[] {
   const { node, platform, onnxruntime, backends, nvidia, vulkan, vulkanDrivers } = facts;
-  const known = backends.map(({ name, bundled }) => `${name}${bundled ? "" : " (not brought along)"}`);
+  const known = backends.map(({ name, bundled }) => `${name}${bundled ? "" : " (not bundled)"}`);
   const devices = nvidia.map(({ name, driver, memory }) => `${name}, ${memory}, driver ${driver}`);
   const loader = vulkan.slice(0, 1).map(({ name, path }) => path ?? `${name} is missing`);
   const drivers = vulkanDrivers.length === 0 ? "no drivers" : vulkanDrivers.join(", ");
   return [
     `node         ${node}, ${platform}`,
     `onnxruntime  ${onnxruntime}; ${known.join(", ")}`,
-    `NVIDIA       ${devices.length === 0 ? "no device, by nvidia-smi" : devices.join("; ")}`,
+    `NVIDIA       ${devices.length === 0 ? "no device found by nvidia-smi" : devices.join("; ")}`,
     `Vulkan       ${loader.join(", ")}; ${drivers}`,
     ...reports.flatMap(providerLines),
   ];
 }
 
-/** What people read of it. */
+/** Returns the lines about one provider. */
 export function providerLines({
   provider,
   works,
@@ -151,15 +153,15 @@ export function providerLines({
     `${provider.padEnd(12)} ${works ? "works" : `does not work: ${reason}`}`,
     ...missing.map(({ name, bring }) => `  missing ${name}: ${bring}`),
     ...engines.flatMap(({ engine, model, worth, unmeasured }) => {
-      const told = worth === null ? unmeasured && `not measured: ${unmeasured}` : worthLine(worth);
-      return told === null ? [] : [`  ${engine.padEnd(7)} ${told} (${model})`];
+      const shown = worth === null ? unmeasured && `not measured: ${unmeasured}` : worthLine(worth);
+      return shown === null ? [] : [`  ${engine.padEnd(7)} ${shown} (${model})`];
     }),
   ];
 }
 
 function worthLine({ audioSecondsPerSecond, sessions, ms }: EngineWorth): string {
-  if (sessions !== null) return `${sessions} sessions by steps alone, ${ms.toFixed(2)} ms a step`;
-  return `${audioSecondsPerSecond.toFixed(1)} seconds of audio a second`;
+  if (sessions !== null) return `${sessions} sessions (model steps only), ${ms.toFixed(2)} ms per step`;
+  return `${audioSecondsPerSecond.toFixed(1)} seconds of audio per second`;
 }
 
 function toJson({ vulkanDrivers, ...facts }: MachineFacts, reports: readonly ProviderReport[]) {

@@ -1,28 +1,28 @@
-/** What the system's codes mean to the user who typed a path. */
+/** System error codes in the words of a user who typed a path. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: "permission denied",
   EPERM: "permission denied",
-  EROFS: "it is on a read-only file system",
-  ENOENT: "there is no such file or folder",
-  ENOTDIR: "a part of the path is no folder",
+  EROFS: "the file system is read-only",
+  ENOENT: "no such file or folder",
+  ENOTDIR: "part of the path is not a folder",
   EISDIR: "it is a folder",
   ENOSPC: "no space left on the device",
   EDQUOT: "no space left on the device",
   EFBIG: "the file is too large",
   EMFILE: "too many files are open",
   ENAMETOOLONG: "the name is too long",
-  EEXIST: "a file of that name is in the way",
-  ELOOP: "its links lead in a circle",
-  ETXTBSY: "it is a program that runs",
+  EEXIST: "a file with that name already exists",
+  ELOOP: "its symbolic links form a loop",
+  ETXTBSY: "it is a running program",
   EBUSY: "it is in use",
-  ENXIO: "nobody reads it",
-  EIO: "the device failed",
+  ENXIO: "no program is reading from it",
+  EIO: "device error",
 };
 
-/** Deeper than any chain of causes that a program builds. */
+/** Stops at circular causes. */
 const LONGEST_CHAIN = 16;
 
-/** Whether the system said one of these codes, in the error itself or in what caused it. */
+/** Returns whether an error, or anything that caused it, has one of these system codes. */
 export function isCausedBy(error: unknown, codes: readonly string[], depth = 0): boolean {
   if (typeof error !== "object" || error === null || depth > LONGEST_CHAIN) return false;
   const { code, cause, errors } = error as {
@@ -31,22 +31,22 @@ export function isCausedBy(error: unknown, codes: readonly string[], depth = 0):
     readonly errors?: unknown;
   };
   if (typeof code === "string" && codes.includes(code)) return true;
-  // A name with several addresses fails with one error for each.
+  // A host with several addresses fails with one error for each.
   const each = Array.isArray(errors) ? errors : [];
   return [cause, ...each].some((below) => isCausedBy(below, codes, depth + 1));
 }
 
-/** Why a file cannot be used, without the words of the system. */
+/** Returns why a file cannot be used, without the system's own wording. */
 export function reasonOf(error: unknown): string {
   const code = (error as NodeJS.ErrnoException | null)?.code;
   const reason = code === undefined ? undefined : REASONS[code];
   return reason ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** A failure of the system to read or write a path, in one line; null for any other failure. */
+/** Describes a system error about a path; null for any other error. */
 export function pathFailure(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
   const { code, path, syscall } = error as NodeJS.ErrnoException;
   if (path === undefined || syscall === undefined || code === undefined) return null;
-  return `Cannot use ${path}: ${reasonOf(error)}`;
+  return `cannot use ${path}: ${reasonOf(error)}`;
 }

@@ -1,43 +1,172 @@
-import type { Command } from "./command.js";
+import { reachableUrl } from "../settings/address.js";
+import { DEFAULT_DATA_DIR, DEFAULT_HOST, DEFAULT_PORT } from "../settings/defaults.js";
+import type { Command, HelpRow } from "./command.js";
 
-const EXIT_CODES = [
-  "0    done",
-  "1    failed, or some of several recordings did",
-  "2    the command line was not understood",
-  "128+ ended by a signal: 130 by Ctrl-C; 141 when the reader of a pipe has left",
+/** Commands of the overview by the title of their group. */
+export type Commands = Readonly<Record<string, Readonly<Record<string, Command>>>>;
+
+const COLUMNS = 80;
+
+/** A part of a page: a table under a title. */
+type Section = readonly [title: string, rows: readonly HelpRow[]];
+
+interface Topic {
+  readonly summary: string;
+  /** Options that commands share; a command's own page only points to the topic. */
+  readonly options: readonly string[];
+  readonly sections: readonly Section[];
+}
+
+const TOPICS: Readonly<Record<string, Topic>> = {
+  connection: {
+    summary: "Explain how commands find the service, the key and the database",
+    options: ["url", "key", "stt-url", "stream-url"],
+    sections: [
+      [
+        "Service address, the first one that is set:",
+        [
+          ["--url URL", "An address such as https://speech.example.org"],
+          ["DAUYS_URL", "The same, from the environment"],
+          ["PORT, HOST", "Settings of a service on this machine"],
+          ["DATA_DIR/address", "Written by a running service"],
+          [reachableUrl(DEFAULT_HOST, DEFAULT_PORT), "Default"],
+        ],
+      ],
+      [
+        "Separate hosts, only if they differ from the service address:",
+        [
+          ["--stt-url URL, DAUYS_STT_URL", "File transcription (transcribe)"],
+          ["--stream-url URL, DAUYS_STREAM_URL", "Live transcription (listen)"],
+        ],
+      ],
+      [
+        "API key, the first one that is set:",
+        [
+          ["--key KEY", "A key that starts with sk-svc-"],
+          ["DAUYS_API_KEY", "The same, from the environment"],
+          ["DATA_DIR/dev-key", "Development key, written when the service first starts"],
+        ],
+      ],
+      [
+        "Database and models, for orgs, keys, users, vouchers, ledger, usage ORG and models:",
+        [
+          ["DATABASE_URL", "PostgreSQL database of the service"],
+          ["DATA_DIR", `Data folder with the private database (default: ${DEFAULT_DATA_DIR})`],
+          ["MODELS_DIR", "Folder of model packages (default: DATA_DIR/models)"],
+        ],
+      ],
+    ],
+  },
+  output: {
+    summary: "Explain --json, --quiet and the exit codes",
+    options: ["json", "quiet"],
+    sections: [
+      [
+        "Results go to standard output; progress, notes and errors go to standard error.",
+        [
+          ["--json", "Print the result as JSON"],
+          ["-q, --quiet", "Hide progress and notes, but not errors"],
+          ["NO_COLOR", "Set it to turn off colors"],
+        ],
+      ],
+      [
+        "Exit codes:",
+        [
+          ["0", "Success"],
+          ["1", "The command failed, or some of several recordings did"],
+          ["2", "The command line is invalid"],
+          ["128 + N", "Signal N ended the command: 130 after Ctrl-C"],
+          ["141", "The program that reads the output has exited"],
+        ],
+      ],
+    ],
+  },
+};
+
+/** Lines of the overview that are not commands. */
+const HELP_ROWS: readonly HelpRow[] = [
+  ["help [COMMAND]", "Show this list, or explain a command"],
+  ...Object.entries(TOPICS).map(([name, { summary }]): HelpRow => [`help ${name}`, summary]),
+  ["version", "Print the version"],
 ];
 
-/** What the commands are and who they are for. */
-export interface Commands {
-  readonly forUsers: Readonly<Record<string, Command>>;
-  readonly forOperators: Readonly<Record<string, Command>>;
+export const TOPIC_NAMES: readonly string[] = Object.keys(TOPICS);
+
+/** Returns the page of `dauys help`. */
+export function overview(commands: Commands): string {
+  const sections = Object.entries(commands).map(([group, members]): Section => {
+    const rows = Object.entries(members).map(([name, { summary }]): HelpRow => [name, summary]);
+    return [`${group}:`, rows];
+  });
+  return page(
+    ["Dauys: Kazakh and Russian speech from the command line.", "Usage: dauys COMMAND [OPTIONS]"],
+    [...sections, ["Help:", HELP_ROWS]],
+    ["Run `dauys COMMAND --help` for options and examples."],
+  );
 }
 
-export function overview({ forUsers, forOperators }: Commands): string {
-  return [
-    "Dauys: Kazakh speech from the command line.",
-    `With a service, by its address and a key:\n${listed(forUsers)}`,
-    `As its operator, on its database and models:\n${listed(forOperators)}`,
-    `Exit codes:\n${indented(EXIT_CODES)}`,
-    "Each command explains itself with --help. --version says which version this is.",
-  ].join("\n\n");
-}
-
+/** Returns the page of `dauys COMMAND --help`. */
 export function helpOf(command: Command): string {
-  const hasOwnJson = command.optionHelp.some((line) => line.startsWith("--json"));
-  const options = [...command.optionHelp, ...(hasOwnJson ? [] : ["--json  print the result as JSON"])];
-  return [
-    `usage: dauys ${command.usage}`,
-    command.summary,
-    `Options:\n${indented(options)}`,
-    `Examples:\n${indented(command.examples.map((example) => `dauys ${example}`))}`,
-  ].join("\n\n");
+  const { usage, description, actions = [], optionHelp, note, examples } = command;
+  return page(
+    [`Usage: dauys ${usage}`, wrapped(description)],
+    [
+      ["Actions:", actions],
+      ["Options:", optionHelp],
+    ],
+    [
+      [sharedOptions(command), ...(note === undefined ? [] : [wrapped(note)])].join("\n"),
+      ["Examples:", ...examples.map((example) => `  dauys ${example}`)].join("\n"),
+    ],
+  );
 }
 
-function listed(commands: Readonly<Record<string, Command>>): string {
-  return indented(Object.values(commands).map(({ usage, summary }) => `dauys ${usage}\n      ${summary}`));
+/** Returns the page of `dauys help TOPIC`. */
+export function topicHelp(name: string): string {
+  return page([], TOPICS[name]!.sections, []);
 }
 
-function indented(lines: readonly string[]): string {
-  return lines.map((line) => `  ${line}`).join("\n");
+/** Points to the topics of the options that the command's own table leaves out. */
+function sharedOptions({ options, optionHelp }: Command): string {
+  const isOwn = (option: string) => optionHelp.some(([term]) => optionOf(term) === option);
+  const pointers = Object.entries(TOPICS).flatMap(([name, topic]) => {
+    const shared = topic.options.filter((option) => option in options && !isOwn(option));
+    const typed = shared.map((option) => `--${option}`).join(", ");
+    return shared.length === 0 ? [] : [`${typed} (\`dauys help ${name}\`)`];
+  });
+  return `Shared options: ${pointers.join(", ")}`;
+}
+
+/** Returns the long name of the option that a row explains. */
+export function optionOf(term: string): string | undefined {
+  return /--([a-z\d-]+)/.exec(term)?.[1];
+}
+
+/** Breaks a paragraph into lines, but not inside backticks. */
+function wrapped(text: string): string {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(/ (?=(?:[^`]*`[^`]*`)*[^`]*$)/)) {
+    if (line !== "" && line.length + 1 + word.length > COLUMNS) {
+      lines.push(line);
+      line = word;
+    } else line = line === "" ? word : `${line} ${word}`;
+  }
+  return [...lines, line].join("\n");
+}
+
+/** Joins paragraphs and tables; all tables of a page share the width of their first column. */
+function page(head: readonly string[], sections: readonly Section[], foot: readonly string[]): string {
+  const filled = sections.filter(([, rows]) => rows.length > 0);
+  const hasShort = (rows: readonly HelpRow[]) => rows.some(([term]) => /^-\w,/.test(term));
+  const aligned = filled.map(([title, rows]): Section => {
+    const isIndented = hasShort(rows);
+    const indent = (term: string) => (isIndented && term.startsWith("--") ? `    ${term}` : term);
+    return [title, rows.map(([term, text]): HelpRow => [indent(term), text])];
+  });
+  const width = Math.max(0, ...aligned.flatMap(([, rows]) => rows.map(([term]) => term.length)));
+  const tables = aligned.map(([title, rows]) =>
+    [title, ...rows.map(([term, text]) => `  ${term.padEnd(width)}  ${text}`)].join("\n"),
+  );
+  return [...head, ...tables, ...foot].join("\n\n");
 }

@@ -3,7 +3,7 @@ import { CommandError } from "./command.js";
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Ctrl-C, or another signal to end: exit code 128 and its number. */
+/** Ctrl-C or another terminating signal: exit code 128 plus its number. */
 export class Interrupted extends CommandError {
   override readonly name = "Interrupted";
   readonly exitCode: number;
@@ -14,12 +14,12 @@ export class Interrupted extends CommandError {
   }
 }
 
-/** As a shell reports a program that a signal ended. */
+/** Returns the exit code that a shell reports after a signal. */
 export function exitCodeOf(signal: NodeJS.Signals): number {
   return 128 + constants.signals[signal];
 }
 
-/** Turns the first signal to end into an abort, so that what was begun is tidied up; a second one ends all. */
+/** Turns the first terminating signal into an abort, so that commands can clean up; a second one ends the process. */
 export class Interruption {
   readonly #control = new AbortController();
   readonly #onSignal = (signal: NodeJS.Signals) => {

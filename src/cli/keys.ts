@@ -9,17 +9,25 @@ import {
   UsageError,
   unknownAction,
 } from "./command.js";
-import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { DATABASE_NOTE, withStore } from "./operator-store.js";
+import { noSuchOrganization } from "./organizations.js";
 import { table } from "./table.js";
 
 export const keysCommand: Command = {
-  usage: "keys create|list|revoke [KEY_ID]",
-  summary: `Makes, lists and revokes API keys; ${OPERATOR_HELP}.`,
+  usage: "keys create | list | revoke KEY_ID",
+  summary: "Create, list and revoke API keys",
+  description: "Create, list and revoke API keys.",
+  actions: [
+    ["create", "Create a key and print it, once"],
+    ["list", "List keys and when they were last used"],
+    ["revoke KEY_ID", "Revoke a key; running services reject it within 30 s"],
+  ],
   options: { json: { type: "boolean" }, org: { type: "string" }, name: { type: "string" } },
   optionHelp: [
-    "--org ORG_ID  create: whose key (may be left out while there is one organization); list: only this one's",
-    "--name NAME  create: what the key is for",
+    ["--org ORG", "create: the key's organization (default: the only one); list: show only its keys"],
+    ["--name NAME", "create: what the key is for"],
   ],
+  note: DATABASE_NOTE,
   examples: ['keys create --name "our site"', "keys list", "keys revoke key_0123456789ab"],
   run: keys,
 };
@@ -31,7 +39,7 @@ async function keys(input: CommandInput): Promise<void> {
   if (action === "list" && rest.length === 0) return await withStore(input, (store) => list(store, input));
   if (action === "revoke" && rest.length === 1)
     return await withStore(input, (store) => revoke(store, rest[0]!, input));
-  if (action === "revoke") throw new UsageError("revoke takes one KEY_ID, as `dauys keys list` shows it");
+  if (action === "revoke") throw new UsageError("revoke needs one KEY_ID; see `dauys keys list`");
   throw unknownAction(action, ["create", "list", "revoke"]);
 }
 
@@ -43,7 +51,7 @@ async function create(store: Store, { options }: CommandInput): Promise<void> {
   });
   if (options.isSet("json")) return printLine(JSON.stringify({ ...toJson(key), key: rawKey }));
   printLine(rawKey);
-  printNote(`${key.id} of ${organizationId}. The key is shown this once: only a hash of it is kept.`);
+  printNote(`created ${key.id} for ${organizationId}; save the key now, it is not shown again`);
 }
 
 async function list(store: Store, { options }: CommandInput): Promise<void> {
@@ -63,22 +71,22 @@ async function list(store: Store, { options }: CommandInput): Promise<void> {
 
 async function revoke(store: Store, id: string, { options }: CommandInput): Promise<void> {
   const key = await store.apiKeys.revoke(id);
-  if (key === null) throw new CommandError(`there is no key ${id}`);
+  if (key === null) throw new CommandError(`no such key: "${id}"; see \`dauys keys list\``);
   if (options.isSet("json")) return printLine(JSON.stringify(toJson(key)));
-  printLine(`${id} is revoked; a running service follows within 30 s`);
+  printLine(`revoked ${id}; running services reject it within 30 s`);
 }
 
 async function organizationFor(store: Store, wanted: string | null): Promise<string> {
   if (wanted !== null) {
     if ((await store.organizations.find(wanted)) !== null) return wanted;
-    throw new CommandError(`there is no organization ${wanted}: see \`dauys orgs list\``);
+    throw noSuchOrganization(wanted);
   }
   const all = await store.organizations.list();
   if (all.length === 1) return all[0]!.id;
   if (all.length === 0)
-    throw new CommandError('there is no organization yet: make one with `dauys orgs create "NAME"`');
+    throw new CommandError('there are no organizations; create one with `dauys orgs create "NAME"`');
   throw new UsageError(
-    `--org is missing, and there are ${all.length} organizations: see \`dauys orgs list\``,
+    `--org is missing; choose one of ${all.length} organizations from \`dauys orgs list\``,
   );
 }
 

@@ -1,15 +1,17 @@
 import type { Transfer } from "../store/ledger/transfers.js";
 import type { Store } from "../store/store.js";
 import { type Command, type CommandInput, onlyArgument, printLine } from "./command.js";
-import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { DATABASE_NOTE, withStore } from "./operator-store.js";
 import { balanceOf } from "./organizations.js";
 import { table } from "./table.js";
 
 export const ledgerCommand: Command = {
   usage: "ledger ORG",
-  summary: `Shows every credit and charge of an organization, oldest first; ${OPERATOR_HELP}.`,
+  summary: "Show every credit and charge of an organization",
+  description: "Show every credit and charge of an organization, oldest first.",
   options: { json: { type: "boolean" } },
   optionHelp: [],
+  note: DATABASE_NOTE,
   examples: ["ledger org_development"],
   run: (input) => {
     const organizationId = onlyArgument(input, "ORG");

@@ -6,20 +6,20 @@ import { type Command, type CommandInput, onlyArgument, printLine, printNote } f
 import { atRealTime, openLiveAudio } from "./live-audio.js";
 import { LiveTerminal } from "./live-terminal.js";
 import {
-  HOT_WORDS_HELP,
-  MODEL_HELP,
+  HOT_WORDS_ROW,
+  MODEL_ROW,
   openService,
-  QUIET_HELP,
   QUIET_OPTION,
-  SERVICE_OPTION_HELP,
   SERVICE_OPTIONS,
   withAdvice,
 } from "./service-client.js";
-import { STREAM_URL_HELP, STREAM_URL_OPTION } from "./service-url.js";
+import { STREAM_URL_OPTION } from "./service-url.js";
 
 export const listenCommand: Command = {
   usage: "listen FILE|-",
-  summary: "Streams a WAV file, or raw 16-bit 16 kHz samples from standard input, and writes as it hears.",
+  summary: "Transcribe a file or a stream in real time",
+  description:
+    'Stream a WAV file, or raw 16-bit mono samples at 16 kHz, to the service and print text as it is recognized; "-" reads standard input.',
   options: {
     ...SERVICE_OPTIONS,
     ...STREAM_URL_OPTION,
@@ -31,23 +31,20 @@ export const listenCommand: Command = {
     hotwords: { type: "string" },
   },
   optionHelp: [
-    ...SERVICE_OPTION_HELP,
-    STREAM_URL_HELP,
-    "--json  every message as a line of JSON",
-    QUIET_HELP,
-    MODEL_HELP,
-    "--eou-ms MS  silence that ends an utterance, 100 to 2000",
-    "--adaptive  wait up to three times as long where the sentence seems to go on",
-    "--words  with --json: the times of each word",
-    HOT_WORDS_HELP,
+    MODEL_ROW,
+    HOT_WORDS_ROW,
+    ["--eou-ms MS", "Silence that ends an utterance, 100 to 2000 ms"],
+    ["--adaptive", "Wait up to three times as long if the sentence seems unfinished"],
+    ["--words", "With --json: add the times of each word"],
+    ["--json", "Print every message as a line of JSON"],
   ],
   examples: ["listen talk.wav", "listen - < talk.pcm", "listen talk.wav --json --words"],
   run: listen,
 };
 
 async function listen(input: CommandInput): Promise<void> {
-  // Before a session is opened, which is for somebody who speaks.
-  const audio = await openLiveAudio(onlyArgument(input, "FILE", "; - hears standard input"));
+  // Open the audio first, so that a missing file opens no session.
+  const audio = await openLiveAudio(onlyArgument(input, "FILE", '; use "-" to read standard input'));
   let onReady = () => {};
   const isReady = new Promise<void>((settle) => {
     onReady = settle;
@@ -55,18 +52,18 @@ async function listen(input: CommandInput): Promise<void> {
   const session = new AbortController();
   const live = openLive(await openService(input), input, { onReady, signal: session.signal });
   const show = input.options.isSet("json") ? printJson : showOn(new LiveTerminal(process.stdout));
-  const heard = readAll(live, show);
-  // Reported where it is awaited, once the recording is sent.
-  heard.catch(() => {});
+  const results = readAll(live, show);
+  // The await below reports failures, after the recording is sent.
+  results.catch(() => {});
   const enough = new AbortController();
   const stop = () => enough.abort();
-  // Ctrl-C ends the recording: the last words and the bill still come. A second one ends all.
+  // The first Ctrl-C ends the recording; the last results and the charge still arrive. The second ends the process.
   process.once("SIGINT", stop);
   try {
-    // Real time begins when somebody hears it.
-    await Promise.race([isReady, heard]);
-    await Promise.race([send(live, audio, enough.signal), heard]);
-    await heard;
+    // Real time starts when the session is ready.
+    await Promise.race([isReady, results]);
+    await Promise.race([send(live, audio, enough.signal), results]);
+    await results;
     const { audioSeconds, creditsCharged, sessionIds } = await live.done;
     if (input.options.isSet("json")) {
       printJson({
@@ -78,9 +75,9 @@ async function listen(input: CommandInput): Promise<void> {
     }
   } finally {
     process.off("SIGINT", stop);
-    // A source that fails leaves a session that nobody speaks into.
+    // A failed source leaves the session open.
     session.abort();
-    // An open standard input would keep the process.
+    // An open standard input would keep the process alive.
     process.stdin.destroy();
   }
 }
@@ -129,7 +126,7 @@ async function send(
     if (next === "enough" || next.done === true) break;
     await live.send(next.value);
   }
-  // Its end is awaited where the results are read.
+  // `readAll` reports failures.
   live.close().catch(() => {});
 }
 
@@ -148,10 +145,10 @@ function printStatusJson(status: LiveStatus): void {
 }
 
 function printStatus(status: LiveStatus): void {
-  if (status.type === "going_away") printNote(`the service stops within ${status.deadlineSeconds} s`);
+  if (status.type === "going_away") printNote(`the service shuts down within ${status.deadlineSeconds} s`);
   else if (status.type === "reconnecting") {
     const cause = withAdvice(status.cause);
-    printNote(`${cause instanceof Error ? cause.message : String(cause)}; trying again`);
+    printNote(`${cause instanceof Error ? cause.message : String(cause)}; reconnecting`);
   }
 }
 

@@ -14,10 +14,10 @@ const CHUNK_BYTES = (LIVE_RATE_HZ * 2 * CHUNK_MS) / 1000;
 const RAW_ENDINGS = [".pcm", ".raw"];
 
 /**
- * 16-bit mono PCM at 16 kHz from a WAV of any rate and layout, or from raw samples that are that already.
+ * Reads 16-bit mono PCM at 16 kHz from a WAV of any rate and layout, or from raw samples in that format.
  *
- * @param source a file, which is looked into, or "-" for standard input, which may be either and is not waited for
- * @throws {CommandError} when it cannot be read, or is neither
+ * @param source a file, or "-" for standard input, whose format is detected when the first bytes arrive
+ * @throws {CommandError} if a file cannot be read or has another format
  */
 export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffer>> {
   if (source === "-") {
@@ -25,17 +25,17 @@ export async function openLiveAudio(source: string): Promise<AsyncIterable<Buffe
     return fromStandardInput();
   }
   if ((await stat(source).catch(() => null))?.isDirectory() === true)
-    throw new CommandError(`Cannot read ${source}: it is a folder`);
+    throw new CommandError(`cannot read ${source}: it is a folder`);
   const bytes = (createReadStream(source) as AsyncIterable<Buffer>)[Symbol.asyncIterator]();
   const head = await readHead(bytes).catch((error: unknown) => {
-    throw new CommandError(`Cannot read ${source}: ${reasonOf(error)}`, { cause: error });
+    throw new CommandError(`cannot read ${source}: ${reasonOf(error)}`, { cause: error });
   });
-  if (head.length === 0) throw new CommandError(`Cannot listen to ${source}: it is empty`);
+  if (head.length === 0) throw new CommandError(`cannot read ${source}: the file is empty`);
   if (isWav(head)) return fromWav(head, bytes);
   if (!RAW_ENDINGS.includes(extname(source).toLowerCase())) {
     throw new CommandError(
-      `Cannot listen to ${source}: it must be a WAV, or raw 16-bit mono samples at 16 kHz named .pcm or .raw. ` +
-        `Others: ffmpeg -i ${JSON.stringify(source)} -f s16le -ac 1 -ar 16000 - | dauys listen -`,
+      `cannot read ${source}: expected a WAV file, or raw 16-bit mono samples at 16 kHz named .pcm or .raw; ` +
+        `convert it with \`ffmpeg -i ${JSON.stringify(source)} -f s16le -ac 1 -ar 16000 - | dauys listen -\``,
     );
   }
   return joined(head, bytes);
@@ -52,7 +52,7 @@ function isWav(head: Buffer): boolean {
   return head.subarray(0, 4).toString("latin1") === "RIFF";
 }
 
-/** Hands audio on in pieces of a tenth of a second, none before its time; slower sources set their own pace. */
+/** Yields chunks of 100 ms, none earlier than real time; slower sources set their own pace. */
 export async function* atRealTime(audio: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const startedAtMs = performance.now();
   let sentMs = 0;
@@ -94,7 +94,7 @@ function toPcm16(samples: Float32Array): Buffer {
   return pcm;
 }
 
-/** The first four bytes or more, which tell a WAV from anything else; less at the end of a short source. */
+/** Reads at least four bytes, enough to recognize a WAV; fewer if the source is shorter. */
 async function readHead(bytes: AsyncIterator<Buffer>): Promise<Buffer> {
   let head: Buffer = Buffer.alloc(0);
   while (head.length < 4) {

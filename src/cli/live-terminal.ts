@@ -3,7 +3,7 @@ import type { WriteStream } from "node:tty";
 const CLEAR_LINE = "\r\x1b[K";
 const DEFAULT_COLUMNS = 80;
 
-/** Text that is still changing, on one line of a terminal; anywhere else only text that stays. */
+/** Shows partial text on one line of a terminal; other outputs get only final text. */
 export class LiveTerminal {
   readonly #stream: Pick<WriteStream, "write"> & { isTTY?: boolean; columns?: number };
 
@@ -14,7 +14,7 @@ export class LiveTerminal {
   partial(text: string): void {
     if (this.#stream.isTTY !== true) return;
     const columns = this.#stream.columns ?? DEFAULT_COLUMNS;
-    // The end of a long text is what changes; a line that wraps could not be overwritten.
+    // Show the end, which changes most; a wrapped line could not be overwritten.
     this.#stream.write(
       CLEAR_LINE +
         Array.from(text)

@@ -10,9 +10,10 @@ import {
   printLine,
   printNote,
   UsageError,
+  withoutKey,
 } from "./command.js";
 import { doctorCommand } from "./doctor.js";
-import { type Commands, helpOf, overview } from "./help.js";
+import { type Commands, helpOf, optionOf, overview, TOPIC_NAMES, topicHelp } from "./help.js";
 import { Interrupted } from "./interruption.js";
 import { keysCommand } from "./keys.js";
 import { ledgerCommand } from "./ledger.js";
@@ -28,40 +29,45 @@ import { usageCommand } from "./usage.js";
 import { usersCommand } from "./users.js";
 import { vouchersCommand } from "./vouchers.js";
 
-const COMMANDS: Commands = {
-  forUsers: {
+export const COMMANDS: Commands = {
+  Service: {
+    status: statusCommand,
+    doctor: doctorCommand,
+  },
+  Audio: {
     speak: speakCommand,
     transcribe: transcribeCommand,
     listen: listenCommand,
-    status: statusCommand,
-    usage: usageCommand,
   },
-  forOperators: {
-    keys: keysCommand,
-    orgs: organizationsCommand,
-    ledger: ledgerCommand,
-    vouchers: vouchersCommand,
-    users: usersCommand,
+  Models: {
     models: modelsCommand,
-    doctor: doctorCommand,
+  },
+  "Accounts and money": {
+    orgs: organizationsCommand,
+    keys: keysCommand,
+    users: usersCommand,
+    vouchers: vouchersCommand,
+    usage: usageCommand,
+    ledger: ledgerCommand,
   },
 };
-const BY_NAME: Readonly<Record<string, Command>> = { ...COMMANDS.forUsers, ...COMMANDS.forOperators };
+const BY_NAME: Readonly<Record<string, Command>> = Object.assign({}, ...Object.values(COMMANDS));
 
 const OK = 0;
 const FAILED = 1;
 const WRONG_USAGE = 2;
 
 /**
- * Runs one command line, without the program's name.
+ * Runs one command line, given without the program's name.
  *
- * @returns the exit code: 0 done, 1 failed, 2 not understood, 128 and more for a signal
+ * @returns the exit code: 0 success, 1 failure, 2 invalid command line, 128 and more for a signal
  */
 export async function runCommandLine(args: readonly string[], environment: Environment): Promise<number> {
   guardStandardStreams();
   const [name, ...rest] = args;
   if (name === "--version" || name === "version") return print(version());
-  if (name === "--help" || name === "-h" || name === "help") return help(rest[0]);
+  if (name === "--help" || name === "-h" || name === "help")
+    return help(rest.find((arg) => arg !== "--help" && arg !== "-h"));
   const command = commandOf(name);
   if (command === null) {
     printNote(name === undefined ? overview(COMMANDS) : unknownCommand(name));
@@ -81,29 +87,29 @@ export async function runCommandLine(args: readonly string[], environment: Envir
   }
 }
 
-/** `help`, or `help COMMAND`. */
+/** Runs `help`, `help COMMAND` and `help TOPIC`. */
 function help(name: string | undefined): number {
   const command = commandOf(name);
   if (command !== null) return print(helpOf(command));
   if (name === undefined) return print(overview(COMMANDS));
-  printNote(unknownCommand(name));
+  if (TOPIC_NAMES.includes(name)) return print(topicHelp(name));
+  if (name === "help" || name === "version") return print(overview(COMMANDS));
+  printNote(unknownCommand(name, TOPIC_NAMES));
   return WRONG_USAGE;
 }
 
 function commandOf(name: string | undefined): Command | null {
-  // Own properties only: "constructor" is no command.
+  // Own properties only: "constructor" is not a command.
   return name !== undefined && Object.hasOwn(BY_NAME, name) ? BY_NAME[name]! : null;
 }
 
-function unknownCommand(name: string): string {
-  const nearest = nearestName(name, Object.keys(BY_NAME));
-  // A key that was put where a command belongs is not repeated.
-  const shown = name.replace(/sk-svc-.*/s, "sk-svc-...");
-  if (nearest === null) return `dauys: unknown command "${shown}"\n\n${overview(COMMANDS)}`;
-  return `dauys: unknown command "${shown}": did you mean "${nearest}"? See \`dauys ${nearest} --help\``;
+function unknownCommand(name: string, topics: readonly string[] = []): string {
+  const nearest = nearestName(name, [...Object.keys(BY_NAME), ...topics]);
+  const advice = nearest === null ? "; run `dauys help` for the list" : `: did you mean "${nearest}"?`;
+  return `dauys: unknown command "${withoutKey(name)}"${advice}`;
 }
 
-/** Behind `--` everything is an argument. */
+/** Looks for `--help` before `--`; everything after that is an argument. */
 function asksForHelp(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return (end === -1 ? args : args.slice(0, end)).some((arg) => arg === "--help" || arg === "-h");
@@ -119,22 +125,31 @@ function parse(command: Command, args: readonly string[], environment: Environme
     });
     return { positionals, options: new Options(values), environment };
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
-    const isUnknown = (error as NodeJS.ErrnoException).code === "ERR_PARSE_ARGS_UNKNOWN_OPTION";
-    const option = isUnknown ? /'(-[^']*)'/.exec(message)?.[1] : undefined;
-    // Its other errors speak of options and values, which is what the user typed.
-    const told = option === undefined ? message : unknownOption(option, Object.keys(command.options));
-    throw new UsageError(told, { cause: error });
+    throw new UsageError(explained(error, command), { cause: error });
   }
+}
+
+/** Rewrites an error of `parseArgs` in the style of the other errors. */
+function explained(error: unknown, { options }: Command): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const { code } = error as NodeJS.ErrnoException;
+  const typed = /'(-[^']*)'/.exec(message)?.[1];
+  if (typed === undefined) return message;
+  if (code === "ERR_PARSE_ARGS_UNKNOWN_OPTION") return unknownOption(typed, Object.keys(options));
+  const short = typed.slice(1);
+  const name = optionOf(typed) ?? Object.keys(options).find((each) => options[each]!.short === short);
+  if (code !== "ERR_PARSE_ARGS_INVALID_OPTION_VALUE" || name === undefined) return message;
+  if (options[name]?.type === "boolean") return `--${name} does not accept a value`;
+  return `--${name} needs a value; use --${name}=VALUE if the value starts with a dash`;
 }
 
 function unknownOption(option: string, known: readonly string[]): string {
   const nearest = option.startsWith("--") ? nearestName(option.slice(2), known) : null;
-  if (nearest !== null) return `unknown option ${option}: did you mean --${nearest}?`;
-  return `unknown option ${option}; what begins with a dash and is none goes last, behind --`;
+  if (nearest !== null) return `unknown option "${option}": did you mean "--${nearest}"?`;
+  return `unknown option "${option}"; put text that starts with a dash after "--"`;
 }
 
-/** Messages of others may have several. */
+/** Joins the lines of a message: libraries write longer ones. */
 function oneLine(message: string): string {
   return message
     .split("\n")

@@ -6,7 +6,7 @@ import { listModels } from "./model-list.js";
 import { quantizeModel } from "./model-quantize.js";
 import { verifyModels } from "./model-verify.js";
 
-/** What `dauys models` does. */
+/** Actions of `dauys models` by name. */
 export const MODEL_ACTIONS = {
   list: listModels,
   add: addModel,

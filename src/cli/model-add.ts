@@ -22,7 +22,7 @@ import { foldersOf, unknownModel, writableFolders } from "./model-folders.js";
 import { FileProgress } from "./model-progress.js";
 import { megabytes, startProgress } from "./progress.js";
 
-/** `models add NAME`, or `--from PLACE`, or both: files of NAME that lie in a folder. */
+/** Runs `models add NAME`, `models add --from PLACE`, or both: the files of NAME from a folder. */
 export async function addModel(input: CommandInput, name: string | null): Promise<void> {
   const { options, environment } = input;
   const sha256 = options.text("sha256");
@@ -32,7 +32,7 @@ export async function addModel(input: CommandInput, name: string | null): Promis
   const choice = name === null ? null : await choose(input, catalogue, name);
   if (choice === null) {
     for (const option of ["variant", "vad"])
-      if (options.text(option) !== null) throw new UsageError(`--${option} belongs to a NAME`);
+      if (options.text(option) !== null) throw new UsageError(`--${option} requires a NAME`);
   }
   const from = await placeOf(options.text("from"), choice !== null);
   const hub = readHubOptions(environment);
@@ -84,14 +84,15 @@ async function choose(
   const { entry } = choice;
   const vads = vadsOf(entry);
   const vad = options.text("vad");
-  // A package that is added again keeps the voice activity that its user chose.
+  // A package that is added again keeps its voice activity detector.
   if (vad === null) return { ...choice, vad: (await installedVad(input, catalogue, choice)) ?? NEAR_VAD };
   if (vads.includes(vad)) return { ...choice, vad };
-  const reason = vads.length === 0 ? "has no choice of --vad" : `has ${vads.join(" and ")} as --vad`;
-  throw new UsageError(`${name} ${reason}, received --vad ${vad}`);
+  const reason =
+    vads.length === 0 ? `${name} does not support --vad` : `--vad must be ${vads.join(" or ")} for ${name}`;
+  throw new UsageError(`${reason}, received "${vad}"`);
 }
 
-/** What `--vad` would say of an installed package; null where none is installed, or where its file is of no part. */
+/** Returns the `--vad` of an installed package; null if it is not installed, or its file is not in the catalogue. */
 async function installedVad(
   input: CommandInput,
   catalogue: readonly CatalogueEntry[],
@@ -114,31 +115,37 @@ function chosen(
 ): Omit<Choice, "vad"> {
   const names = catalogue.filter(({ task }) => task !== "part").map((each) => each.name);
   const entry = catalogue.find((each) => each.name === name);
-  if (entry === undefined) throw unknownModel(`the catalogue has no ${name}`, name, names);
+  if (entry === undefined) throw unknownModel(`unknown model "${name}"`, name, names);
   if (entry.task === "part") {
     const users = catalogue
       .filter(({ needs, vads }) => [needs, vads].some((parts) => Object.values(parts).includes(name)))
       .map((each) => each.name);
-    throw new CommandError(`${name} is a part, which comes with one of ${users.join(", ")}`);
+    throw new CommandError(`"${name}" is part of other models; add ${users.join(" or ")} instead`);
   }
   const variants = variantsOf(entry);
   const variant = wanted ?? variants[0]!;
   if (variants.includes(variant)) return { entry, variant };
-  throw new UsageError(`${name} has ${variants.join(" and ")}, received --variant ${variant}`);
+  throw new UsageError(`--variant must be ${variants.join(" or ")} for ${name}, received "${variant}"`);
 }
 
-/** @throws when the place is not there, or is one that cannot hold what is wanted */
+/** @throws if the place does not exist, or cannot hold what is added */
 async function placeOf(from: string | null, hasName: boolean): Promise<string | null> {
   if (from === null) return null;
   if (isAddress(from)) {
-    if (hasName) throw new UsageError("--from with an address brings a bundle, which has its name in it");
+    if (hasName)
+      throw new UsageError("--from with a URL adds a bundle, which contains its name; leave out NAME");
     return from;
   }
   const path = resolve(from);
   const found = await stat(path).catch(() => null);
-  if (found === null) throw new CommandError(`there is no ${path}`);
+  if (found === null)
+    throw new CommandError(
+      `--from must be a URL, file or folder, received "${from}": no such file or folder`,
+    );
   if (hasName && !found.isDirectory())
-    throw new UsageError("--from with a NAME takes a folder; a bundle has its name in it");
+    throw new UsageError(
+      `--from must be a folder if NAME is given, received "${from}"; leave out NAME to add a bundle`,
+    );
   return path;
 }
 
@@ -153,10 +160,11 @@ function announce(
 }
 
 function requireLicence(input: CommandInput, id: string, { name, url, isRestricted }: Licence): void {
-  const shown = `licence of ${id}: ${name}${url === "" ? "" : `, ${url}`}`;
+  const terms = `${name}${url === "" ? "" : `, ${url}`}`;
+  const shown = `licence of ${id}: ${terms}`;
   if (isRestricted && !input.options.isSet("accept-licence"))
     throw new CommandError(
-      `${shown}. It restricts what the model may be used for: add --accept-licence when you have read it`,
+      `the licence of ${id} restricts how it may be used; read it (${terms}) and add --accept-licence`,
     );
   remark(input, shown);
 }
@@ -175,13 +183,10 @@ function report(input: CommandInput, { folder, files, isNew }: Installed): void 
     return;
   }
   for (const { path, sha256 } of files.filter(({ isTrusted }) => isTrusted)) {
-    printLine(`trusted ${path}: sha256 ${sha256}, kept in the package`);
+    printLine(`trusted ${path}: recorded sha256 ${sha256}`);
   }
-  printLine(isNew ? `${id} is installed in ${folder}` : `${id} is installed already, and whole: ${folder}`);
-  remark(
-    input,
-    `\`dauys models use ${id}\` makes it the default; a running service has it when it is started again.`,
-  );
+  printLine(isNew ? `installed ${id} in ${folder}` : `${id} is already installed and intact in ${folder}`);
+  remark(input, `\`dauys models use ${id}\` makes it the default; restart a running service to load it`);
 }
 
 function remark({ options }: CommandInput, text: string): void {

@@ -10,10 +10,10 @@ import { foldersOf, requireInstalled } from "./model-folders.js";
 import { FileProgress } from "./model-progress.js";
 import { megabytes, startProgress } from "./progress.js";
 
-/** `models bundle NAME -o FILE`. */
+/** Runs `models bundle NAME -o FILE`. */
 export async function bundleModel(input: CommandInput, name: string | null): Promise<void> {
   const output = input.options.text("output");
-  if (output === null) throw new UsageError("bundle takes -o FILE");
+  if (output === null) throw new UsageError("bundle needs -o FILE");
   const found = requireInstalled(await readablePackages(foldersOf(input)), name!);
   const total = await sizeOf(found);
   const progress = new FileProgress();
@@ -27,7 +27,7 @@ export async function bundleModel(input: CommandInput, name: string | null): Pro
     const { id } = found.manifest;
     if (input.options.isSet("json")) return printLine(JSON.stringify({ id, path, bytes }));
     printLine(
-      `${path}: ${id}, ${megabytes(bytes)} MB; \`dauys models add --from\` takes it on another machine`,
+      `wrote ${id} to ${path}, ${megabytes(bytes)} MB; install it elsewhere with \`dauys models add --from FILE\``,
     );
   } finally {
     stop();

@@ -8,9 +8,9 @@ import { Interruption } from "./interruption.js";
 import { requireInstalled, requireSeen, writableFolders } from "./model-folders.js";
 
 const TASKS: readonly Task[] = ["transcription", "synthesis"];
-const RESTART = "A running service has it when it is started again.";
+const RESTART = "restart a running service to apply this";
 
-/** `models use NAME`. */
+/** Runs `models use NAME`. */
 export async function useModel(input: CommandInput, name: string | null): Promise<void> {
   await changing(input, async (folders) => {
     const { manifest } = requireInstalled(await readablePackages(folders), name!);
@@ -18,33 +18,36 @@ export async function useModel(input: CommandInput, name: string | null): Promis
     const before = await readDefaults(folders.install);
     await writeDefaults(folders.install, { ...before, [task]: id });
     if (input.options.isSet("json")) return printLine(JSON.stringify({ id, task }));
-    printLine(`${id} is the default for ${task}`);
+    printLine(`${id} is now the default for ${task}`);
     remark(input, RESTART);
   });
 }
 
-/** `models remove NAME`. */
+/** Runs `models remove NAME`. */
 export async function removeModel(input: CommandInput, name: string | null): Promise<void> {
   await changing(input, async (folders) => {
     const seen = await seePackages(folders);
     const { id, folder } = requireSeen(seen, name!);
     if (resolve(dirname(folder)) !== resolve(folders.install))
-      throw new CommandError(`${id} came with the service, and stays: ${folder}`);
+      throw new CommandError(`"${id}" ships with the service and cannot be removed (${folder})`);
     const defaults = await readDefaults(folders.install);
     const task = TASKS.find((each) => defaults[each] === id) ?? null;
-    // First: a default that is not installed would stop the service's next start.
+    // First, because a default that is not installed keeps the service from starting.
     if (task !== null) await writeDefaults(folders.install, without(defaults, task));
     const aside = join(folders.install, `.${id}${REMOVED}`);
     await rm(aside, { recursive: true, force: true });
-    // In one step: a package of which half is gone is never seen.
+    // Rename first, so that no reader sees a half-deleted package.
     await rename(folder, aside);
     await rm(aside, { recursive: true, force: true });
     const left = seen.flatMap((each) => (each.package === null || each.id === id ? [] : [each.package]));
     const next = task === null ? null : chooseDefault(left, task, { defaults: {}, folder: folders.install });
     const successor = next?.manifest.id ?? null;
     if (input.options.isSet("json")) return printLine(JSON.stringify({ id, task, default: successor }));
-    printLine(`${id} is removed`);
-    if (task !== null) remark(input, `The default for ${task} is ${successor ?? "none now"}. ${RESTART}`);
+    printLine(`removed ${id}`);
+    if (task === null) return;
+    const now =
+      successor === null ? `${task} has no default now` : `${successor} is now the default for ${task}`;
+    remark(input, `${now}; ${RESTART}`);
   });
 }
 

@@ -13,24 +13,24 @@ import {
 } from "../models/catalogue.js";
 import { chooseDefault, readDefaults, type Task } from "../models/defaults.js";
 import { readablePackages, seePackages } from "../models/folders.js";
-import { type CommandInput, printLine, printNote } from "./command.js";
+import { type CommandInput, type HelpRow, printLine, printNote } from "./command.js";
 import { foldersOf } from "./model-folders.js";
 import { megabytes } from "./progress.js";
 
 const TASKS: readonly Task[] = ["transcription", "synthesis"];
-const ABILITIES = { livePartials: "live partials", wordTimes: "word times", hotWords: "hot words" } as const;
-/** Of published figures, those that fit on two lines. */
+const FEATURES = { livePartials: "live partials", wordTimes: "word times", hotWords: "hot words" } as const;
+/** Published figures shown for each model. */
 const SHOWN_FIGURES = 3;
 
-/** One thing of the list: a model of the catalogue, one that is installed, or both. */
+/** An entry of the list: a model of the catalogue, an installed one, or both. */
 interface Listed {
   readonly name: string;
   readonly entry: CatalogueEntry | null;
-  /** Packages that came of it. */
+  /** Installed variants. */
   readonly packages: readonly PackageFolder[];
 }
 
-/** `models list`. */
+/** Runs `models list`. */
 export async function listModels(input: CommandInput): Promise<void> {
   const folders = foldersOf(input);
   const [catalogue, packages, seen, defaults] = await Promise.all([
@@ -72,49 +72,62 @@ function block(
     return chosen.has(manifest.id) ? `${what}, default for ${manifest.task}` : what;
   });
   const head = states.length === 0 ? name : `${name}  (${states.join("; ")})`;
-  if (entry === null) {
-    const { task, languages, notes } = packages[0]!.manifest;
-    const rows = [
-      `${task} of ${languages.join(", ")}`,
-      ...voiceRows(packages, name),
-      ...(notes === undefined ? [] : [notes]),
-    ];
-    return [head, ...rows.map((row) => `  ${row}`)].join("\n");
-  }
+  const rows = entry === null ? packageRows(packages) : entryRows(entry, catalogue, packages);
+  const width = Math.max(...rows.map(([label]) => label.length));
+  return [head, ...rows.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`)].join("\n");
+}
+
+/** Describes a model that is not in the catalogue. */
+function packageRows(packages: readonly PackageFolder[]): readonly HelpRow[] {
+  const { task, languages, notes } = packages[0]!.manifest;
+  return [
+    ["task", task],
+    ["languages", languages.join(", ")],
+    ...voiceRows(packages),
+    ...(notes === undefined ? [] : [["notes", notes] as const]),
+  ];
+}
+
+function entryRows(
+  entry: CatalogueEntry,
+  catalogue: readonly CatalogueEntry[],
+  packages: readonly PackageFolder[],
+): readonly HelpRow[] {
   const { task, languages, licence, quality } = entry;
   const sizes = variantsOf(entry).map((variant) => {
     const files = wantedFiles(catalogue, entry, variant);
     const about = files.some(({ bytes }) => bytes === null) ? "about " : "";
     return `${variant} ${about}${megabytes(sizeOf(files))} MB`;
   });
-  const can = abilitiesOf(entry);
+  const features = featuresOf(entry);
   const figures = quality
     .slice(0, SHOWN_FIGURES)
     .map(({ set, figure, unit, source }) => `${set} ${figure} ${unit} (${source})`);
   const unpinned = variantsOf(entry).some((variant) =>
     wantedFiles(catalogue, entry, variant).some(({ sha256 }) => sha256 === null),
   );
-  const rows = [
-    `${task} of ${languages.join(", ")}; ${sizes.join(", ")}`,
-    `licence: ${licence.name}${licence.isRestricted ? " (needs --accept-licence)" : ""}`,
-    ...(can.length === 0 ? [] : [`can: ${can.join(", ")}`]),
-    ...voiceRows(packages, name),
-    ...figures.map((figure) => `published: ${figure}`),
-    ...(unpinned ? ["not every file's hash is known: needs --trust"] : []),
+  return [
+    ["task", task],
+    ["languages", languages.join(", ")],
+    ["variants", sizes.join(", ")],
+    ["licence", `${licence.name}${licence.isRestricted ? " (needs --accept-licence)" : ""}`],
+    ...(features.length === 0 ? [] : [["features", features.join(", ")] as const]),
+    ...voiceRows(packages),
+    ...figures.map((figure) => ["published", figure] as const),
+    ...(unpinned ? [["hashes", "some are unknown (needs --trust)"] as const] : []),
   ];
-  return [head, ...rows.map((row) => `  ${row}`)].join("\n");
 }
 
-/** Which voice activity installed recognisers have beside their own graphs. */
-function voiceRows(packages: readonly PackageFolder[], name: string): readonly string[] {
+/** Lists the voice activity detectors of installed recognizers that need one. */
+function voiceRows(packages: readonly PackageFolder[]): readonly HelpRow[] {
   return packages.flatMap(({ manifest }) => {
     const voice = voiceOf(manifest);
-    const label = manifest.id === name ? "voice activity" : `voice activity of ${manifest.id}`;
-    return voice === null ? [] : [`${label}: ${voice}`];
+    const suffix = packages.length === 1 ? "" : ` (${manifest.id})`;
+    return voice === null ? [] : [["voice activity", `${voice}${suffix}`] as const];
   });
 }
 
-/** The part or the package's own file; null for models that need none beside them. */
+/** Returns a package's voice activity detector: the shipped one or a file; null for models that need none. */
 function voiceOf(manifest: ModelManifest): string | null {
   if (manifest.task !== "transcription") return null;
   switch (recognizerFamilyOf(manifest).voiceSource(manifest)) {
@@ -127,8 +140,8 @@ function voiceOf(manifest: ModelManifest): string | null {
   }
 }
 
-function abilitiesOf({ can }: CatalogueEntry): readonly string[] {
-  return Object.entries(ABILITIES).flatMap(([name, words]) => (can[name as keyof typeof can] ? [words] : []));
+function featuresOf({ can }: CatalogueEntry): readonly string[] {
+  return Object.entries(FEATURES).flatMap(([name, words]) => (can[name as keyof typeof can] ? [words] : []));
 }
 
 function toJson(

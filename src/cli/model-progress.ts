@@ -1,9 +1,9 @@
 import type { AddProgress } from "../models/hub/add-from-catalogue.js";
 import { clock, type LinePart, megabytes } from "./progress.js";
 
-/** The rate is that of so long a time: what happened before says little about the rest. */
+/** Window of the rate: older data says little about the rest. */
 const WINDOW_MS = 10_000;
-/** A rate over less time says nothing. */
+/** A rate over less time is not meaningful. */
 const RATE_AFTER_MS = 1_000;
 const NOTE_EVERY_MS = 250;
 
@@ -12,23 +12,23 @@ interface Mark {
   readonly bytes: number;
 }
 
-/** How far a file is: a bar, the rate of the last seconds, and the time left. */
+/** Progress of a file: a bar, the rate of the last seconds, and the time left. */
 export class FileProgress {
   readonly #now: () => number;
   #file = "";
   #bytes = 0;
   #total: number | null = null;
-  /** Of the window, oldest first. */
+  /** Marks of the window, oldest first. */
   #marks: Mark[] = [];
 
-  /** @param now milliseconds of a clock that only goes on */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
   }
 
   moved({ file, bytes, total }: AddProgress): void {
     const atMs = this.#now();
-    // Another file, or this one from its beginning.
+    // Another file, or the same one restarted.
     if (file !== this.#file || bytes < this.#bytes) this.#marks = [];
     this.#file = file;
     this.#bytes = bytes;
@@ -39,18 +39,18 @@ export class FileProgress {
   }
 
   parts(): readonly LinePart[] {
-    if (this.#file === "") return ["looking"];
+    if (this.#file === "") return ["preparing"];
     const rate = this.#bytesPerMs();
     const shownRate = rate === null ? [] : [`${((rate * 1_000) / 1_000_000).toFixed(1)} MB/s`];
     if (this.#total === null) return [this.#file, `${megabytes(this.#bytes)} MB`, ...shownRate];
     const share = this.#bytes / this.#total;
     const left = rate === null ? [] : [`${clock((this.#total - this.#bytes) / rate)} left`];
     const sizes = `${megabytes(this.#bytes)} of ${megabytes(this.#total)} MB`;
-    // What a narrow terminal cuts off comes last.
+    // Narrow terminals cut off the end.
     return [this.#file, { share }, `${Math.floor(share * 100)} %`, ...left, ...shownRate, sizes];
   }
 
-  /** Null while too little has come to tell. */
+  /** Null until there is enough data. */
   #bytesPerMs(): number | null {
     const first = this.#marks[0];
     if (first === undefined) return null;

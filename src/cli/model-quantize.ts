@@ -6,7 +6,7 @@ import { Interruption } from "./interruption.js";
 import { requireInstalled, writableFolders } from "./model-folders.js";
 import { type LinePart, megabytes, startProgress } from "./progress.js";
 
-/** `models quantize NAME`. */
+/** Runs `models quantize NAME`. */
 export async function quantizeModel(input: CommandInput, name: string | null): Promise<void> {
   const { options } = input;
   const folders = await writableFolders(input);
@@ -34,9 +34,9 @@ export async function quantizeModel(input: CommandInput, name: string | null): P
       return;
     }
     printLine(
-      `${id}: ${products} products in int8, ${megabytes(bytesBefore)} MB became ${megabytes(bytesAfter)} MB`,
+      `created ${id}: ${products} products in int8, ${megabytes(bytesAfter)} MB instead of ${megabytes(bytesBefore)} MB`,
     );
-    remark("Measure both on recordings of yours: `npm run evaluate -- people DIR`.");
+    remark("compare both on your own recordings: `npm run evaluate -- people DIR`");
   } finally {
     stop();
     interruption.over();

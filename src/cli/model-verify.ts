@@ -4,13 +4,13 @@ import { type FileCheck, verifyPackage } from "../models/verify.js";
 import { CommandError, type CommandInput, printLine } from "./command.js";
 import { foldersOf, unknownModel } from "./model-folders.js";
 
-/** `models verify [NAME]`: hashes every file, also of packages that would stop the service, and of the voice activity that ships. */
+/** Runs `models verify [NAME]`: hashes every file, including broken packages and the shipped voice activity detector. */
 export async function verifyModels(input: CommandInput, name: string | null): Promise<void> {
   const all = [...(await seePackages(foldersOf(input))), seeNearVoice()];
   const chosen = all.filter(({ id }) => name === null || id === name);
   if (name !== null && chosen.length === 0) {
     const known = all.map(({ id }) => id);
-    throw unknownModel(`${name} is not installed`, name, known);
+    throw unknownModel(`"${name}" is not installed`, name, known);
   }
   const isJson = input.options.isSet("json");
   const data: object[] = [];
@@ -28,9 +28,9 @@ export async function verifyModels(input: CommandInput, name: string | null): Pr
   }
   if (isJson) printLine(JSON.stringify({ data }));
   if (badCount === 0) return;
-  const what = badCount === 1 ? "1 file is" : `${badCount} files are`;
+  const what = badCount === 1 ? "1 file" : `${badCount} files`;
   throw new CommandError(
-    `${what} not as it should be: \`dauys models add NAME\` brings a package again; what ships comes with the service`,
+    `${what} failed verification; repair the package with \`dauys models add NAME\`, or reinstall the service if it ships with it`,
   );
 }
 

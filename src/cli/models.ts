@@ -1,15 +1,23 @@
 import { type Command, type CommandInput, UsageError, unknownAction } from "./command.js";
 import { operatorsPart } from "./operators-part.js";
-import { QUIET_HELP, QUIET_OPTION } from "./service-client.js";
+import { QUIET_OPTION } from "./service-client.js";
 
 const ACTIONS = ["list", "add", "verify", "use", "remove", "bundle", "quantize"] as const;
 
 export const modelsCommand: Command = {
-  usage:
-    "models list | add NAME | verify [NAME] | use NAME | remove NAME | bundle NAME -o FILE | quantize NAME",
-  summary:
-    "Lists, adds and checks model packages, and says which of them requests without a model get. Works on MODELS_DIR, or on " +
-    "`models` in DATA_DIR; a running service has the change when it is started again.",
+  usage: "models ACTION [NAME]",
+  summary: "Add, check, choose and remove models",
+  description: "Add, check, choose and remove model packages.",
+  actions: [
+    ["list", "Show models of the catalogue and installed ones"],
+    ["add NAME", "Download and install a model"],
+    ["add --from PLACE", "Install a package or a bundle"],
+    ["verify [NAME]", "Check the hashes of all files"],
+    ["use NAME", "Make a model the default of its task"],
+    ["remove NAME", "Delete an installed model"],
+    ["bundle NAME -o FILE", "Pack a model into a tar file"],
+    ["quantize NAME", "Create an int8 variant of a model"],
+  ],
   options: {
     json: { type: "boolean" },
     ...QUIET_OPTION,
@@ -23,16 +31,16 @@ export const modelsCommand: Command = {
     output: { type: "string", short: "o" },
   },
   optionHelp: [
-    "--variant V  add: fp32, int8, as `list` shows them; the first when absent",
-    "--vad V  add: voice activity, near (shipped) or silero (2.3 MB)",
-    "--from PLACE  add: a folder with a package or with the files of NAME, a bundle, or a bundle's address",
-    "--trust  add: takes files whose hash is not known, and keeps the hashes of what came",
-    "--sha256 HASH  add: of the bundle that an address leads to",
-    "--accept-licence  add: you have read a licence that restricts what the model may be used for",
-    "--catalogue FILE  list, add: a catalogue of your own in place of models/catalogue.json",
-    "-o, --output FILE  bundle: the tar to write",
-    QUIET_HELP,
+    ["--variant V", "add: fp32 or int8, as `list` shows them (default: the first)"],
+    ["--vad V", "add: voice activity detector, near (shipped) or silero (2.3 MB)"],
+    ["--from PLACE", "add: a package folder, a folder with the files of NAME, a bundle or its URL"],
+    ["--trust", "add: accept files without a known hash and record their hashes"],
+    ["--sha256 HASH", "add: expected hash of a bundle from a URL"],
+    ["--accept-licence", "add: confirm that you have read a licence that restricts use"],
+    ["--catalogue FILE", "list, add: a catalogue to use instead of models/catalogue.json"],
+    ["-o, --output FILE", "bundle: tar file to write"],
   ],
+  note: "Packages are stored in MODELS_DIR or DATA_DIR/models. Restart a running service to apply changes.",
   examples: [
     "models list",
     "models add gigaam-multilingual --variant int8",
@@ -50,13 +58,13 @@ async function models(input: CommandInput): Promise<void> {
   const [action, ...names] = input.positionals;
   const known = ACTIONS.find((each) => each === action);
   if (known === undefined) throw unknownAction(action, ACTIONS);
-  refuseNames(known, names, input);
+  checkNames(known, names, input);
   const { MODEL_ACTIONS } = await operatorsPart(() => import("./model-actions.js"));
   await MODEL_ACTIONS[known](input, names[0] ?? null);
 }
 
-/** @throws {UsageError} when the action takes another number of names */
-function refuseNames(
+/** @throws {UsageError} for a wrong number of names */
+function checkNames(
   action: (typeof ACTIONS)[number],
   names: readonly string[],
   { options }: CommandInput,
@@ -64,7 +72,8 @@ function refuseNames(
   const most = action === "list" ? 0 : 1;
   const canBeLeftOut =
     action === "list" || action === "verify" || (action === "add" && options.text("from") !== null);
-  if (names.length > most) throw new UsageError(`${action} takes ${most === 0 ? "no NAME" : "one NAME"}`);
+  if (names.length > most)
+    throw new UsageError(`${action} accepts ${most === 0 ? "no" : "one"} NAME, received ${names.length}`);
   if (names.length === 0 && !canBeLeftOut)
-    throw new UsageError(`${action} takes one NAME: see \`dauys models list\``);
+    throw new UsageError(`${action} needs a NAME; see \`dauys models list\``);
 }

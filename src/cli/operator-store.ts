@@ -4,13 +4,13 @@ import { CommandError, type CommandInput } from "./command.js";
 import { exitCodeOf } from "./interruption.js";
 import { operatorsPart } from "./operators-part.js";
 
-/** What the help of operators' commands says about where they work. */
-export const OPERATOR_HELP =
-  "works on DATABASE_URL, or on the private database in DATA_DIR, whether the service runs or not";
+/** For the help of commands that open the database. */
+export const DATABASE_NOTE =
+  "Works on the service's database, whether or not the service runs (see `dauys help connection`).";
 
 /**
- * Runs `work` on the service's store: the database of `DATABASE_URL`, the private one of a service that runs, or that
- * one started for the moment.
+ * Runs `work` on the service's store: the database of `DATABASE_URL`, or the private one in `DATA_DIR`, started for the
+ * command if no service runs.
  */
 export async function withStore(input: CommandInput, work: (store: Store) => Promise<void>): Promise<void> {
   const { createLog, openStore, readConfig } = await loadStore();
@@ -19,7 +19,7 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
   const level = input.environment["LOG_LEVEL"] ? config.logLevel : "error";
   const log = createLog({ level, destination: process.stderr });
   const store = await openStore(config, log, { purpose: "command" });
-  // Without this a signal would end the command at once and leave the private server to the kernel.
+  // Without these handlers a signal would end the command before the private server has stopped.
   const stop = (signal: NodeJS.Signals) => process.exit(exitCodeOf(signal));
   process.once("SIGINT", stop).once("SIGTERM", stop);
   try {
@@ -41,11 +41,11 @@ async function loadStore() {
   return { createLog, openStore, readConfig };
 }
 
-/** In a wrong working directory the default `./data` would silently become a new, empty database. */
+/** Rejects a wrong working directory, where the default `./data` would become a new, empty database. */
 async function refuseStrayFolder(databaseUrl: string | null, dataDir: string): Promise<void> {
   if (databaseUrl !== null) return;
   if ((await stat(dataDir).catch(() => null))?.isDirectory() === true) return;
   throw new CommandError(
-    `there is no data folder ${dataDir}: run this where the service runs, or set DATA_DIR or DATABASE_URL`,
+    `no data folder at ${dataDir}; run this in the service's folder, or set DATA_DIR or DATABASE_URL`,
   );
 }

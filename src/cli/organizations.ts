@@ -10,14 +10,21 @@ import {
   UsageError,
   unknownAction,
 } from "./command.js";
-import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { DATABASE_NOTE, withStore } from "./operator-store.js";
 import { table } from "./table.js";
 
 export const organizationsCommand: Command = {
   usage: "orgs create NAME | list | credit ORG AMOUNT",
-  summary: `Makes and lists organizations, and credits payments to them; ${OPERATOR_HELP}.`,
+  summary: "Create and list organizations, add credits",
+  description: "Create and list organizations, and add paid credits to their balances.",
+  actions: [
+    ["create NAME", "Create an organization and print its id"],
+    ["list", "List organizations and their balances"],
+    ["credit ORG AMOUNT", "Add AMOUNT credits to an organization"],
+  ],
   options: { json: { type: "boolean" }, reference: { type: "string" } },
-  optionHelp: ["--reference R  credit: the payment's own number; the same one is never credited twice"],
+  optionHelp: [["--reference REF", "credit: the payment's reference; each reference is credited only once"]],
+  note: DATABASE_NOTE,
   examples: [
     'orgs create "Тілмаш"',
     "orgs list",
@@ -32,13 +39,13 @@ async function organizations(input: CommandInput): Promise<void> {
   if (action === "create" && rest.length === 1 && name !== "") {
     return await withStore(input, (store) => create(store, name, input));
   }
-  if (action === "create") throw new UsageError("create takes one NAME; quote names with spaces");
+  if (action === "create") throw new UsageError("create needs one NAME; quote names with spaces");
   if (action === "list" && rest.length === 0) return await withStore(input, (store) => list(store, input));
   if (action === "credit" && rest.length === 2) {
     const amount = wholeAmount(rest[1]!);
     return await withStore(input, (store) => credit(store, rest[0]!, amount, input));
   }
-  if (action === "credit") throw new UsageError("credit takes ORG and AMOUNT, in credits");
+  if (action === "credit") throw new UsageError("credit needs ORG and AMOUNT, in credits");
   throw unknownAction(action, ["create", "list", "credit"]);
 }
 
@@ -51,7 +58,7 @@ async function create(store: Store, name: string, { options }: CommandInput): Pr
 async function list(store: Store, { options }: CommandInput): Promise<void> {
   const [found, all] = await Promise.all([store.organizations.list(), store.accounts.list()]);
   const balances = new Map(all.map((balance) => [balance.organizationId, balance]));
-  // Made in one step with its account: an organization without one was made between the two questions.
+  // An organization without an account was created between the two queries.
   const known = found.filter(({ id }) => balances.has(id));
   if (options.isSet("json")) {
     const data = known.map((organization) => toJson(organization, balances.get(organization.id)!));
@@ -76,15 +83,19 @@ async function credit(store: Store, id: string, amount: number, { options }: Com
     const result = { organization_id: id, amount, reference, is_new: isNew, balance };
     return printLine(JSON.stringify(result));
   }
-  const what = isNew ? `credited ${amount} to ${id}` : `the payment ${reference} was credited before`;
+  const what = isNew ? `credited ${amount} to ${id}` : `payment ${reference} was already credited`;
   printLine(`${what}; balance ${balance}`);
 }
 
-/** @throws {CommandError} when there is no such organization */
+/** @throws {CommandError} if there is no such organization */
 export async function balanceOf(store: Store, id: string): Promise<Balance> {
   const balance = await store.accounts.find(id);
   if (balance !== null) return balance;
-  throw new CommandError(`there is no organization ${id}: see \`dauys orgs list\``);
+  throw noSuchOrganization(id);
+}
+
+export function noSuchOrganization(id: string): CommandError {
+  return new CommandError(`no such organization: "${id}"; see \`dauys orgs list\``);
 }
 
 function wholeAmount(text: string): number {

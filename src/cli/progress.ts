@@ -1,15 +1,14 @@
 import type { UploadProgress } from "../client/transport.js";
 import type { CommandInput } from "./command.js";
 import { showStatus } from "./status-line.js";
+import { widthOf } from "./text-width.js";
 
 const REDRAW_MS = 100;
 const DEFAULT_COLUMNS = 80;
 const BAR_CELLS = 16;
-/** An upload's rate over less time than this says nothing about the rest. */
+/** Shorter uploads do not allow an estimate of the time left. */
 const RATE_AFTER_MS = 1_000;
 const LONGEST_NAME = 24;
-const WIDE =
-  /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60]/u;
 
 /** How a line is drawn. */
 interface LineStyle {
@@ -22,10 +21,10 @@ interface LineStyle {
 export type LinePart = string | { readonly share: number };
 
 /**
- * Redraws a status line until it is stopped: on a terminal that can, unless `--quiet` is set. `parts` is asked for each
- * picture. Standard error has it, so it never mixes with results in a pipe.
+ * Draws a status line on standard error until it is stopped, if that is a terminal and `--quiet` is not set.
  *
- * @returns takes the line away
+ * @param parts called for each redraw
+ * @returns removes the line
  */
 export function startProgress(
   { options, environment }: CommandInput,
@@ -33,7 +32,7 @@ export function startProgress(
 ): () => void {
   const stream = process.stderr;
   if (stream.isTTY !== true || options.isSet("quiet") || environment["TERM"] === "dumb") return () => {};
-  // Any value turns color off, only the empty one does not: https://no-color.org
+  // Any value but the empty one turns color off: https://no-color.org
   const hasColor = !environment["NO_COLOR"];
   const draw = () => showStatus(drawn(parts(), { columns: stream.columns || DEFAULT_COLUMNS, hasColor }));
   draw();
@@ -44,7 +43,7 @@ export function startProgress(
   };
 }
 
-/** One line for a terminal, one column short of its width. */
+/** Formats one line for a terminal, one column short of its width. */
 export function drawn(parts: readonly LinePart[], { columns, hasColor }: LineStyle): string {
   let line = "";
   let left = columns - 1;
@@ -58,42 +57,42 @@ export function drawn(parts: readonly LinePart[], { columns, hasColor }: LineSty
   return line;
 }
 
-/** What one recording is waiting for, in words and a bar. */
+/** Progress of one recording: upload, then transcription. */
 export class CallProgress {
   readonly #name: string;
   readonly #now: () => number;
   #stage: "waiting" | "uploading" | "transcribing" = "waiting";
   #stageSinceMs: number;
   #upload: UploadProgress = { sentBytes: 0, totalBytes: null };
-  /** Of the audio; null until the service tells it. */
+  /** Share of the audio; null until the service reports it. */
   #transcribed: number | null = null;
 
-  /** @param now milliseconds of a clock that only goes on */
+  /** @param now milliseconds of a monotonic clock */
   constructor(name: string, now: () => number = () => performance.now()) {
     this.#name = name;
     this.#now = now;
     this.#stageSinceMs = now();
   }
 
-  /** The recording is on its way, or begins once more. */
+  /** Reports upload progress; fewer bytes than before mean a retry. */
   sent(upload: UploadProgress): void {
     if (this.#stage !== "uploading" || upload.sentBytes < this.#upload.sentBytes) this.#enter("uploading");
     this.#upload = upload;
     if (upload.sentBytes === upload.totalBytes) this.#enter("transcribing");
   }
 
-  /** The service has, or gets by itself, all that it needs. */
+  /** Reports that the upload is complete, or that the service downloads the audio itself. */
   transcribing(): void {
     this.#enter("transcribing");
   }
 
-  /** So much of the audio is transcribed, 0 to 1. */
+  /** Reports the transcribed share of the audio, 0 to 1. */
   transcribed(share: number): void {
     this.#enter("transcribing");
     this.#transcribed = share;
   }
 
-  /** With a bar, sizes and the time left. */
+  /** Returns a status line with a bar, sizes and the time left. */
   parts(): readonly LinePart[] {
     const name = shortened(this.#name);
     const sinceMs = this.#now() - this.#stageSinceMs;
@@ -110,11 +109,11 @@ export class CallProgress {
     const sizes = `${megabytes(sentBytes)} of ${megabytes(totalBytes)} MB`;
     const hasRate = sinceMs >= RATE_AFTER_MS && sentBytes > 0;
     const left = hasRate ? [`${clock((sinceMs * (totalBytes - sentBytes)) / sentBytes)} left`] : [];
-    // What a narrow terminal cuts off comes last.
+    // Narrow terminals cut off the end.
     return [name, "uploading", { share }, `${percent(share)} %`, ...left, sizes];
   }
 
-  /** The same in a few words, for a line with several of them. */
+  /** Returns a short form for a line with several recordings. */
   short(): string {
     const name = shortened(this.#name);
     const { sentBytes, totalBytes } = this.#upload;
@@ -134,7 +133,7 @@ export class CallProgress {
   }
 }
 
-/** Minutes and seconds, and hours where there are any: "0:07", "1:02:03". */
+/** Formats a duration as "0:07" or "1:02:03". */
 export function clock(ms: number): string {
   const seconds = Math.round(ms / 1_000);
   const two = (value: number) => String(value).padStart(2, "0");
@@ -152,12 +151,12 @@ function bar(share: number): string {
   return `[${"#".repeat(filled)}${"-".repeat(BAR_CELLS - filled)}]`;
 }
 
-/** 100 only when all has left. */
+/** Rounds down, so that 100 means complete. */
 function percent(share: number): number {
   return Math.floor(share * 100);
 }
 
-/** The end of a path says most. */
+/** Keeps the end of a long path, its most specific part. */
 function shortened(name: string): string {
   const characters = Array.from(name);
   return characters.length <= LONGEST_NAME ? name : `...${characters.slice(3 - LONGEST_NAME).join("")}`;
@@ -176,11 +175,4 @@ function cutTo(text: string, columns: number): string {
     cut += character;
   }
   return cut;
-}
-
-/** Columns that a terminal takes for it. */
-function widthOf(text: string): number {
-  let width = 0;
-  for (const character of text) width += /\p{M}/u.test(character) ? 0 : WIDE.test(character) ? 2 : 1;
-  return width;
 }

@@ -6,26 +6,26 @@ import { dirname, extname, join } from "node:path";
 import { CommandError } from "./command.js";
 import { reasonOf } from "./failures.js";
 
-/** What is written, as messages name it: "sound", "transcript". */
+/** The name of the result in messages. */
 type ResultKind = "sound" | "transcript";
 
-/** Parts that are not written: a program that ends at once, since the reader of its output has left, takes them along. */
+/** Temporary files; an immediate exit, after the reader of the output has left, deletes them too. */
 const unfinished = new Set<string>();
 process.on("exit", () => {
   for (const path of unfinished) rmSync(path, { force: true });
 });
 
-/** A result that was paid for could not be written where it belongs. */
+/** A charged result could not be written to its place. */
 export class UnwrittenError extends CommandError {}
 
 /**
- * Where something goes that is going to be paid for. Everything about the place is tried before anything is asked for; what
- * still goes wrong afterwards leaves the result somewhere else, and says where.
+ * The destination of a charged result. It is opened before the request is sent; if writing fails later, the result is saved
+ * elsewhere and the error says where.
  */
 export class ResultFile {
   readonly #path: string;
   readonly #kind: ResultKind;
-  /** Takes the place of `#path` when all is written; null where that is no ordinary file. */
+  /** Renamed to `#path` when it is complete; null if that is not a regular file. */
   readonly #partPath: string | null;
   readonly #file: FileHandle | null;
 
@@ -37,34 +37,34 @@ export class ResultFile {
     if (partPath !== null) unfinished.add(partPath);
   }
 
-  /** @throws {CommandError} when the file could not be written */
+  /** @throws {CommandError} if the file cannot be written */
   static async prepare(path: string, kind: ResultKind): Promise<ResultFile> {
     const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return null;
       throw unwritable(path, error);
     });
-    if (found?.isDirectory() === true) throw new CommandError(`Cannot write ${path}: it is a folder`);
+    if (found?.isDirectory() === true) throw new CommandError(`cannot write ${path}: it is a folder`);
     try {
       if (found !== null) await access(path, constants.W_OK);
-      // A device or a pipe is written as it is.
+      // Devices and pipes are written directly.
       if (found !== null && !found.isFile()) return new ResultFile(path, kind, null, null);
       const target = found === null ? path : await realpath(path);
-      // Not longer by its own name: names of 255 bytes must fit.
+      // A fixed name, because one derived from a name of 255 bytes would be too long.
       const partPath = join(dirname(target), `.dauys-${randomBytes(6).toString("hex")}.part`);
       return new ResultFile(target, kind, partPath, await open(partPath, "wx", found?.mode ?? 0o666));
     } catch (error) {
       const isFolder = (await stat(dirname(path)).catch(() => null))?.isDirectory() === true;
       if ((error as NodeJS.ErrnoException).code === "ENOENT" && !isFolder) {
-        throw new CommandError(`Cannot write ${path}: there is no folder ${dirname(path)}`, { cause: error });
+        throw new CommandError(`cannot write ${path}: no such folder: ${dirname(path)}`, { cause: error });
       }
       throw unwritable(path, error);
     }
   }
 
-  /** A file is written when all of it is there. */
+  /** Does nothing: the file is written when the result is complete. */
   async part(_bytes: Uint8Array): Promise<void> {}
 
-  /** Leaves nothing behind, unless it is written. */
+  /** Deletes the temporary file, if there is one. */
   async abandon(): Promise<void> {
     await this.#file?.close().catch(() => {});
     if (this.#partPath === null) return;
@@ -72,7 +72,7 @@ export class ResultFile {
     unfinished.delete(this.#partPath);
   }
 
-  /** @throws {UnwrittenError} that names where the result is kept instead */
+  /** @throws {UnwrittenError} with the place where the result was saved instead */
   async write(result: Uint8Array): Promise<void> {
     try {
       if (this.#file === null || this.#partPath === null) return await writeFile(this.#path, result);
@@ -86,7 +86,7 @@ export class ResultFile {
   }
 }
 
-/** Puts what was paid for where there is room. @returns what to tell */
+/** Saves a charged result to the temporary folder. @returns the error to report */
 export async function keptElsewhere(
   name: string,
   result: Uint8Array,
@@ -94,16 +94,16 @@ export async function keptElsewhere(
 ): Promise<UnwrittenError> {
   const ending = kind === "sound" ? ".wav" : extname(name) || ".txt";
   const elsewhere = join(tmpdir(), `dauys-${randomBytes(6).toString("hex")}${ending}`);
-  const why = `Cannot write ${name}: ${reasonOf(cause)}`;
+  const why = `cannot write ${name}: ${reasonOf(cause)}`;
   try {
     await writeFile(elsewhere, result, { flag: "wx", mode: 0o600 });
-    return new UnwrittenError(`${why}; the ${kind} is kept in ${elsewhere}`, { cause });
+    return new UnwrittenError(`${why}; the ${kind} was saved to ${elsewhere}`, { cause });
   } catch (error) {
     await rm(elsewhere, { force: true }).catch(() => {});
-    return new UnwrittenError(`${why}; nor in ${elsewhere}: ${reasonOf(error)}`, { cause });
+    return new UnwrittenError(`${why}; saving it to ${elsewhere} failed too: ${reasonOf(error)}`, { cause });
   }
 }
 
 function unwritable(path: string, cause: unknown): CommandError {
-  return new CommandError(`Cannot write ${path}: ${reasonOf(cause)}`, { cause });
+  return new CommandError(`cannot write ${path}: ${reasonOf(cause)}`, { cause });
 }

@@ -3,59 +3,56 @@ import { join, resolve } from "node:path";
 import type { ClientOptions } from "../client/client.js";
 import { ConnectionError } from "../client/errors.js";
 import { DauysClient } from "../client/node.js";
-import { CommandError, type CommandInput, UsageError } from "./command.js";
+import { CommandError, type CommandInput, type HelpRow, UsageError } from "./command.js";
 import { isCausedBy, pathFailure } from "./failures.js";
-import { hostUrls, serviceUrl, URL_HELP } from "./service-url.js";
+import { hostUrls, serviceUrl } from "./service-url.js";
 
-/** Options of every command that speaks to the service. */
+/** Options of commands that call the service. */
 export const SERVICE_OPTIONS = {
   url: { type: "string" },
   key: { type: "string" },
   json: { type: "boolean" },
 } as const;
 
-export const SERVICE_OPTION_HELP = [
-  URL_HELP,
-  "--key KEY  API key (DAUYS_API_KEY; the development key of DATA_DIR)",
+/** For commands that print progress and notes. */
+export const QUIET_OPTION = { quiet: { type: "boolean", short: "q" } } as const;
+
+export const MODEL_ROW: HelpRow = ["--model MODEL", "Recognition model (default: the service's default)"];
+
+export const HOT_WORDS_ROW: HelpRow = [
+  "--hotwords A,B",
+  "Words or phrases to prefer; A:2 prefers A more strongly",
 ];
 
-/** Of commands that remark on what they do. */
-export const QUIET_OPTION = { quiet: { type: "boolean", short: "q" } } as const;
-export const QUIET_HELP = "-q, --quiet  neither progress nor remarks on standard error, failures only";
-
-export const MODEL_HELP = "--model MODEL  a model that transcribes; the service's default when absent";
-
-export const HOT_WORDS_HELP = "--hotwords A,B  words or phrases to be preferred; A:2 prefers one more";
-
-/** What a person can do about a connection that failed, by the system's codes for it. */
+/** Advice on failed connections, by system error code. */
 const ADVICE: readonly { readonly codes: readonly string[]; readonly text: string }[] = [
-  { codes: ["ECONNREFUSED"], text: "is it running? Start it with `npm start`, or name another with --url" },
-  { codes: ["ENOTFOUND", "EAI_AGAIN"], text: "is the name in --url right, and the network there?" },
+  { codes: ["ECONNREFUSED"], text: "start the service with `npm start`, or set --url" },
+  { codes: ["ENOTFOUND", "EAI_AGAIN"], text: "check the host name in --url and the network" },
   {
     codes: ["EPROTO", "ERR_SSL_WRONG_VERSION_NUMBER", "ERR_SSL_PACKET_LENGTH_TOO_LONG"],
-    text: "it speaks no TLS there: try http:// in --url",
+    text: "the server does not use TLS, try http:// in --url",
   },
   {
     codes: ["DEPTH_ZERO_SELF_SIGNED_CERT", "SELF_SIGNED_CERT_IN_CHAIN", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"],
-    text: "its certificate is not known here: NODE_EXTRA_CA_CERTS names a file with the one that signed it",
+    text: "the certificate is not trusted, set NODE_EXTRA_CA_CERTS to a file with its CA certificate",
   },
   {
     codes: ["HPE_INVALID_CONSTANT", "HPE_INVALID_VERSION"],
-    text: "it speaks no HTTP there: try https:// in --url",
+    text: "the server does not answer in plain HTTP, try https:// in --url",
   },
   {
     codes: ["ETIMEDOUT", "EHOSTUNREACH", "ENETUNREACH"],
-    text: "is the address in --url right, and the network there?",
+    text: "check the address in --url and the network",
   },
 ];
 
-/** A file of two hours takes as long as it takes; Ctrl-C ends what nobody wants to wait for. */
+/** Effectively unlimited, for long recordings; users stop with Ctrl-C. */
 const TIMEOUT_MS = 24 * 3_600_000;
 
 /**
- * The service that a command speaks to.
+ * Returns a client for the service.
  *
- * @throws {UsageError} when the address is none, or no key is to be found
+ * @throws {UsageError} if the address is invalid, or there is no key
  */
 export async function openService(input: CommandInput): Promise<DauysClient> {
   const { url } = await serviceUrl(input);
@@ -63,9 +60,9 @@ export async function openService(input: CommandInput): Promise<DauysClient> {
 }
 
 /**
- * The same for what needs no key, and takes one where there is one.
+ * Does the same for endpoints that need no key, and uses a key if there is one.
  *
- * @throws {UsageError} when the address is none, and for a key that could not be sent
+ * @throws {UsageError} if the address or the key is invalid
  */
 export async function openWithoutKey(
   input: CommandInput,
@@ -86,7 +83,7 @@ function clientFor(urls: Urls, apiKey: string | null): DauysClient {
   }
 }
 
-/** Adds to a failure what the person at the keyboard can do about it, and takes the system's words out of it. */
+/** Adds advice to a connection error, and rewords system errors about paths. */
 export function withAdvice(error: unknown): unknown {
   const failure = pathFailure(error);
   if (failure !== null) return new CommandError(failure, { cause: error });
@@ -97,22 +94,24 @@ export function withAdvice(error: unknown): unknown {
     : new CommandError(`${error.message}; ${advice.text}`, { cause: error });
 }
 
-/** A header carries only this. @throws {UsageError} that does not repeat the key */
+/** Checks that a key fits into a header. @throws {UsageError} without the key itself */
 function sendable(key: string): string {
   if (/^[!-~]+$/.test(key)) return key;
-  throw new UsageError("the API key must be printable ASCII without spaces: sk-svc- and 48 hex digits");
+  throw new UsageError(
+    "the API key must be printable ASCII without spaces; expected sk-svc- and 48 hex digits",
+  );
 }
 
-/** @throws {UsageError} when there is none, and for one that could not be sent */
+/** @throws {UsageError} if there is no key, or it is invalid */
 async function findKey(input: CommandInput): Promise<string> {
   const { key, path } = await lookForKey(input);
   if (key !== null) return key;
   throw new UsageError(
-    `no API key: give --key, set DAUYS_API_KEY, or start the service once, which writes ${path}`,
+    `no API key; use --key, set DAUYS_API_KEY, or start the service once to create ${path}`,
   );
 }
 
-/** The key that was given, or that of the data folder, whose path is told as well. */
+/** Returns the given key, or the development key of the data folder, and the path of the latter. */
 async function lookForKey(
   input: CommandInput,
 ): Promise<{ readonly key: string | null; readonly path: string }> {

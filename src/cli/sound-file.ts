@@ -3,14 +3,14 @@ import { UsageError } from "./command.js";
 import { ResultFile } from "./result-file.js";
 import { SOUND_ENDINGS } from "./sound-endings.js";
 
-/** Samples without a header are no WAV either. */
+/** Raw samples without a header. */
 const RAW_ENDINGS: readonly string[] = [".pcm", ".raw"];
 
 /**
- * A place for a WAV, tried.
+ * Opens the destination of a WAV.
  *
- * @throws {UsageError} for the name of sound that is no WAV: the file would lie about what it holds
- * @throws {CommandError} when the file could not be written
+ * @throws {UsageError} if the extension belongs to another audio format
+ * @throws {CommandError} if the file cannot be written
  */
 export async function prepareSoundFile(path: string): Promise<ResultFile> {
   requireWavName(path);
@@ -23,5 +23,5 @@ function requireWavName(path: string): void {
   if (!isOtherSound && !RAW_ENDINGS.includes(ending.toLowerCase())) return;
   const wav = `${path.slice(0, -ending.length)}.wav`;
   const convert = `ffmpeg -i ${JSON.stringify(wav)} ${JSON.stringify(path)}`;
-  throw new UsageError(`the sound is a WAV, not ${ending}: say -o ${wav}, then ${convert}`);
+  throw new UsageError(`-o must name a .wav file, received "${path}"; use -o ${wav}, then \`${convert}\``);
 }

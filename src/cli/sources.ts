@@ -4,16 +4,16 @@ import { basename, extname, join, relative } from "node:path";
 import { reasonOf } from "./failures.js";
 import { SOUND_ENDINGS } from "./sound-endings.js";
 
-/** A recording to be transcribed, one of several. */
+/** One of several recordings to transcribe. */
 export interface Recording {
-  /** As it was given or found: a path, or an address of http. */
+  /** As given or found: a path or an http address. */
   readonly name: string;
   readonly isUrl: boolean;
-  /** Where its results belong below a folder for results, without their ending. */
+  /** Path of its results inside a result folder, without an extension. */
   readonly place: string;
   /** 0 for an address. */
   readonly sizeBytes: number;
-  /** When the file was changed last; null for an address. */
+  /** When the file last changed; null for an address. */
   readonly modifiedMs: number | null;
 }
 
@@ -38,9 +38,9 @@ export async function isFolder(path: string): Promise<boolean> {
 }
 
 /**
- * The recordings that arguments name. A file that is named is taken whatever its name; of a folder all that lie in it and
- * below, by their endings, hidden ones left out. Links to files are followed, links to folders only where they are named
- * themselves; each file and folder is taken once.
+ * Finds the recordings of the arguments. A file argument can have any name; folders are searched recursively for audio
+ * extensions, without hidden files. Links to files are followed, links to folders only if they are arguments. Each file
+ * and folder counts once.
  *
  * @throws the signal's reason when it aborts
  */
@@ -58,7 +58,7 @@ class Search implements Found {
   readonly recordings: Recording[] = [];
   readonly failures: Failure[] = [];
   readonly #signal: AbortSignal;
-  /** Real paths: what two links lead to is one file. */
+  /** Real paths, so that two links to one file count once. */
   readonly #seen = new Set<string>();
   #repeats = 0;
 
@@ -74,7 +74,7 @@ class Search implements Found {
   async takeFile(path: string, place: string): Promise<void> {
     await this.#try(path, async () => {
       const { size, mtimeMs } = await stat(path);
-      // What a shell puts in the place of a command's output has no path of its own.
+      // Process substitution (`<(command)`) has no real path.
       if (this.#isKnown(await realpath(path).catch(() => path))) return;
       this.recordings.push({ name: path, isUrl: false, place, sizeBytes: size, modifiedMs: mtimeMs });
     });
@@ -88,14 +88,14 @@ class Search implements Found {
       this.#signal.throwIfAborted();
       const inner = next;
       await this.#try(inner, async () => {
-        // A folder may be named twice, or with one that it lies in.
+        // The same folder can be given twice, or together with its parent.
         if (this.#isKnown(await realpath(inner))) return;
         const entries = await readdir(inner, { withFileTypes: true });
         const folders = await this.#takeEntries(folder, inner, entries);
         waiting.push(...folders.reverse());
       });
     }
-    const looked = `no recording is in it: looked for ${SOUND_ENDINGS.slice(0, 8).join(", ")} and others`;
+    const looked = `no recordings found (looked for ${SOUND_ENDINGS.slice(0, 8).join(", ")} and others)`;
     if (met() === before) this.failures.push({ name: folder, reason: looked });
   }
 
@@ -106,10 +106,10 @@ class Search implements Found {
       if (entry.name.startsWith(".")) continue;
       const path = join(folder, entry.name);
       const isLink = entry.isSymbolicLink();
-      // A link may lead anywhere, to the root of all files too: of those in a folder none is gone down.
+      // A link to a folder can lead anywhere, even to the file system root.
       if (isLink && (await isFolder(path))) continue;
       if (entry.isDirectory()) folders.push(path);
-      // A pipe that lies there would be waited for.
+      // Reading a pipe could block forever.
       else if ((entry.isFile() || isLink) && SOUND_ENDINGS.includes(extname(entry.name).toLowerCase()))
         await this.takeFile(path, relative(root, path));
     }
@@ -134,7 +134,7 @@ class Search implements Found {
   }
 }
 
-/** A name for the results of an address: its last part that says something. */
+/** Names the results of an address after its last path segment. */
 function placeOfUrl(url: string): string {
   const { pathname, hostname } = new URL(url);
   const last = pathname.split("/").findLast((part) => part !== "") ?? hostname;
@@ -149,7 +149,7 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A percent sign that encodes nothing.
+    // A stray percent sign.
     return text;
   }
 }

@@ -11,14 +11,8 @@ import {
 } from "./command.js";
 import { Interruption } from "./interruption.js";
 import { clock, startProgress } from "./progress.js";
-import { PRONUNCIATIONS_HELP, readPronunciations } from "./pronunciations.js";
-import {
-  openService,
-  QUIET_HELP,
-  QUIET_OPTION,
-  SERVICE_OPTION_HELP,
-  SERVICE_OPTIONS,
-} from "./service-client.js";
+import { PRONUNCIATIONS_ROW, readPronunciations } from "./pronunciations.js";
+import { openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
 import { prepareSoundFile } from "./sound-file.js";
 import { readTypedInput } from "./standard-input.js";
 import { StandardOutput } from "./standard-output.js";
@@ -26,7 +20,9 @@ import { openWavHeader, pcmOf, wavHeader } from "./wav-frames.js";
 
 export const speakCommand: Command = {
   usage: 'speak "TEXT" -o FILE.wav',
-  summary: "Says a text; TEXT - reads it from standard input, -o - writes the sound to standard output.",
+  summary: "Turn text into speech",
+  description:
+    'Synthesize TEXT and write it as a WAV file; "-" as TEXT reads standard input, "-" as FILE writes to standard output.',
   options: {
     ...SERVICE_OPTIONS,
     ...QUIET_OPTION,
@@ -42,19 +38,17 @@ export const speakCommand: Command = {
     stream: { type: "boolean" },
   },
   optionHelp: [
-    ...SERVICE_OPTION_HELP,
-    "--json  what it cost, as JSON",
-    QUIET_HELP,
-    "-o, --output FILE.wav  where the WAV goes, tried before anything is charged",
-    "--model MODEL  a model that speaks; the service's default when absent",
-    "--voice VOICE  a voice of the model",
-    "--speed FACTOR  0.5 to 2",
-    "--nfe STEPS  4 to 64: fewer is faster, more is better",
-    "--seed N  another take of the same text, 0 to 4294967295",
-    PRONUNCIATIONS_HELP,
-    "--no-normalize  leave numbers, dates and currencies as they are",
-    "--no-room-tone  digital silence where nobody speaks",
-    "--stream  take the sound as it is made, half a second at first",
+    ["-o, --output FILE", "WAV file to write; it is opened before anything is charged"],
+    ["--model MODEL", "Speech model (default: the service's default)"],
+    ["--voice VOICE", "Voice of the model"],
+    ["--speed FACTOR", "Speaking rate, 0.5 to 2"],
+    ["--nfe STEPS", "Synthesis steps, 4 to 64: fewer are faster, more sound better"],
+    ["--seed N", "Seed of the take, 0 to 4294967295"],
+    PRONUNCIATIONS_ROW,
+    ["--no-normalize", "Leave numbers, dates and currencies as written"],
+    ["--no-room-tone", "Use digital silence in pauses"],
+    ["--stream", "Receive the audio while it is synthesized"],
+    ["--json", "Print characters, credits and latency as JSON"],
   ],
   examples: [
     'speak "Сәлеметсіз бе!" -o salem.wav --voice dauren',
@@ -65,7 +59,7 @@ export const speakCommand: Command = {
   run: speak,
 };
 
-/** What was said, for `--json` and for the closing note. */
+/** The output of `--json`. */
 interface Spoken {
   readonly file: string;
   readonly characters: number | null;
@@ -79,10 +73,10 @@ async function speak(input: CommandInput): Promise<void> {
   if (given === null || given === "") throw new UsageError("-o FILE is missing");
   const output = given === "/dev/stdout" ? "-" : given;
   if (output === "-" && options.isSet("json"))
-    throw new UsageError("--json and -o - both want standard output");
+    throw new UsageError("--json cannot be combined with -o -: both write to standard output");
   if (output === "-" && process.stdout.isTTY)
-    throw new UsageError("the sound would go to the terminal: say -o FILE.wav, or send it on through a pipe");
-  const argument = onlyArgument(input, "TEXT", "; - reads it from standard input");
+    throw new UsageError("-o - would write audio to the terminal; use -o FILE.wav or a pipe");
+  const argument = onlyArgument(input, "TEXT", '; use "-" to read standard input');
   const pronunciations = await readPronunciations(options.text("pronunciations"));
   const target = output === "-" ? new StandardOutput() : await prepareSoundFile(output);
   const interruption = new Interruption();
@@ -107,13 +101,13 @@ async function speak(input: CommandInput): Promise<void> {
 interface Wishes {
   readonly input: CommandInput;
   readonly isStreamed: boolean;
-  /** Each part as it comes: a header of unknown length, then samples. */
+  /** Receives parts as they arrive: a WAV header of unknown length, then samples. */
   readonly onPart: (part: Uint8Array) => Promise<void>;
   readonly signal: AbortSignal;
 }
 
 interface Heard {
-  /** One file, however it came. */
+  /** The whole file, streamed or not. */
   readonly wav: Uint8Array;
   readonly firstAudioMs: number;
   readonly usage: SpeechUsage | null;
@@ -206,6 +200,6 @@ async function readText(): Promise<string> {
     .toString("utf8")
     .replace(/^\ufeff/, "")
     .trim();
-  if (text === "") throw new CommandError("standard input holds no text");
+  if (text === "") throw new CommandError("standard input is empty; expected text");
   return text;
 }

@@ -1,21 +1,21 @@
 import { CommandError, printNote } from "./command.js";
 
-/** Collects a text; at a terminal it is typed. */
+/** Reads a text to its end, also from a terminal. */
 export async function readTypedInput(): Promise<Buffer> {
-  if (process.stdin.isTTY) printNote("the text comes from the keyboard; Ctrl-D ends it");
+  if (process.stdin.isTTY) printNote("reading text from the keyboard; press Ctrl-D to finish");
   return readStandardInput();
 }
 
-/** Collects a recording. @throws {CommandError} at a terminal, where it could only be typed */
+/** Reads a recording to its end. @throws {CommandError} if standard input is a terminal */
 export async function readPipedInput(): Promise<Buffer> {
   requirePipedInput();
   return readStandardInput();
 }
 
-/** @throws {CommandError} when standard input is a terminal */
+/** @throws {CommandError} if standard input is a terminal */
 export function requirePipedInput(): void {
   if (process.stdin.isTTY)
-    throw new CommandError("standard input is the keyboard: name a file, or send sound through a pipe");
+    throw new CommandError("standard input is a terminal; name a file or pipe audio into the command");
 }
 
 async function readStandardInput(): Promise<Buffer> {

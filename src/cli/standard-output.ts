@@ -1,7 +1,7 @@
 import { keptElsewhere } from "./result-file.js";
 import { readerLeft, reportOutputErrorsYourself } from "./standard-streams.js";
 
-/** Sound that goes to standard output as it comes. */
+/** Writes audio to standard output as it arrives. */
 export class StandardOutput {
   #failure: unknown = null;
 
@@ -9,7 +9,7 @@ export class StandardOutput {
     reportOutputErrorsYourself();
   }
 
-  /** What fails is told at the end: the rest of the sound is still on its way, and is paid for. */
+  /** Remembers a failure until the end: the rest of the audio is charged and still arriving. */
   async part(bytes: Uint8Array): Promise<void> {
     if (this.#failure !== null) return;
     await new Promise<void>((settle) => {
@@ -21,7 +21,7 @@ export class StandardOutput {
     if ((this.#failure as NodeJS.ErrnoException | null)?.code === "EPIPE") readerLeft();
   }
 
-  /** @throws {CommandError} that names where the sound is kept when it could not be written */
+  /** @throws {CommandError} with the place where unwritten audio was saved */
   async write(sound: Uint8Array): Promise<void> {
     if (this.#failure !== null)
       throw await keptElsewhere("standard output", sound, { kind: "sound", cause: this.#failure });

@@ -1,12 +1,12 @@
 const CLEAR_LINE = "\r\x1b[K";
 
-/** What stands on the last line of the terminal now. */
+/** Current text of the status line. */
 let shown = "";
 
 /**
- * Writes one line at the bottom of the terminal over the one before it; empty takes it away.
+ * Replaces the status line at the bottom of the terminal.
  *
- * @param line shorter than the terminal is wide: a line that wraps could not be overwritten
+ * @param line shorter than the terminal's width, because a wrapped line cannot be overwritten; empty removes the line
  */
 export function showStatus(line: string): void {
   if (line === shown) return;
@@ -14,7 +14,7 @@ export function showStatus(line: string): void {
   process.stderr.write(CLEAR_LINE + line);
 }
 
-/** Has `write` write whole lines, above the status line when there is one. */
+/** Calls `write`, which writes whole lines, above the status line. */
 export function aboveStatus(write: () => void): void {
   const line = shown;
   showStatus("");

@@ -2,48 +2,48 @@ import { ApiError } from "../client/errors.js";
 import type { DauysClient } from "../client/node.js";
 import type { Balance, Health, Readiness } from "../client/types.js";
 import { type Command, CommandError, type CommandInput, printLine, UsageError } from "./command.js";
-import { openWithoutKey, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
+import { openWithoutKey, SERVICE_OPTIONS } from "./service-client.js";
 
-/** A service that takes longer is in trouble, and this command is there to say so. */
+/** A healthy service answers much sooner. */
 const ANSWER_WITHIN_MS = 10_000;
-const NO_KEY = "not known without an API key: give --key or set DAUYS_API_KEY";
+const NO_KEY = "unknown without an API key; use --key or set DAUYS_API_KEY";
 
 export const statusCommand: Command = {
   usage: "status",
-  summary:
-    "Says whether the service is up and takes work, its version and models, and the balance of the key where there is one; " +
-    "ends with 1 when it does not take work, or refuses the key.",
+  summary: "Show whether the service is up, its models and your balance",
+  description: "Show the service's health, readiness, version and models, and the balance of the API key.",
   options: { ...SERVICE_OPTIONS },
-  optionHelp: SERVICE_OPTION_HELP,
+  optionHelp: [],
+  note: "Exits with 1 if the service is not ready or rejects the key.",
   examples: ["status", "status --url https://speech.example.org --json"],
   run: status,
 };
 
-/** What a question about the credits came to. */
+/** The balance, or why it is unknown. */
 interface Credits {
   readonly balance: Balance | null;
-  /** Why it is not known; null when it is. */
+  /** Why the balance is unknown; null if it is known. */
   readonly why: string | null;
-  /** The key is no good. */
-  readonly isRefused: boolean;
+  /** Whether the service rejected the key. */
+  readonly isRejected: boolean;
 }
 
 async function status(input: CommandInput): Promise<void> {
   const [argument] = input.positionals;
-  if (argument !== undefined) throw new UsageError(`status takes no argument, received "${argument}"`);
+  if (argument !== undefined) throw new UsageError(`status accepts no arguments, received "${argument}"`);
   const { client, url, hasKey } = await openWithoutKey(input);
   const call = { maxRetries: 0, timeoutMs: ANSWER_WITHIN_MS };
-  // First alone: whether anything is there at all.
+  // First, so that an unreachable service is reported once.
   const health = await client.health(call);
   const [readiness, version, credits] = await Promise.all([
     client.readiness(call),
     versionOf(url),
-    hasKey ? creditsOf(client, call) : { balance: null, why: NO_KEY, isRefused: false },
+    hasKey ? creditsOf(client, call) : { balance: null, why: NO_KEY, isRejected: false },
   ]);
   const found = { url, health, readiness, version, credits };
   printLine(input.options.isSet("json") ? JSON.stringify(toJson(found)) : lines(found).join("\n"));
-  if (!readiness.isReady) throw new CommandError(`the service takes no work: ${readiness.detail}`);
-  if (credits.isRefused) throw new CommandError(`the service refuses the key: ${credits.why}`);
+  if (!readiness.isReady) throw new CommandError(`the service is not ready: ${readiness.detail}`);
+  if (credits.isRejected) throw new CommandError(`the service rejected the key: ${credits.why}`);
 }
 
 interface Status {
@@ -56,8 +56,7 @@ interface Status {
 
 function lines({ url, health, readiness, version, credits }: Status): readonly string[] {
   const { balance, why } = credits;
-  const held =
-    balance === null || balance.held === 0 ? "" : `, ${balance.held} of them held for work that is running`;
+  const held = balance === null || balance.held === 0 ? "" : ` (${balance.held} held for running requests)`;
   return [
     `service  ${url}${version === null ? "" : `, version ${version}`}`,
     `health   ${health.status}`,
@@ -82,15 +81,15 @@ function toJson({ url, health, readiness, version, credits }: Status) {
 
 async function creditsOf(client: DauysClient, call: { readonly timeoutMs: number }): Promise<Credits> {
   try {
-    return { balance: await client.balance(call), why: null, isRefused: false };
+    return { balance: await client.balance(call), why: null, isRejected: false };
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
-    // An older service has no such path.
-    return { balance: null, why: error.message, isRefused: error.status === 401 };
+    // Older services lack this endpoint.
+    return { balance: null, why: error.message, isRejected: error.status === 401 };
   }
 }
 
-/** The version of the package that serves; null where the service does not say. */
+/** Returns the version of the service; null if it does not report one. */
 async function versionOf(url: string): Promise<string | null> {
   try {
     const answer = await fetch(`${url}/openapi.json`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
@@ -98,7 +97,7 @@ async function versionOf(url: string): Promise<string | null> {
     const version = info?.["x-service-version"];
     return typeof version === "string" ? version : null;
   } catch {
-    // Its health and readiness are known: that counts.
+    // The version is optional; health and readiness are known.
     return null;
   }
 }

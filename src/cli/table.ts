@@ -1,13 +1,16 @@
-/** Rows under their titles, in columns as wide as their widest cell. */
+import { widthOf } from "./text-width.js";
+
+/** Formats rows under their titles, in aligned columns; numbers are aligned to the right. */
 export function table(titles: readonly string[], rows: readonly (readonly string[])[]): string {
   const lines = [titles, ...rows];
-  const widths = titles.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
-  return lines
-    .map((line) =>
-      line
-        .map((cell, column) => cell.padEnd(widths[column]!))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
+  const columns = titles.map((_, column) => ({
+    width: Math.max(...lines.map((line) => widthOf(line[column]!))),
+    isNumeric: rows.length > 0 && rows.every((row) => /^[+-]?\d+$/.test(row[column]!)),
+  }));
+  const padded = (cell: string, column: number) => {
+    const { width, isNumeric } = columns[column]!;
+    const padding = " ".repeat(width - widthOf(cell));
+    return isNumeric ? padding + cell : cell + padding;
+  };
+  return lines.map((line) => line.map(padded).join("  ").trimEnd()).join("\n");
 }

@@ -13,25 +13,26 @@ import { openService } from "./service-client.js";
 import { type Failure, findRecordings, type Recording } from "./sources.js";
 import { askedFormats, type TranscriptFormat, written } from "./transcript-formats.js";
 
-const PARALLEL_UNLESS_SAID = 2;
-const MOST_PARALLEL = 16;
-/** A restart of the service, and other clients of the organization, are waited for; it was there at the beginning. */
+/** As many as the free tier allows. */
+export const DEFAULT_PARALLEL = 2;
+export const MOST_PARALLEL = 16;
+/** Enough to outlast a restart of the service and rate limits: it was reachable at the start. */
 const RETRIES = 20;
-/** After these no other recording would fare better. */
+/** These errors would stop every other recording too. */
 const HOPELESS_CODES = ["key_invalid", "out_of_credits"];
 
-/** A recording and the files that its transcript goes to. */
+/** A recording and the files for its transcript. */
 interface Job {
   readonly recording: Recording;
   readonly paths: ReadonlyMap<TranscriptFormat, string>;
 }
 
 /**
- * Transcribes several recordings, some at a time, each into files of its own. What fails is told and does not keep the others
- * from being done, unless they would fail as well.
+ * Transcribes several recordings in parallel, each into its own files. A failure does not stop the others, unless they
+ * would fail as well.
  *
- * @throws {CommandError} when any of them was not transcribed
- * @throws {Interrupted} when a signal ended it; what was done stays
+ * @throws {CommandError} if any recording was not transcribed
+ * @throws {Interrupted} after a signal; finished results stay
  */
 export async function transcribeSeveral(input: CommandInput, wishes: Wishes): Promise<void> {
   const parallel = parallelOf(input);
@@ -41,7 +42,7 @@ export async function transcribeSeveral(input: CommandInput, wishes: Wishes): Pr
     const { recordings, failures } = await findRecordings(input.positionals, interruption.signal);
     const [only] = failures;
     if (recordings.length === 0 && failures.length === 1 && only !== undefined)
-      throw new CommandError(`Cannot read ${only.name}: ${only.reason}`);
+      throw new CommandError(`cannot read ${only.name}: ${only.reason}`);
     const jobs = jobsOf(recordings, { folder, formats: askedFormats(input.options) });
     const batch = new Batch(input, { wishes, failures, signal: interruption.signal });
     const waiting = await batch.passOverDone(jobs);
@@ -54,7 +55,7 @@ export async function transcribeSeveral(input: CommandInput, wishes: Wishes): Pr
 
 interface BatchParts {
   readonly wishes: Wishes;
-  /** What was lost before anything was asked for. */
+  /** Failures before the first request. */
   readonly failures: readonly Failure[];
   readonly signal: AbortSignal;
 }
@@ -73,7 +74,7 @@ class Batch {
   #credits = 0;
   #total = 0;
   #totalBytes = 0;
-  /** Of what was transcribed or failed in this run. */
+  /** Bytes of recordings that finished or failed in this run. */
   #pastBytes = 0;
   #past = 0;
   #startedAtMs = 0;
@@ -84,10 +85,10 @@ class Batch {
     this.#keyed = { ...wishes, defaultModel: null };
     this.#signal = signal;
     this.#failures = [...failures];
-    for (const { name, reason } of failures) this.#tell({ file: name, status: "failed", error: reason });
+    for (const { name, reason } of failures) this.#report({ file: name, status: "failed", error: reason });
   }
 
-  /** @returns what is still to be done: a result that is younger than its recording counts as done */
+  /** @returns the jobs left: a result newer than its recording counts as done */
   async passOverDone(jobs: readonly Job[]): Promise<readonly Job[]> {
     if (this.#input.options.isSet("again")) return jobs;
     const waiting: Job[] = [];
@@ -95,7 +96,7 @@ class Batch {
       if (!(await isDone(job))) waiting.push(job);
       else {
         this.#passedOver++;
-        this.#tell({ file: job.recording.name, status: "passed_over", results: [...job.paths.values()] });
+        this.#report({ file: job.recording.name, status: "passed_over", results: [...job.paths.values()] });
       }
     }
     return waiting;
@@ -103,7 +104,7 @@ class Batch {
 
   async run(jobs: readonly Job[], parallel: number): Promise<void> {
     const client = await openService(this.#input);
-    // Once and quickly: a service that is not there is told before the first recording is read.
+    // Without retries, so that an unreachable service is reported before the first upload.
     await client.health({ maxRetries: 0, signal: this.#signal });
     if (this.#wishes.model === undefined) {
       this.#keyed = { ...this.#wishes, defaultModel: await defaultRecognizer(client, this.#signal) };
@@ -111,8 +112,8 @@ class Batch {
     this.#total = jobs.length;
     this.#totalBytes = jobs.reduce((sum, { recording }) => sum + recording.sizeBytes, 0);
     this.#startedAtMs = performance.now();
-    const size = `${jobs.length === 1 ? "one recording" : `${jobs.length} recordings`}, ${megabytes(this.#totalBytes)} MB`;
-    this.#note(`${size}, ${parallel} at a time; Ctrl-C stops, and what is done stays`);
+    const size = `${jobs.length} recording${jobs.length === 1 ? "" : "s"}, ${megabytes(this.#totalBytes)} MB`;
+    this.#note(`${size}, ${parallel} at a time; Ctrl-C stops and keeps finished results`);
     const stopProgress = startProgress(this.#input, () => this.#parts());
     const waiting = [...jobs];
     const worker = async () => {
@@ -127,7 +128,7 @@ class Batch {
     }
   }
 
-  /** Says what became of all. @throws {CommandError} or the signal's reason unless all is done */
+  /** Prints the summary. @throws {CommandError} or the signal's reason unless everything is done */
   conclude(): void {
     const left = this.#total - this.#past;
     const failed = this.#failures.length;
@@ -141,11 +142,11 @@ class Batch {
     if (this.#signal.aborted) throw this.#signal.reason;
     if (failed > 0 || left > 0)
       throw new CommandError(
-        `${failed + left} of ${failed + left + this.#transcribed + this.#passedOver} not transcribed`,
+        `${failed + left} of ${failed + left + this.#transcribed + this.#passedOver} recordings were not transcribed`,
       );
   }
 
-  /** @returns whether it makes sense to go on */
+  /** @returns whether to continue with other recordings */
   async #do(client: DauysClient, job: Job): Promise<boolean> {
     const { name, sizeBytes } = job.recording;
     const progress = new CallProgress(name);
@@ -154,11 +155,11 @@ class Batch {
       const transcription = await this.#transcribe(client, job, progress);
       this.#count(job, transcription);
     } catch (error) {
-      // What was interrupted did not fail, and is not charged: its answer never left.
+      // Interrupted is not failed: the answer was never sent, so nothing was charged.
       if (this.#signal.aborted && error === this.#signal.reason) return false;
       const reason = reasonOf(error);
       this.#failures.push({ name, reason });
-      this.#tell({ file: name, status: "failed", error: reason });
+      this.#report({ file: name, status: "failed", error: reason });
       if (isHopeless(error)) {
         this.#past++;
         return false;
@@ -211,13 +212,13 @@ class Batch {
     const results = [...paths.values()];
     if (this.#isJson) {
       const bill = { audio_seconds, credits_charged: credits, request_id };
-      this.#tell({ file: recording.name, status: "transcribed", results, ...bill });
+      this.#report({ file: recording.name, status: "transcribed", results, ...bill });
     } else for (const path of results) printLine(path);
   }
 
   async #keyOf({ name, isUrl }: Recording): Promise<string | undefined> {
     if (this.#input.options.isSet("again")) return freshKey();
-    // What is behind an address may change, so a key of its own would be refused then.
+    // No key: the content of an address may change, and its old key would then be rejected.
     return isUrl ? undefined : await contentKey(name, this.#keyed);
   }
 
@@ -228,7 +229,7 @@ class Batch {
     return [`${this.#past} of ${this.#total}`, { share }, ...failed, ...this.#timeLeft(share), inWork];
   }
 
-  /** Only an estimate, and said to be one: a recording's length shows when it is transcribed. */
+  /** Estimates from sizes: durations are unknown until a recording is transcribed. */
   #timeLeft(share: number): readonly string[] {
     if (share === 0) return [];
     const leftMs = ((performance.now() - this.#startedAtMs) * (1 - share)) / share;
@@ -237,12 +238,12 @@ class Batch {
 
   #summary(left: number): string {
     const bill = `${round(this.#audioSeconds)} s of audio, ${this.#credits} credits`;
-    const replayed = this.#replayed === 0 ? "" : `, ${this.#replayed} of them charged before`;
+    const replayed = this.#replayed === 0 ? "" : `, ${this.#replayed} already charged`;
     const parts = [`${this.#transcribed} transcribed (${bill}${replayed})`];
     if (this.#passedOver > 0)
-      parts.push(`${this.#passedOver} passed over, which have their results (--again)`);
+      parts.push(`${this.#passedOver} skipped with current results (--again repeats them)`);
     if (this.#failures.length > 0) parts.push(`${this.#failures.length} failed`);
-    if (left > 0) parts.push(`${left} not done: the same command goes on with them`);
+    if (left > 0) parts.push(`${left} not done (run the same command to continue)`);
     return parts.join(", ");
   }
 
@@ -250,7 +251,7 @@ class Batch {
     return this.#input.options.isSet("json");
   }
 
-  #tell(line: object): void {
+  #report(line: object): void {
     if (this.#isJson) printLine(JSON.stringify(line));
   }
 
@@ -259,7 +260,7 @@ class Batch {
   }
 }
 
-/** @throws {CommandError} when two recordings would write the same file */
+/** @throws {CommandError} if two recordings would write the same file */
 function jobsOf(
   recordings: readonly Recording[],
   { folder, formats }: { readonly folder: string | null; readonly formats: readonly TranscriptFormat[] },
@@ -267,17 +268,17 @@ function jobsOf(
   const byPlace = new Map<string, Recording>();
   const endings = formats.length === 0 ? (["txt"] as const) : formats;
   return recordings.map((recording) => {
-    const beside = recording.isUrl ? recording.place : recording.name;
-    const place = folder === null ? beside : join(folder, recording.place);
+    const name = recording.isUrl ? recording.place : recording.name;
+    const place = folder === null ? name : join(folder, recording.place);
     const other = byPlace.get(place);
     if (other !== undefined) {
       const both = `${other.name} and ${recording.name}`;
       throw new CommandError(
-        `Cannot write ${place}.${endings[0]} for both ${both}: give each a folder of its own`,
+        `cannot write ${place}.${endings[0]} for both ${both}; transcribe them into separate folders`,
       );
     }
     byPlace.set(place, recording);
-    // The whole name with a second ending: talk.mp3 and talk.wav never meet.
+    // Keep the full name, so that talk.mp3 and talk.wav get different results.
     return { recording, paths: new Map(endings.map((ending) => [ending, `${place}.${ending}`])) };
   });
 }
@@ -290,24 +291,23 @@ async function isDone({ recording, paths }: Job): Promise<boolean> {
   return true;
 }
 
-/** @throws {UsageError} for what cannot hold several files */
+/** @throws {UsageError} if -o is not a folder */
 async function folderOf({ options }: CommandInput): Promise<string | null> {
   const output = options.text("output");
   if (output === null) return null;
-  if (output === "-" || output === "")
-    throw new UsageError("several transcripts do not go to one place: say -o FOLDER, or leave -o out");
-  const found = await stat(output).catch(() => null);
-  if (found === null || found.isDirectory()) return output;
-  throw new UsageError(`${output} is no folder: several transcripts have no room in one file`);
+  const isName = output !== "-" && output !== "";
+  const found = isName ? await stat(output).catch(() => null) : null;
+  if (isName && (found === null || found.isDirectory())) return output;
+  throw new UsageError(`-o must be a folder for several recordings, received "${output}"`);
 }
 
 function parallelOf({ options }: CommandInput): number {
-  const given = options.number("parallel") ?? PARALLEL_UNLESS_SAID;
+  const given = options.number("parallel") ?? DEFAULT_PARALLEL;
   if (Number.isInteger(given) && given >= 1 && given <= MOST_PARALLEL) return given;
   throw new UsageError(`--parallel must be a whole number from 1 to ${MOST_PARALLEL}, received "${given}"`);
 }
 
-/** Whether the others would fail for the same reason, or be charged and lost. */
+/** Returns whether the others would fail for the same reason, or be charged and lost. */
 function isHopeless(error: unknown): boolean {
   if (error instanceof ApiError) return HOPELESS_CODES.includes(error.code);
   return error instanceof ConnectionError || error instanceof UnwrittenError;

@@ -5,29 +5,20 @@ import { defaultRecognizer } from "./default-recognizer.js";
 import { Interruption } from "./interruption.js";
 import { CallProgress, startProgress } from "./progress.js";
 import { ResultFile } from "./result-file.js";
-import {
-  HOT_WORDS_HELP,
-  MODEL_HELP,
-  openService,
-  QUIET_HELP,
-  QUIET_OPTION,
-  SERVICE_OPTION_HELP,
-  SERVICE_OPTIONS,
-} from "./service-client.js";
-import { STT_URL_HELP, STT_URL_OPTION } from "./service-url.js";
+import { HOT_WORDS_ROW, MODEL_ROW, openService, QUIET_OPTION, SERVICE_OPTIONS } from "./service-client.js";
+import { STT_URL_OPTION } from "./service-url.js";
 import { isFolder, isUrl } from "./sources.js";
 import { readPipedInput } from "./standard-input.js";
-import { transcribeSeveral } from "./transcribe-several.js";
+import { DEFAULT_PARALLEL, MOST_PARALLEL, transcribeSeveral } from "./transcribe-several.js";
 import { askedFormats, formatOfName, type TranscriptFormat, written } from "./transcript-formats.js";
 
-const ONE_AT_A_TIME = "on standard output goes one of --srt, --vtt and --json; -o FOLDER takes them all";
+const CHOOSE_ONE = "choose --srt, --vtt or --json, or use -o FOLDER for several formats";
 
 export const transcribeCommand: Command = {
   usage: "transcribe FILE|FOLDER|URL... [-o FILE|FOLDER]",
-  summary:
-    "Writes recordings down. One goes to standard output or to -o FILE, and - reads it from standard input. Of several, " +
-    "and of folders with all that is below them, each gets a file of its own, talk.mp3.txt, beside it or in -o FOLDER; " +
-    "those that have theirs already are passed over, and what was charged within 24 hours is not charged again.",
+  summary: "Transcribe recordings into text or subtitles",
+  description:
+    'Transcribe one recording ("-" reads standard input) to standard output or -o FILE, or several recordings and folders to files next to them or in -o FOLDER.',
   options: {
     ...SERVICE_OPTIONS,
     ...STT_URL_OPTION,
@@ -42,19 +33,17 @@ export const transcribeCommand: Command = {
     again: { type: "boolean" },
   },
   optionHelp: [
-    ...SERVICE_OPTION_HELP,
-    STT_URL_HELP,
-    "--json  the service's answer as JSON; of several, .json files, and a line for each on standard output",
-    QUIET_HELP,
-    "-o, --output PLACE  a file, whose ending .srt, .vtt or .json also says what it holds, or a folder",
-    "--srt  SubRip subtitles",
-    "--vtt  WebVTT subtitles; of several recordings any of --srt, --vtt and --json together",
-    MODEL_HELP,
-    "--timestamps  text in lines, one for each run of speech, with its times; with --json words and segments",
-    HOT_WORDS_HELP,
-    "--parallel N  several: so many at a time, 1 to 16; 2 when absent, which is what the free credits allow",
-    "--again  transcribes, and charges, what was transcribed before as well",
+    ["-o, --output PLACE", "File (.txt, .srt, .vtt or .json sets the format) or folder"],
+    ["--srt", "SubRip subtitles"],
+    ["--vtt", "WebVTT subtitles; with -o FOLDER, formats can be combined"],
+    ["--timestamps", "Print a line per segment with its times; with --json, add words and segments"],
+    MODEL_ROW,
+    HOT_WORDS_ROW,
+    ["--parallel N", `Recordings at a time, 1 to ${MOST_PARALLEL} (default: ${DEFAULT_PARALLEL})`],
+    ["--again", "Repeat finished recordings, and charge them again"],
+    ["--json", "The service's answer as JSON; for several recordings, .json files and a line for each"],
   ],
+  note: "Recordings with current results are skipped; repeats within 24 hours are not charged again.",
   examples: [
     "transcribe talk.mp3",
     "transcribe talk.mp3 --srt -o talk.srt",
@@ -68,21 +57,22 @@ export const transcribeCommand: Command = {
 async function transcribe(input: CommandInput): Promise<void> {
   const { positionals } = input;
   const [first, ...others] = positionals;
-  if (first === undefined) throw new UsageError("FILE is missing; - reads it from standard input");
+  if (first === undefined) throw new UsageError('FILE is missing; use "-" to read standard input');
   if (positionals.includes("-") && others.length > 0)
-    throw new UsageError(
-      "- is standard input, which goes alone: name files, folders and addresses without it",
-    );
+    throw new UsageError('"-" (standard input) cannot be combined with other recordings');
   const isOne = others.length === 0 && (isUrl(first) || !(await isFolder(first)));
   if (isOne && !(await isPlaceForSeveral(input.options.text("output")))) await transcribeOne(input, first);
-  else if (first === "-") throw new UsageError("what comes from standard input has no name: say -o FILE");
+  else if (first === "-")
+    throw new UsageError(
+      `-o must be a file for standard input, received "${input.options.text("output") ?? ""}"`,
+    );
   else await transcribeSeveral(input, wishesOf(input));
 }
 
 async function transcribeOne(input: CommandInput, source: string): Promise<void> {
   const { options } = input;
   const output = options.text("output");
-  if (output === "") throw new UsageError("-o is empty: say a file or a folder");
+  if (output === "") throw new UsageError('-o must be a file or a folder, received ""');
   const path = output === "-" || output === "/dev/stdout" ? null : output;
   const format = formatOf(askedFormats(options), path);
   const wishes = wishesOf(input);
@@ -97,7 +87,7 @@ async function transcribeOne(input: CommandInput, source: string): Promise<void>
     if (file === null || path === null) return printText(text);
     await file.write(Buffer.from(text));
     const { audio_seconds, credits_charged, is_replayed } = transcription;
-    const cost = is_replayed ? "charged before" : `${credits_charged} credits`;
+    const cost = is_replayed ? "already charged" : `${credits_charged} credits`;
     if (!options.isSet("quiet")) printNote(`${path}: ${audio_seconds} s of audio, ${cost}`);
   } finally {
     interruption.over();
@@ -135,7 +125,7 @@ async function ask(client: DauysClient, input: CommandInput, { source, wishes, s
   }
 }
 
-/** What is behind an address may change, so a key of its own would be refused then. */
+/** Returns no key for an address: its content may change, and the old key would then be rejected. */
 async function keyOf(
   audio: NodeAudioSource,
   wishes: () => Promise<KeyedWishes>,
@@ -157,24 +147,26 @@ function wishesOf({ options }: CommandInput): Wishes {
   };
 }
 
-/** The answer as it comes to those who do not ask for times. */
+/** Removes the times that the user did not request. */
 function withoutTimes({ words: _words, segments: _segments, ...rest }: Transcribed): Transcribed {
   return rest;
 }
 
-/** Whether results of several recordings have room there. */
+/** Returns whether `output` is a folder. */
 async function isPlaceForSeveral(output: string | null): Promise<boolean> {
   return output !== null && output !== "" && (output.endsWith("/") || (await isFolder(output)));
 }
 
-/** What one place holds. @throws {UsageError} for several formats, and for a name that promises another */
+/** Returns the format of a single result. @throws {UsageError} for several formats, or an extension of another one */
 function formatOf(asked: readonly TranscriptFormat[], path: string | null): TranscriptFormat {
   const [format, ...others] = asked;
   if (others.length > 0)
-    throw new UsageError(path === null ? ONE_AT_A_TIME : `${path} holds one format: ${ONE_AT_A_TIME}`);
+    throw new UsageError(`${path ?? "standard output"} can hold only one format; ${CHOOSE_ONE}`);
   const promised = path === null ? null : formatOfName(path);
   if (format === undefined) return promised ?? "txt";
   if (promised !== null && promised !== format)
-    throw new UsageError(`--${format} does not go into a file named .${promised}`);
+    throw new UsageError(
+      `--${format} does not match the extension of -o, received "${path}"; use .${format}`,
+    );
   return format;
 }

@@ -2,24 +2,24 @@ import { toSrt, toVtt } from "../client/subtitles.js";
 import type { Transcription } from "../client/types.js";
 import type { Options } from "./command.js";
 
-/** What a transcript is written as; also the ending of its file. */
+/** Transcript format; also the extension of its file. */
 export type TranscriptFormat = "txt" | "srt" | "vtt" | "json";
 
 const BY_OPTION = ["srt", "vtt", "json"] as const;
 
-/** The formats that options name; none means text. */
+/** Returns the requested formats; none means text. */
 export function askedFormats(options: Options): readonly TranscriptFormat[] {
   return BY_OPTION.filter((format) => options.isSet(format));
 }
 
-/** The format that a file's name promises; null where it promises none. */
+/** Returns the format of a file's extension; null for other extensions. */
 export function formatOfName(path: string): TranscriptFormat | null {
   const ending = /\.(txt|srt|vtt|json)$/i.exec(path)?.[1]?.toLowerCase();
   return (ending as TranscriptFormat | undefined) ?? null;
 }
 
 /**
- * A transcript as it is written, last line break included.
+ * Formats a transcript, including the last line break.
  *
  * @param transcription with words for subtitles, with segments for text with times
  */

@@ -1,27 +1,26 @@
 import { seconds } from "../domain/rounded.js";
 import type { Store } from "../store/store.js";
 import { type Command, type CommandInput, onlyArgument, printLine, UsageError } from "./command.js";
-import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { withStore } from "./operator-store.js";
 import { balanceOf } from "./organizations.js";
-import { openService, SERVICE_OPTION_HELP, SERVICE_OPTIONS } from "./service-client.js";
+import { openService, SERVICE_OPTIONS } from "./service-client.js";
 import { table } from "./table.js";
 
 export const usageCommand: Command = {
-  usage: "usage [ORG]",
-  summary:
-    "Says what the key's organization was charged for, day by day, as the service tells; with ORG sums up what that " +
-    `organization was charged for: that ${OPERATOR_HELP}.`,
+  usage: "usage [ORG] [--from DAY] [--to DAY]",
+  summary: "Show what an organization was charged for",
+  description: "Show daily charges of the API key's organization, or the totals of ORG.",
   options: { ...SERVICE_OPTIONS, from: { type: "string" }, to: { type: "string" } },
   optionHelp: [
-    ...SERVICE_OPTION_HELP,
-    "--from DAY  first day, as 2026-11-21; 29 days before the last one when absent",
-    "--to DAY  last day, UTC; today when absent",
+    ["--from DAY", "First day, such as 2026-11-21 (default: 29 days before the last)"],
+    ["--to DAY", "Last day, UTC (default: today)"],
   ],
+  note: "With ORG, reads the service's database (see `dauys help connection`).",
   examples: ["usage --from 2026-11-01", "usage org_development"],
   run: (input) => {
     if (input.positionals.length === 0) return ownUsage(input);
     if (input.options.text("from") !== null || input.options.text("to") !== null)
-      throw new UsageError("--from and --to go without ORG");
+      throw new UsageError("--from and --to cannot be combined with ORG");
     const organizationId = onlyArgument(input, "ORG");
     return withStore(input, (store) => usage(store, organizationId, input));
   },

@@ -8,14 +8,19 @@ import {
   UsageError,
   unknownAction,
 } from "./command.js";
-import { OPERATOR_HELP, withStore } from "./operator-store.js";
+import { DATABASE_NOTE, withStore } from "./operator-store.js";
 import { table } from "./table.js";
 
 const MOST_AT_ONCE = 1_000;
 
 export const vouchersCommand: Command = {
   usage: "vouchers create CREDITS | list",
-  summary: `Makes and lists codes that are redeemed in the console for credits; ${OPERATOR_HELP}.`,
+  summary: "Create and list voucher codes for credits",
+  description: "Create and list voucher codes, which customers redeem for credits in the console.",
+  actions: [
+    ["create CREDITS", "Create codes worth CREDITS each and print them, once"],
+    ["list", "List vouchers and who redeemed them"],
+  ],
   options: {
     json: { type: "boolean" },
     count: { type: "string" },
@@ -23,10 +28,11 @@ export const vouchersCommand: Command = {
     days: { type: "string" },
   },
   optionHelp: [
-    `--count N  create: so many codes, 1 to ${MOST_AT_ONCE}; 1 when absent`,
-    "--note TEXT  create: what they are for; shown in lists",
-    "--days N  create: good for so many days; without it they stay good",
+    ["--count N", `create: number of codes, 1 to ${MOST_AT_ONCE} (default: 1)`],
+    ["--note TEXT", "create: a note for the list"],
+    ["--days N", "create: days until the codes expire (default: never)"],
   ],
+  note: DATABASE_NOTE,
   examples: ['vouchers create 50000 --count 10 --note "workshop"', "vouchers list"],
   run: vouchers,
 };
@@ -41,7 +47,7 @@ async function vouchers(input: CommandInput): Promise<void> {
     const lifetimeDays = days === null ? null : whole("--days", days, 36_500);
     return await withStore(input, (store) => create(store, { credits, count, lifetimeDays }, input));
   }
-  if (action === "create") throw new UsageError("create takes CREDITS, what each code is worth");
+  if (action === "create") throw new UsageError("create needs CREDITS, the value of each code");
   if (action === "list" && rest.length === 0) return await withStore(input, (store) => list(store, input));
   throw unknownAction(action, ["create", "list"]);
 }
@@ -56,7 +62,7 @@ async function create(
     const { code, ...voucher } = await store.vouchers.create({ ...wanted, note });
     printLine(options.isSet("json") ? JSON.stringify({ ...toJson(voucher), code }) : code);
   }
-  if (!options.isSet("json")) printNote("Codes are shown this once: only a hash of each is kept.");
+  if (!options.isSet("json")) printNote("save the codes now, they are not shown again");
 }
 
 async function list(store: Store, { options }: CommandInput): Promise<void> {
@@ -76,8 +82,8 @@ async function list(store: Store, { options }: CommandInput): Promise<void> {
 
 function stateOf({ redeemedAt, expiresAt }: Voucher): string {
   if (redeemedAt !== null) return `redeemed ${redeemedAt.toISOString()}`;
-  if (expiresAt === null) return "good";
-  return `${expiresAt.getTime() > Date.now() ? "good until" : "expired"} ${expiresAt.toISOString()}`;
+  if (expiresAt === null) return "valid";
+  return `${expiresAt.getTime() > Date.now() ? "valid until" : "expired"} ${expiresAt.toISOString()}`;
 }
 
 function whole(name: string, text: string, most: number): number {

@@ -67,47 +67,57 @@ beforeEach(() => {
 
 const at = (name: string) => join(folder, name);
 
-describe("what cannot be done is told before anything is asked for", () => {
+describe("invalid arguments fail before any request", () => {
   const say = (output: string) => ["speak", "сәлем", "-o", output];
   for (const [name, args, code, rule] of [
-    ["a folder that is not there", () => say(at("nowhere/x.wav")), 1, /there is no folder .*nowhere$/],
-    ["a folder in the place of a file", () => say(at("folder")), 1, /folder: it is a folder$/],
-    [
-      "a file in the place of a folder",
-      () => say(at("text.txt/x.wav")),
-      1,
-      /a part of the path is no folder$/,
-    ],
+    ["a missing folder", () => say(at("nowhere/x.wav")), 1, /no such folder: .*nowhere$/],
+    ["a folder instead of a file", () => say(at("folder")), 1, /cannot write .*folder: it is a folder$/],
+    ["a file instead of a folder", () => say(at("text.txt/x.wav")), 1, /part of the path is not a folder$/],
     ["a name that is too long", () => say(at(`${"n".repeat(300)}.wav`)), 1, /the name is too long$/],
-    ["a file system that takes none", () => say("/proc/x.wav"), 1, /^dauys: Cannot write \/proc\/x\.wav: /],
-    ["sound that is no WAV", () => say(at("e.mp3")), 2, /a WAV, not \.mp3: say -o .*e\.wav, then ffmpeg/],
-    ["the same in capitals", () => say(at("e.OPUS")), 2, /a WAV, not \.OPUS/],
+    [
+      "a file system that rejects files",
+      () => say("/proc/x.wav"),
+      1,
+      /^dauys: cannot write \/proc\/x\.wav: /,
+    ],
+    [
+      "an audio extension other than WAV",
+      () => say(at("e.mp3")),
+      2,
+      /-o must name a \.wav file, received ".*e\.mp3"; use -o .*e\.wav, then `ffmpeg/,
+    ],
+    ["the same in upper case", () => say(at("e.OPUS")), 2, /-o must name a \.wav file, received ".*e\.OPUS"/],
     ["no output", () => ["speak", "сәлем"], 2, /-o FILE is missing/],
-    ["an output without a name", () => ["speak", "сәлем", "-o"], 2, /argument missing/],
-    ["an option that is none", () => ["speak", "x", "--colour"], 2, /unknown option --colour;/],
-    ["a number that is none", () => [...say(at("x.wav")), "--seed", "one"], 2, /--seed must be a number/],
-    ["two texts", () => ["speak", "a", "b", "-o", at("x.wav")], 2, /quote texts with spaces/],
-    ["an address that is none", () => [...say(at("x.wav")), "--url", "ftp://x"], 2, /address of http/],
+    ["an output without a name", () => ["speak", "сәлем", "-o"], 2, /--output needs a value/],
+    ["an unknown option", () => ["speak", "x", "--colour"], 2, /unknown option "--colour";/],
+    ["an invalid number", () => [...say(at("x.wav")), "--seed", "one"], 2, /--seed must be a number/],
+    ["two texts", () => ["speak", "a", "b", "-o", at("x.wav")], 2, /quote text that contains spaces/],
+    [
+      "an invalid address",
+      () => [...say(at("x.wav")), "--url", "ftp://x"],
+      2,
+      /--url must be an http or https URL, received "ftp:/,
+    ],
     ["a key with a line break", () => [...say(at("x.wav")), "--key", "sk\nsvc"], 2, /printable ASCII/],
     [
       "a folder to transcribe",
       () => ["transcribe", at("folder")],
       1,
-      /Cannot read .*folder: no recording is in it/,
+      /cannot read .*folder: no recordings found/,
     ],
-    ["nothing to transcribe", () => ["transcribe", at("none.wav")], 1, /there is no such file$/],
+    ["a missing file to transcribe", () => ["transcribe", at("none.wav")], 1, /there is no such file$/],
     [
-      "nothing to listen to",
+      "a missing file to stream",
       () => ["listen", at("none.wav")],
       1,
-      /Cannot read .*none.wav: there is no such file/,
+      /cannot read .*none.wav: no such file or folder$/,
     ],
-    ["a folder to listen to", () => ["listen", at("folder")], 1, /Cannot read .*: it is a folder$/],
-    ["an empty WAV to listen to", () => ["listen", at("empty.wav")], 1, /: it is empty$/],
-    ["empty samples to listen to", () => ["listen", at("empty.pcm")], 1, /: it is empty$/],
-    ["a text to listen to", () => ["listen", at("text.txt")], 1, /must be a WAV, or raw/],
+    ["a folder to stream", () => ["listen", at("folder")], 1, /cannot read .*: it is a folder$/],
+    ["an empty WAV to stream", () => ["listen", at("empty.wav")], 1, /: the file is empty$/],
+    ["empty samples to stream", () => ["listen", at("empty.pcm")], 1, /: the file is empty$/],
+    ["a text to stream", () => ["listen", at("text.txt")], 1, /expected a WAV file, or raw/],
     ["no file", () => ["transcribe"], 2, /FILE is missing/],
-    ["a command that is none", () => ["sing"], 2, /unknown command "sing"/],
+    ["an unknown command", () => ["sing"], 2, /unknown command "sing"/],
   ] as const) {
     test(name, async () => {
       const result = await dauysInTurn(args(), { env });
@@ -120,7 +130,7 @@ describe("what cannot be done is told before anything is asked for", () => {
     });
   }
 
-  test("and nothing is left behind", async () => {
+  test("they leave no files", async () => {
     assert.deepEqual(
       (await readdir(folder)).filter((name) => name.includes("part") || name === "x.wav"),
       [],
@@ -129,29 +139,29 @@ describe("what cannot be done is told before anything is asked for", () => {
   });
 });
 
-describe("sound that was paid for is never lost", () => {
+describe("audio that was charged is never lost", () => {
   const kept = async (stderr: string): Promise<Buffer> => {
-    const path = /the sound is kept in (\S+)\n$/.exec(stderr)?.[1];
+    const path = /the sound was saved to (\S+)\n$/.exec(stderr)?.[1];
     assert.ok(path?.startsWith(env["TMPDIR"]!), stderr);
     return readFile(path!);
   };
 
-  test("when its place runs full, it is kept in the temporary folder", async () => {
+  test("a full disk: it is saved to the temporary folder", async () => {
     for (const more of [[], ["--stream"]]) {
       const { code, stderr } = await dauys(["speak", "сәлем", "-o", at("full"), ...more], { env });
       assert.equal(code, 1);
-      assert.match(stderr, /^dauys: Cannot write .*full: no space left on the device; /);
+      assert.match(stderr, /^dauys: cannot write .*full: no space left on the device; /);
       assert.deepEqual(await kept(stderr), wav);
     }
   });
 
-  test("when standard output runs full, it is kept as well", async () => {
+  test("a full standard output: it is saved as well", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["speak", "сәлем", "-o", "-", "--stream"]);
     assert.equal(code, 1);
     assert.deepEqual(await kept(stderr), wav);
   });
 
-  test("when its folder goes away meanwhile, it is kept as well", async () => {
+  test("a folder deleted meanwhile: it is saved as well", async () => {
     await mkdir(at("leaving"));
     const asked = nextAsked();
     const child = start(["speak", "сәлем", "-o", at("leaving/x.wav")]);
@@ -164,7 +174,7 @@ describe("sound that was paid for is never lost", () => {
     assert.deepEqual(await kept(stderr()), wav);
   });
 
-  test("a file that is there stays as it is until all of the sound is there", async () => {
+  test("an existing file stays unchanged until the audio is complete", async () => {
     const asked = nextAsked();
     const child = start(["speak", "сәлем", "-o", at("other.wav")]);
     await asked;
@@ -181,14 +191,14 @@ describe("sound that was paid for is never lost", () => {
     assert.deepEqual(await readFile(at("other.wav")), wav);
   });
 
-  test("--json says what it cost", async () => {
+  test("--json reports the cost", async () => {
     const { stdout } = await dauysInTurn(["speak", "сәлем", "-o", at("said.wav"), "--json"], { env });
     assert.equal(JSON.parse(stdout).credits, 2);
   });
 });
 
 describe("standard streams that are closed or full", () => {
-  test("a reader that leaves ends the command, without a word", async () => {
+  test("a closed pipe ends the command silently", async () => {
     for (const args of [["transcribe", at("text.txt")], ["speak", "сәлем", "-o", "-"], ["--help"]]) {
       const { code, stderr } = await inShell('{ "$@"; echo "code $?" >&2; } | true', args);
       assert.equal(code, 0);
@@ -202,13 +212,13 @@ describe("standard streams that are closed or full", () => {
     assert.equal(stderr, `code ${READER_LEFT}\n`);
   });
 
-  test("an output that is full is one line", async () => {
+  test("a full output is one line", async () => {
     const { code, stderr } = await inShell('"$@" > /dev/full', ["transcribe", at("text.txt")]);
     assert.equal(code, 1);
-    assert.equal(stderr, "dauys: Cannot write to standard output: no space left on the device\n");
+    assert.equal(stderr, "dauys: cannot write to standard output: no space left on the device\n");
   });
 
-  test("closed ones change nothing", async () => {
+  test("closed streams change nothing", async () => {
     for (const script of ['"$@" >&-', '"$@" 2>&-', '"$@" <&-', '"$@" 2>/dev/full']) {
       const { code, stderr } = await inShell(script, ["transcribe", at("none.wav")]);
       assert.equal(code, 1, script);
@@ -217,7 +227,7 @@ describe("standard streams that are closed or full", () => {
   });
 });
 
-test("a pipe is transcribed to its end", async () => {
+test("transcribes a pipe to its end", async () => {
   execFileSync("mkfifo", [at("pipe")]);
   const { code } = await inShell(`timeout 60 cat "${at("text.txt")}" > "${at("pipe")}" & "$@" > /dev/null`, [
     "transcribe",

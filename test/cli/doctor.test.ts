@@ -7,7 +7,7 @@ import { ON_CPU } from "../../src/domain/placement/provider.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 import { runProgram } from "../support/run-program.js";
 
-test("doctor tells what works, what does not, why, and what would bring it", async () => {
+test("doctor reports what works, what does not, why, and how to install it", async () => {
   const folder = await temporaryFolder();
   const { code, stdout, stderr } = await runProgram("bin/dauys.js", ["doctor", "--no-measure", "--json"], {
     env: {
@@ -36,7 +36,7 @@ test("doctor tells what works, what does not, why, and what would bring it", asy
   assert.match(stderr, /^dauys: cuda does not work: /m);
 });
 
-test("doctor measures each engine and tells it in a line for people", async () => {
+test("doctor measures each engine and prints one line for it", async () => {
   const folder = await temporaryFolder();
   const { code, stdout, stderr } = await runProgram("bin/dauys.js", ["doctor", "--seconds", "0.01"], {
     env: {
@@ -54,16 +54,16 @@ test("doctor measures each engine and tells it in a line for people", async () =
   const figure = String.raw`(\d+\.\d+)`;
   const [, live, files, speech] =
     new RegExp(
-      `^cpu          works\n  live    \\d+ sessions by steps alone, ${figure} ms a step \\(svc-kk-ru-v2\\)\n` +
-        `  files   ${figure} seconds of audio a second \\(svc-kk-ru-v2\\)\n` +
-        `  speech  ${figure} seconds of audio a second \\(svc-kk-v1\\)$`,
+      `^cpu          works\n  live    \\d+ sessions \\(model steps only\\), ${figure} ms per step \\(svc-kk-ru-v2\\)\n` +
+        `  files   ${figure} seconds of audio per second \\(svc-kk-ru-v2\\)\n` +
+        `  speech  ${figure} seconds of audio per second \\(svc-kk-v1\\)$`,
     ).exec(cpu) ?? [];
   for (const each of [live, files, speech]) assert.ok(Number(each) > 0, cpu);
   for (const each of others) assert.match(each, /^(cuda|webgpu) +(works|does not work: .+)\n/);
-  assert.match(stderr, /trying cpu/);
+  assert.match(stderr, /testing cpu/);
 });
 
-test("doctor says of an engine that was too slow that it was not measured, and why", () => {
+test("doctor reports why an engine was not measured", () => {
   const worth = { audioSecondsPerSecond: 43.7, sessions: 43, ms: 29.29 };
   const lines = providerLines({
     ...{ provider: "webgpu", works: true, reason: null, missing: [] },
@@ -76,18 +76,18 @@ test("doctor says of an engine that was too slow that it was not measured, and w
   assert.deepEqual(lines, [
     "",
     "webgpu       works",
-    "  live    43 sessions by steps alone, 29.29 ms a step (a)",
+    "  live    43 sessions (model steps only), 29.29 ms per step (a)",
     "  files   not measured: did not end within 120 s (a)",
   ]);
 });
 
-test("doctor measures for no time that makes no sense", async () => {
+test("doctor rejects an invalid --seconds", async () => {
   const { code, stderr } = await runProgram("bin/dauys.js", ["doctor", "--seconds", "0"]);
   assert.equal(code, 2);
-  assert.match(stderr, /--seconds must be more than 0 and at most 60, received 0/);
+  assert.match(stderr, /--seconds must be more than 0 and at most 60, received "0"/);
 });
 
-test("a provider that hangs or crashes ends its own process alone, and what it ran before is kept", async () => {
+test("a provider that hangs or crashes ends only its own process, and earlier results stay", async () => {
   const request = {
     folder: RECOGNIZER_FOLDER,
     place: ON_CPU,

@@ -5,7 +5,7 @@ import { ConnectionError } from "../../src/client/errors.js";
 
 const refused = Object.assign(new Error("connect"), { code: "ECONNREFUSED" });
 
-test("a code is found in what caused an error, and in each address that was tried", () => {
+test("a code is found in causes and in aggregated errors", () => {
   const codes = ["ECONNREFUSED"];
   assert.ok(isCausedBy(refused, codes));
   assert.ok(
@@ -16,7 +16,7 @@ test("a code is found in what caused an error, and in each address that was trie
   );
 });
 
-test("words are no code, and a circle of causes ends", () => {
+test("a message is not a code, and circular causes end", () => {
   const round: { cause?: unknown } = new Error("ECONNREFUSED");
   round.cause = round;
   assert.ok(!isCausedBy(round, ["ECONNREFUSED"]));

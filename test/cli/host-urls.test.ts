@@ -8,7 +8,7 @@ function urls(options: Record<string, string>, environment: Record<string, strin
   return hostUrls({ options: { text }, environment } as unknown as CommandInput);
 }
 
-test("files and live speech have addresses of their own where they are given", () => {
+test("file and live transcription can have separate addresses", () => {
   const environment = {
     DAUYS_STT_URL: "https://stt.example.test/",
     DAUYS_STREAM_URL: "wss://live.example.test",
@@ -21,7 +21,7 @@ test("files and live speech have addresses of their own where they are given", (
   assert.deepEqual(urls({ "stt-url": "http://127.0.0.1:9000" }, environment).sttUrl, "http://127.0.0.1:9000");
 });
 
-test("an address for all that was typed is nearer than one of the environment for a part", () => {
+test("a typed --url overrides separate hosts from the environment", () => {
   const typed = { url: "https://all.example.test", "stream-url": "https://live.example.test" };
   const environment = {
     DAUYS_STT_URL: "https://stt.example.test",
@@ -30,7 +30,14 @@ test("an address for all that was typed is nearer than one of the environment fo
   assert.deepEqual(urls(typed, environment), { streamUrl: "https://live.example.test" });
 });
 
-test("an address that is none is refused by its option", () => {
+test("an invalid address is rejected with the name of its option or variable", () => {
   assert.throws(() => urls({ "stt-url": "stt.example.test" }), UsageError);
-  assert.throws(() => urls({ "stt-url": "wss://stt.example.test" }), /--stt-url must be an address/);
+  assert.throws(
+    () => urls({ "stt-url": "wss://stt.example.test" }),
+    /--stt-url must be an http or https URL/,
+  );
+  assert.throws(
+    () => urls({}, { DAUYS_STREAM_URL: "ftp://x" }),
+    /DAUYS_STREAM_URL must be an http, https, ws or wss URL, received "ftp:\/\/x"/,
+  );
 });

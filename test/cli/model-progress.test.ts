@@ -3,11 +3,11 @@ import { test } from "node:test";
 import { FileProgress } from "../../src/cli/model-progress.js";
 import { drawn } from "../../src/cli/progress.js";
 
-test("a file that comes shows its share, the rate of the last seconds, and the time left", () => {
+test("a download shows its share, the rate of the last seconds, and the time left", () => {
   let nowMs = 0;
   const progress = new FileProgress(() => nowMs);
   const line = () => drawn(progress.parts(), { columns: 100, hasColor: false });
-  assert.equal(line(), "looking");
+  assert.equal(line(), "preparing");
   const moved = (bytes: number, total: number | null = 100e6) =>
     progress.moved({ file: "model.onnx", bytes, total });
   // What an earlier run brought counts for the share, and not for the rate.

@@ -10,12 +10,12 @@ import { temporaryFolder } from "../support/folders.js";
 import { preparedFolder } from "../support/prepared-database.js";
 import { dauys } from "./support.js";
 
-test("organizations and keys are made, listed and revoked", async (t) => {
+test("organizations and keys are created, listed and revoked", async (t) => {
   const env = { DATA_DIR: await preparedFolder() };
   let organizationId = "";
   let keyId = "";
 
-  await t.test("without a service, on a private server started for the moment", async () => {
+  await t.test("without a service, on a private server started for the command", async () => {
     const made = await dauys(["orgs", "create", "Аян ЖШС"], { env });
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stdout, /^org_[0-9a-f]{24}\n$/);
@@ -30,7 +30,7 @@ test("organizations and keys are made, listed and revoked", async (t) => {
     await once(service.child, "exit");
   });
 
-  await t.test("beside a service, on its private server", async () => {
+  await t.test("next to a running service, on its private server", async () => {
     const made = await dauys(["keys", "create", "--org", organizationId, "--name", "site", "--json"], {
       env,
     });
@@ -54,16 +54,16 @@ test("organizations and keys are made, listed and revoked", async (t) => {
     );
   });
 
-  await t.test("a link to another password is for somebody who is there", async () => {
+  await t.test("a password link needs an existing user", async () => {
     const unknown = await dauysInTurn(["users", "reset-password", "nobody@example.org"], { env });
     assert.deepEqual([unknown.code, unknown.stdout], [1, ""]);
-    assert.match(unknown.stderr, /nobody has signed up as nobody@example.org/);
+    assert.match(unknown.stderr, /no such user: "nobody@example.org"/);
     for (const args of [[], ["reset-password"], ["reset-password", "a@b.c", "--hours", "0.5"]]) {
       assert.equal((await dauysInTurn(["users", ...args], { env })).code, 2, args.join(" "));
     }
   });
 
-  await t.test("a revoked key says so", async () => {
+  await t.test("a revoked key is listed as revoked", async () => {
     assert.equal((await dauysInTurn(["keys", "revoke", keyId], { env })).code, 0);
     assert.match((await dauysInTurn(["keys", "list"], { env })).stdout, /revoked/);
   });
@@ -100,21 +100,27 @@ test("organizations and keys are made, listed and revoked", async (t) => {
     const usage = JSON.parse((await dauysInTurn(["usage", organizationId, "--json"], { env })).stdout);
     assert.deepEqual([usage.balance, usage.data], [26_000, []]);
     const missing = await dauysInTurn(["ledger", "org_x"], { env });
-    assert.deepEqual([missing.code, /there is no organization org_x/.test(missing.stderr)], [1, true]);
+    assert.deepEqual(
+      [missing.code, /no such organization: "org_x"; see `dauys orgs list`/.test(missing.stderr)],
+      [1, true],
+    );
   });
 
-  await t.test("what is not there is named", async () => {
+  await t.test("errors quote unknown ids", async () => {
     const unknownKey = await dauysInTurn(["keys", "revoke", "key_x"], { env });
-    assert.deepEqual([unknownKey.code, unknownKey.stderr], [1, "dauys: there is no key key_x\n"]);
+    assert.deepEqual(
+      [unknownKey.code, unknownKey.stderr],
+      [1, 'dauys: no such key: "key_x"; see `dauys keys list`\n'],
+    );
     // The development organization of the service is there too: nobody guesses which one is meant.
     const ambiguous = await dauysInTurn(["keys", "create"], { env });
     assert.equal(ambiguous.code, 2);
-    assert.match(ambiguous.stderr, /--org is missing, and there are 2 organizations/);
+    assert.match(ambiguous.stderr, /--org is missing; choose one of 2 organizations/);
     const unknownOrganization = await dauysInTurn(["keys", "create", "--org", "org_x"], { env });
     assert.equal(unknownOrganization.code, 1);
   });
 
-  await t.test("two commands at once take turns or share", async () => {
+  await t.test("two commands can run at the same time", async () => {
     const both = await Promise.all([
       dauys(["orgs", "list"], { env }),
       dauys(["orgs", "list", "--json"], { env }),
@@ -127,30 +133,30 @@ test("organizations and keys are made, listed and revoked", async (t) => {
   });
 });
 
-test("a folder that is not there is not silently made", async () => {
+test("a missing data folder is not created silently", async () => {
   const folder = join(await temporaryFolder(), "missing");
   const { code, stderr } = await dauys(["keys", "list"], { env: { DATA_DIR: folder } });
   assert.equal(code, 1);
-  assert.match(stderr, /there is no data folder .*missing.*DATABASE_URL/);
+  assert.match(stderr, /no data folder at .*missing.*DATABASE_URL/);
 });
 
-test("a wrong setting is named and ends with 2", async () => {
+test("an invalid setting is named and exits with 2", async () => {
   const { code, stderr } = await dauys(["orgs", "list"], { env: { DATABASE_URL: "nonsense" } });
   assert.equal(code, 2);
   assert.match(stderr, /DATABASE_URL must be an address like postgres:.*, received 8 characters/);
 });
 
 const WRONG: readonly [args: string[], message: RegExp][] = [
-  [[], /dauys speak/],
+  [[], /Usage: dauys COMMAND/],
   [["constructor"], /unknown command "constructor"/],
-  [["orgs", "create"], /create takes one NAME/],
-  [["orgs", "credit", "org_x"], /credit takes ORG and AMOUNT/],
+  [["orgs", "create"], /create needs one NAME/],
+  [["orgs", "credit", "org_x"], /credit needs ORG and AMOUNT/],
   [["orgs", "credit", "org_x", "1.5"], /AMOUNT must be a whole number of credits above 0, received "1.5"/],
   [["ledger"], /ORG is missing/],
-  [["usage", "a", "b"], /only one ORG is taken/],
-  [["keys", "revoke"], /revoke takes one KEY_ID/],
-  [["keys", "destroy"], /say create, list or revoke/],
-  [["keys", "list", "--colour"], /unknown option --colour;/],
+  [["usage", "a", "b"], /expected one ORG, received 2/],
+  [["keys", "revoke"], /revoke needs one KEY_ID/],
+  [["keys", "destroy"], /unknown action "destroy"; use create, list or revoke/],
+  [["keys", "list", "--colour"], /unknown option "--colour";/],
 ];
 
 for (const [args, message] of WRONG) {

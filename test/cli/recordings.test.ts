@@ -51,7 +51,7 @@ const jsonLines = (stdout: string) =>
     .split("\n")
     .map((line) => JSON.parse(line));
 
-test("a folder is transcribed into files that mirror it, and what cannot be is listed", async (t) => {
+test("a folder is transcribed into files that mirror it, and failures are listed", async (t) => {
   const out = join(folder, "out");
   const command = ["transcribe", join(folder, "дәрістер"), "--srt", "--vtt", "--json", "-o", out];
   const first = await dauys(command, { env });
@@ -69,26 +69,28 @@ test("a folder is transcribed into files that mirror it, and what cannot be is l
   assert.equal(vtt, `WEBVTT\n\n${srt.replace(/^\d+\n/gm, "").replaceAll(",", ".")}`);
   const { words, credits_charged } = JSON.parse(await readFile(join(out, "a.wav.json"), "utf8"));
   assert.ok(words.length > 0);
-  const told = jsonLines(first.stdout);
-  const failed = told.filter(({ status }) => status === "failed").map(({ file }) => file.split("/").at(-1));
+  const reported = jsonLines(first.stdout);
+  const failed = reported
+    .filter(({ status }) => status === "failed")
+    .map(({ file }) => file.split("/").at(-1));
   assert.deepEqual(failed.sort(), ["broken.wav", "lost.wav"]);
-  const { audio_seconds, ...sums } = told.at(-1);
+  const { audio_seconds, ...sums } = reported.at(-1);
   assert.deepEqual(sums, {
     type: "summary",
     ...{ transcribed: 3, passed_over: 0, failed: 2, not_tried: 0, credits_charged: 3 * credits_charged },
   });
   assert.match(first.stderr, /^failed: .*broken\.wav: .+\(HTTP 400\)$/m);
-  assert.match(first.stderr, /^failed: .*lost\.wav: there is no such file or folder$/m);
-  assert.match(first.stderr, /dauys: 2 of 5 not transcribed\n$/);
+  assert.match(first.stderr, /^failed: .*lost\.wav: no such file or folder$/m);
+  assert.match(first.stderr, /dauys: 2 of 5 recordings were not transcribed\n$/);
   assert.equal(await charged(), 3 * credits_charged);
 
-  await t.test("once more does only what failed, and charges nothing", async () => {
+  await t.test("a second run repeats only failures, and charges nothing", async () => {
     const again = await dauysInTurn(command, { env });
     assert.deepEqual([again.code, jsonLines(again.stdout).at(-1).passed_over], [1, 3]);
     assert.equal(await charged(), 3 * credits_charged);
   });
 
-  await t.test("a lost result is got again without a charge, even under another name", async () => {
+  await t.test("a lost result is free again, even under another name", async () => {
     await rm(join(out, "a.wav.srt"));
     await copyFile(join(folder, "дәрістер/a.wav"), join(folder, "renamed.wav"));
     const files = [join(folder, "дәрістер/a.wav"), join(folder, "renamed.wav")];
@@ -98,7 +100,7 @@ test("a folder is transcribed into files that mirror it, and what cannot be is l
       join(out, "a.wav.srt"),
       join(out, "renamed.wav.srt"),
     ]);
-    assert.match(again.stderr, /2 transcribed \([\d.]+ s of audio, 0 credits, 2 of them charged before\)\n$/);
+    assert.match(again.stderr, /2 transcribed \([\d.]+ s of audio, 0 credits, 2 already charged\)\n$/);
     assert.deepEqual(
       [await readFile(join(out, "a.wav.srt"), "utf8"), await readFile(join(out, "renamed.wav.srt"), "utf8")],
       [srt, srt],
@@ -117,7 +119,7 @@ test("a folder is transcribed into files that mirror it, and what cannot be is l
   });
 });
 
-test("one recording goes to standard output, or into a file whose ending says what it holds", async () => {
+test("one recording goes to standard output, or to a file whose extension sets the format", async () => {
   const source = join(folder, "дәрістер/a.flac");
   const text = await dauys(["transcribe", source], { env });
   assert.match(text.stdout, /^[а-я ]+\n$/);
@@ -126,11 +128,11 @@ test("one recording goes to standard output, or into a file whose ending says wh
   const place = join(folder, "жазба.srt");
   const note = await dauys(["transcribe", source, "-o", place], { env });
   assert.deepEqual([note.code, note.stdout], [0, ""]);
-  assert.match(note.stderr, /жазба\.srt: [\d.]+ s of audio, charged before\n$/);
+  assert.match(note.stderr, /жазба\.srt: [\d.]+ s of audio, already charged\n$/);
   assert.equal(await readFile(place, "utf8"), srt.stdout);
 });
 
-test("usage without an organization is the key's own", async () => {
+test("usage without an organization reports the key's own", async () => {
   const { code, stdout, stderr } = await dauysInTurn(["usage"], { env });
   assert.equal(code, 0, stderr);
   assert.match(
@@ -144,7 +146,7 @@ test("usage without an organization is the key's own", async () => {
   assert.equal((await dauysInTurn(["usage", "org_development", "--from", "2026-11-21"], { env })).code, 2);
 });
 
-test("status tells a person and a program how the service is", async () => {
+test("status reports the service to people and programs", async () => {
   const { version } = JSON.parse(await readFile("package.json", "utf8"));
   const { code, stdout, stderr } = await dauysInTurn(["status"], { env });
   assert.equal(code, 0, stderr);
@@ -158,16 +160,16 @@ test("status tells a person and a program how the service is", async () => {
   assert.deepEqual([tier, available], ["free", balance - held]);
   const refused = await dauysInTurn(["status", "--key", `sk-svc-${"0".repeat(48)}`], { env });
   assert.equal(refused.code, 1);
-  assert.match(refused.stderr, /^dauys: the service refuses the key: missing or invalid API key/);
+  assert.match(refused.stderr, /^dauys: the service rejected the key: missing or invalid API key/);
   const json = JSON.parse((await dauysInTurn(["status", "--json", "--url", service.url])).stdout);
   assert.deepEqual([json.ready, json.health, json.version, json.balance], [true, "ok", version, null]);
   assert.match(json.balance_detail, /without an API key/);
   const away = await dauysInTurn(["status", "--url", "http://127.0.0.1:1"]);
   assert.deepEqual([away.code, away.stdout], [1, ""]);
-  assert.match(away.stderr, /ECONNREFUSED; is it running\?/);
+  assert.match(away.stderr, /ECONNREFUSED; start the service with `npm start`/);
 });
 
-test("a word is said as --pronunciations says, from pairs, JSON and a file", async () => {
+test("--pronunciations accepts pairs, JSON and a file", async () => {
   const file = join(folder, "words.json");
   await writeFile(file, '\ufeff[{"word": "GPT", "say": "гэ пэ тэ"}]');
   const said: Buffer[] = [];

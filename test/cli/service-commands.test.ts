@@ -16,7 +16,7 @@ const SENTENCES = [
   Int16Array.from({ length: 1_200 }, (_, i) => -i),
 ];
 
-test("speak writes the sound of the service and sends what was asked", async (t) => {
+test("speak writes the audio of the service and sends every option", async (t) => {
   const wav = writeWav(SENTENCES[0]!, 24_000);
   const stub = await stubFor(t, (_, response) => {
     response
@@ -68,7 +68,7 @@ test("speak --stream joins the sentences into one WAV, however they are cut", as
   assert.deepEqual(await readFile(output), Buffer.from(writeWav(joined, 24_000)));
 });
 
-test("speak leaves no file when the sound breaks off", async (t) => {
+test("speak leaves no file when the audio breaks off", async (t) => {
   const frame = frameOf(SENTENCES[0]!);
   const stub = await stubFor(t, (_, response) => {
     response.writeHead(200).end(frame.subarray(0, 100));
@@ -80,7 +80,7 @@ test("speak leaves no file when the sound breaks off", async (t) => {
   assert.ok(!existsSync(output));
 });
 
-test("a refusal of the service is shown in its own words", async (t) => {
+test("a rejection is shown in the service's words", async (t) => {
   const stub = await stubFor(t, (_, response) => {
     response
       .writeHead(429, { "content-type": "application/json" })
@@ -127,7 +127,7 @@ test("transcribe uploads a file and prints its text or its segments", async (t) 
   );
 });
 
-test("listen streams a WAV of any rate in real time and prints finals as they come", async (t) => {
+test("listen streams a WAV of any rate in real time and prints finals as they arrive", async (t) => {
   let bytes = 0;
   let tookMs = 0;
   const stub = await startStub(
@@ -160,7 +160,7 @@ test("listen streams a WAV of any rate in real time and prints finals as they co
   assert.ok(tookMs >= 450, `audio of 600 ms was sent in ${tookMs} ms`);
   assert.equal(stub.asked[0]!.path, "/v1/stream?eou_ms=300");
 
-  await t.test("raw samples come from standard input, and --json shows every message", async () => {
+  await t.test("listen - reads raw samples, and --json prints every message", async () => {
     bytes = 0;
     const raw = await dauys(["listen", "-", "--json"], { ...envOf(stub), stdin: new Uint8Array(4_000) });
     const types = raw.stdout
@@ -171,15 +171,15 @@ test("listen streams a WAV of any rate in real time and prints finals as they co
     assert.equal(bytes, 4_000);
   });
 
-  await t.test("what is neither is refused with the way to convert it", async () => {
+  await t.test("other formats are rejected with a command to convert them", async () => {
     const mp3 = join(folder, "a.mp3");
     await writeFile(mp3, "ID3...");
     const { code, stderr } = await dauys(["listen", mp3], envOf(stub));
     assert.equal(code, 1);
-    assert.match(stderr, /must be a WAV, or raw .* ffmpeg -i/);
+    assert.match(stderr, /expected a WAV file, or raw .*`ffmpeg -i/);
   });
 
-  await t.test("a refused key is shown in the service's words", async () => {
+  await t.test("a rejected key is shown in the service's words", async () => {
     const { code, stderr } = await dauys(["listen", file, "--key", "sk-svc-0", "--url", stub.url]);
     assert.deepEqual([code, stderr], [1, "dauys: missing or invalid API key (HTTP 401)\n"]);
   });
@@ -208,7 +208,7 @@ test("the development key of the data folder is used when no key is given", asyn
   const env = { DAUYS_URL: `${stub.url}/prefix`, DATA_DIR: dataDir };
   const without = await dauys(["transcribe", "-"], { env, stdin: "x" });
   assert.equal(without.code, 2);
-  assert.match(without.stderr, /no API key: give --key, set DAUYS_API_KEY/);
+  assert.match(without.stderr, /no API key; use --key, set DAUYS_API_KEY/);
   await mkdir(dataDir, { recursive: true });
   await writeFile(join(dataDir, "dev-key"), `${STUB_KEY}\n`);
   assert.equal((await dauys(["transcribe", "-"], { env, stdin: "x" })).code, 0);
@@ -216,7 +216,7 @@ test("the development key of the data folder is used when no key is given", asyn
   assert.equal(stub.asked[0]!.path, "/prefix/v1/transcribe?timestamps=true");
 });
 
-test("a service that is not there is said with its address", async () => {
+test("an unreachable service is reported with its address", async () => {
   const { code, stderr } = await dauys([
     "speak",
     "x",
@@ -228,10 +228,13 @@ test("a service that is not there is said with its address", async () => {
     STUB_KEY,
   ]);
   assert.equal(code, 1);
-  assert.match(stderr, /Cannot reach the service at http:\/\/127\.0\.0\.1:1: ECONNREFUSED; is it running\?/);
+  assert.match(
+    stderr,
+    /[Cc]annot reach the service at http:\/\/127\.0\.0\.1:1: ECONNREFUSED; start the service/,
+  );
 });
 
-test("a connection that fails says what to do about it, by the system's code and not by its words", async (t) => {
+test("a failed connection comes with advice, chosen by the system's error code", async (t) => {
   const stub = await stubFor(t, (_, response) => response.end("{}"));
   const noHttp = createServer((socket) => socket.on("error", () => {}).end("220 mail.example.org ready\r\n"));
   noHttp.listen(0, "127.0.0.1");
@@ -239,10 +242,10 @@ test("a connection that fails says what to do about it, by the system's code and
   t.after(() => noHttp.close());
   const mailUrl = `http://127.0.0.1:${(noHttp.address() as AddressInfo).port}`;
   for (const [url, advice] of [
-    ["http://localhost:1", /ECONNREFUSED; is it running\? Start it with `npm start`/],
-    [stub.url.replace("http:", "https:"), /it speaks no TLS there: try http:\/\/ in --url/],
-    [mailUrl, /it speaks no HTTP there: try https:\/\/ in --url/],
-    ["http://no-such-host.invalid", /is the name in --url right, and the network there\?/],
+    ["http://localhost:1", /ECONNREFUSED; start the service with `npm start`/],
+    [stub.url.replace("http:", "https:"), /the server does not use TLS, try http:\/\/ in --url/],
+    [mailUrl, /the server does not answer in plain HTTP, try https:\/\/ in --url/],
+    ["http://no-such-host.invalid", /check the host name in --url and the network/],
   ] as const) {
     const { code, stderr } = await dauysInTurn(["status", "--url", url]);
     assert.equal(code, 1);

@@ -35,13 +35,13 @@ const linkOf = async (args: readonly string[], env: Record<string, string> = {})
   return stdout.replace(/\/console\/reset#[A-Za-z0-9_-]{43}\n$/, "");
 };
 
-test("a link leads where the service of the data folder listens", async () => {
+test("a link uses the address of the data folder's service", async () => {
   assert.equal(await linkOf([]), service.url);
   const link = (await dauysInTurn([...RESET, "--json"], { env: { DATA_DIR: dataDir } })).stdout;
   assert.ok(JSON.parse(link).link.startsWith(`${service.url}/console/reset#`));
 });
 
-test("settings of a service beside the command come before that, and what was said before all", async () => {
+test("PORT and HOST override it, DAUYS_URL and --url override both", async () => {
   assert.equal(await linkOf([], { PORT: "9123" }), "http://127.0.0.1:9123");
   assert.equal(await linkOf([], { PORT: "9123", HOST: "0.0.0.0" }), "http://127.0.0.1:9123");
   assert.equal(await linkOf([], { PORT: "9123", HOST: "::1" }), "http://[::1]:9123");
@@ -53,16 +53,16 @@ test("settings of a service beside the command come before that, and what was sa
   assert.deepEqual([wrong.code, wrong.stdout], [2, ""]);
 });
 
-test("a link of this machine says that others may not reach it", async () => {
+test("a local link comes with a warning that others may not reach it", async () => {
   const own = await dauysInTurn(RESET, { env: { DATA_DIR: dataDir } });
-  assert.match(own.stderr, /others may not reach: --url or DAUYS_URL/);
+  assert.match(own.stderr, /others may not reach; set --url or DAUYS_URL/);
   const said = await dauysInTurn([...RESET, "--url", "https://speech.example.test"], {
     env: { DATA_DIR: dataDir },
   });
   assert.doesNotMatch(said.stderr, /others/);
 });
 
-test("other commands find the service too, and speech says what it cost", async () => {
+test("other commands find the service too, and speak reports the cost", async () => {
   const output = join(folder, "said.wav");
   const said = await dauysInTurn(["speak", "Сәлем!", "-o", output, "--nfe", "4", "--json"], {
     env: { DATA_DIR: dataDir, DAUYS_API_KEY: service.key },
@@ -73,7 +73,7 @@ test("other commands find the service too, and speech says what it cost", async 
   assert.equal((await readFile(output)).toString("latin1", 0, 4), "RIFF");
 });
 
-test("a service that has stopped left no address", async () => {
+test("a stopped service leaves no address", async () => {
   assert.equal(await service.stop(), 0);
   assert.equal(existsSync(join(dataDir, "address")), false);
   assert.equal(await linkOf([]), "http://127.0.0.1:8080");

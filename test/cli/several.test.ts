@@ -17,7 +17,7 @@ const INTERRUPTED = 130;
 let stub: ServiceStub;
 let folder: string;
 let env: Record<string, string>;
-/** What the service does with a recording. */
+/** Answers transcription requests. */
 let transcribe: (asked: Asked, response: ServerResponse) => void;
 
 const answer = ({ body }: Asked, response: ServerResponse) => {
@@ -50,31 +50,31 @@ async function recordings(names: readonly string[]): Promise<readonly string[]> 
   return paths;
 }
 
-test("results stand beside their recordings, and those of the same name but another ending do not meet", async () => {
+test("results are next to their recordings, and recordings that differ only in extension get separate files", async () => {
   const paths = await recordings(["a.mp3", "a.wav", "-b.ogg"]);
   const { code, stdout, stderr } = await dauys(["transcribe", ...paths], { env });
   assert.equal(code, 0, stderr);
   assert.deepEqual(stdout.trim().split("\n").sort(), paths.map((path) => `${path}.txt`).sort());
   for (const path of paths)
     assert.equal(await readFile(`${path}.txt`, "utf8"), `${path.split("/").at(-1)}\n`);
-  assert.match(stderr, /^3 recordings, 0\.0 MB, 2 at a time; Ctrl-C stops, and what is done stays\n/);
+  assert.match(stderr, /^3 recordings, 0\.0 MB, 2 at a time; Ctrl-C stops and keeps finished results\n/);
   assert.match(stderr, /3 transcribed \(6 s of audio, 15 credits\)\n$/);
   assert.equal(new Set(asked().map(({ headers }) => headers["idempotency-key"])).size, 3);
 });
 
-test("recordings that would write the same file are refused before anything is charged", async () => {
+test("recordings that would write the same file are rejected before anything is charged", async () => {
   const [one, other] = await recordings(["x/a.wav", "y/a.wav"]);
   const out = join(folder, "out");
   const { code, stderr } = await dauysInTurn(["transcribe", one!, other!, "-o", out], { env });
   assert.equal(code, 1);
   assert.match(
     stderr,
-    /out\/a\.wav\.txt for both .*x\/a\.wav and .*y\/a\.wav: give each a folder of its own/,
+    /out\/a\.wav\.txt for both .*x\/a\.wav and .*y\/a\.wav; transcribe them into separate folders/,
   );
   assert.deepEqual([stub.asked.length, (await readdir(folder)).includes("out")], [0, false]);
 });
 
-test("Ctrl-C keeps what is done, tells it, and leaves no half of a file", async () => {
+test("Ctrl-C keeps finished results, reports them, and leaves no partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   const second = new Promise<void>((isAsked) => {
     transcribe = (question, response) => (asked().length === 1 ? answer(question, response) : isAsked());
@@ -92,12 +92,15 @@ test("Ctrl-C keeps what is done, tells it, and leaves no half of a file", async 
   assert.deepEqual(await once(child, "close"), [INTERRUPTED, null]);
   assert.match(
     stderr,
-    /1 transcribed \(.*\), 2 not done: the same command goes on with them\ndauys: interrupted\n$/,
+    /1 transcribed \(.*\), 2 not done \(run the same command to continue\)\ndauys: interrupted\n$/,
   );
   assert.deepEqual((await readdir(folder)).sort(), ["a.wav", "a.wav.txt", "b.wav", "c.wav"]);
   transcribe = answer;
   const rest = await dauysInTurn(["transcribe", ...paths], { env });
-  assert.match(rest.stderr, /2 transcribed \(.*\), 1 passed over, which have their results \(--again\)\n$/);
+  assert.match(
+    rest.stderr,
+    /2 transcribed \(.*\), 1 skipped with current results \(--again repeats them\)\n$/,
+  );
   const keyOf = (text: string) =>
     asked()
       .filter(({ body }) => String(body) === text)
@@ -106,7 +109,7 @@ test("Ctrl-C keeps what is done, tells it, and leaves no half of a file", async 
   assert.equal(later, before, "what was cut off is the same work");
 });
 
-test("a reader that leaves ends the work, and nothing half-written stays", async () => {
+test("a closed pipe ends the work and leaves no partial file", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   let firstAnswer = () => {};
   transcribe = (question, response) => {
@@ -132,7 +135,7 @@ test("a reader that leaves ends the work, and nothing half-written stays", async
   assert.match(texts.join(), /^[ab]\.wav\.txt$/);
 });
 
-test("without credits no other recording is tried", async () => {
+test("without credits, no other recording is tried", async () => {
   const paths = await recordings(["a.wav", "b.wav", "c.wav"]);
   transcribe = (_, response) => {
     response
@@ -147,14 +150,14 @@ test("without credits no other recording is tried", async () => {
   assert.match(stderr, /failed: .*a\.wav: needs 5 credits, 0 left \(HTTP 429\)\n/);
   const { failed, not_tried } = JSON.parse(stdout.trim().split("\n").at(-1)!);
   assert.deepEqual([failed, not_tried], [1, 2]);
-  assert.match(stderr, /dauys: 3 of 3 not transcribed\n$/);
+  assert.match(stderr, /dauys: 3 of 3 recordings were not transcribed\n$/);
 });
 
-test("a place that is taken, or changed recordings, are done again", async () => {
+test("changed recordings are transcribed again", async () => {
   const [path] = await recordings(["жаңа/a.wav"]);
   const run = () => dauysInTurn(["transcribe", join(folder, "жаңа")], { env });
   assert.equal((await run()).code, 0);
-  assert.match((await run()).stderr, /^0 transcribed .*1 passed over/);
+  assert.match((await run()).stderr, /^0 transcribed .*1 skipped/);
   // As an editor writes: another file takes its place, younger than the result.
   await writeFile(join(folder, "new"), "changed");
   await rename(join(folder, "new"), path!);
@@ -162,17 +165,20 @@ test("a place that is taken, or changed recordings, are done again", async () =>
   assert.equal(await readFile(`${path}.txt`, "utf8"), "changed\n");
 });
 
-test("formats and places that do not go together are told before anything is asked for", async () => {
+test("conflicting formats and destinations are rejected before any request", async () => {
   const [path] = await recordings(["a.wav"]);
   await mkdir(join(folder, "empty"));
   for (const [args, rule] of [
-    [[path!, "--srt", "--vtt"], /on standard output goes one of --srt, --vtt and --json/],
-    [[path!, "--srt", "--json", "-o", join(folder, "x.srt")], /x\.srt holds one format/],
-    [[path!, "--srt", "-o", join(folder, "x.vtt")], /--srt does not go into a file named \.vtt/],
-    [[path!, path!, "-o", path!], /a\.wav is no folder/],
-    [[path!, path!, "-o", "-"], /do not go to one place/],
-    [[path!, "-"], /- is standard input, which goes alone/],
-    [["-", "-o", folder], /what comes from standard input has no name/],
+    [[path!, "--srt", "--vtt"], /standard output can hold only one format; choose --srt, --vtt or --json/],
+    [[path!, "--srt", "--json", "-o", join(folder, "x.srt")], /x\.srt can hold only one format/],
+    [
+      [path!, "--srt", "-o", join(folder, "x.vtt")],
+      /--srt does not match the extension of -o, received ".*x\.vtt"/,
+    ],
+    [[path!, path!, "-o", path!], /-o must be a folder for several recordings, received ".*a\.wav"/],
+    [[path!, path!, "-o", "-"], /-o must be a folder for several recordings, received "-"/],
+    [[path!, "-"], /"-" \(standard input\) cannot be combined/],
+    [["-", "-o", folder], /-o must be a file for standard input/],
     [[path!, path!, "--parallel", "0"], /--parallel must be a whole number from 1 to 16, received "0"/],
   ] as const) {
     const { code, stdout, stderr } = await dauysInTurn(["transcribe", ...args], { env });
@@ -181,10 +187,10 @@ test("formats and places that do not go together are told before anything is ask
   }
   const empty = await dauysInTurn(["transcribe", join(folder, "empty")], { env });
   assert.equal(empty.code, 1);
-  assert.match(empty.stderr, /Cannot read .*empty: no recording is in it: looked for \.wav, \.mp3/);
+  assert.match(empty.stderr, /cannot read .*empty: no recordings found \(looked for \.wav, \.mp3/);
 });
 
-test("addresses get results named after them", async () => {
+test("results of URLs are named after them", async () => {
   const urls = ["https://example.org/%D0%B0%20b.mp3?x=1", "https://example.org/"];
   const out = join(folder, "out");
   const { code, stderr } = await dauysInTurn(["transcribe", ...urls, "--vtt", "-o", out], { env });

@@ -19,7 +19,7 @@ const LARGE_BYTES = 20_000_000;
 const COLOR = "\x1b[36m";
 const plain = { columns: 100, hasColor: false };
 
-test("an upload shows its share, sizes and the time left; transcribing the time that went by, and its share once that is told", () => {
+test("an upload shows its share, sizes and the time left; transcription shows the elapsed time, and its share once known", () => {
   let nowMs = 0;
   const progress = new CallProgress("talk.mp3", () => nowMs);
   assert.equal(drawn(progress.parts(), plain), "talk.mp3");
@@ -49,7 +49,7 @@ test("an upload shows its share, sizes and the time left; transcribing the time 
   assert.equal(drawn(progress.parts(), plain), "talk.mp3  1.0 MB sent, 0:00 so far");
 });
 
-test("a line never wraps, whatever a name is made of, and obeys no name", () => {
+test("a line never wraps, and control characters of names have no effect", () => {
   const style = { columns: 20, hasColor: true };
   assert.equal(drawn(["語語語語語語語語語語語語"], style), "語語語語語語語語語");
   assert.equal(drawn(["и\u0306".repeat(30)], style), "и\u0306".repeat(19));
@@ -58,11 +58,11 @@ test("a line never wraps, whatever a name is made of, and obeys no name", () => 
   assert.equal(clock(3_723_000), "1:02:03");
 });
 
-test("sound does not go to a terminal, and is not typed", async () => {
+test("audio is neither written to a terminal nor read from one", async () => {
   for (const [line, rule] of [
-    ["speak x -o -", /the sound would go to the terminal: say -o FILE\.wav/],
-    ["transcribe -", /standard input is the keyboard: name a file/],
-    ["listen -", /standard input is the keyboard: name a file/],
+    ["speak x -o -", /-o - would write audio to the terminal; use -o FILE\.wav/],
+    ["transcribe -", /standard input is a terminal; name a file/],
+    ["listen -", /standard input is a terminal; name a file/],
   ] as const) {
     const child = spawn("script", ["-qec", `"$NODE" "$PROGRAM" ${line}`, "/dev/null"], {
       env: { PATH: process.env["PATH"] ?? "", NODE: process.execPath, PROGRAM, DAUYS_API_KEY: STUB_KEY },
