@@ -410,10 +410,7 @@ describe("the console in a browser", () => {
     await assertSamples("curl", encodeURIComponent(recordingUrl));
     await page.getByText("This page does not play audio from other sites.").waitFor();
     assert.equal(await page.locator("audio").count(), 0);
-    assert.equal(
-      await page.getByRole("link", { name: "Open the link" }).getAttribute("href"),
-      recordingUrl,
-    );
+    assert.equal(await page.getByRole("link", { name: "Open the link" }).getAttribute("href"), recordingUrl);
     await inspect(page, "transcribe-address");
     await page.getByLabel("Choose the file").setInputFiles(speech);
     await playAlong();

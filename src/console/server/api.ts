@@ -81,7 +81,8 @@ async function run(row: ConsoleRoute, call: OpenCall): Promise<ConsoleAnswer | n
   const { users, members } = call.deps.store;
   const session = sessionOf(call.exchange.request);
   const user = session === null ? null : await users.findSession(session);
-  if (session === null || user === null) throw new ConsoleError("not_signed_in", "not signed in; sign in first");
+  if (session === null || user === null)
+    throw new ConsoleError("not_signed_in", "not signed in; sign in first");
   const userCall = { ...call, user, session };
   if (row.access === "user") return row.handle(userCall);
   const organizationId = call.param("organization");

@@ -50,7 +50,10 @@ async function createKey({ deps, organizationId, user, body }: MemberCall) {
   const { name } = parse(NEW_KEY, await body());
   const active = (await deps.store.keys.list(organizationId)).filter(({ revokedAt }) => revokedAt === null);
   if (active.length >= MOST_KEYS) {
-    throw new ConsoleError("too_many_keys", `an organization can have at most ${MOST_KEYS} active keys; revoke one first`);
+    throw new ConsoleError(
+      "too_many_keys",
+      `an organization can have at most ${MOST_KEYS} active keys; revoke one first`,
+    );
   }
   const created = await deps.store.keys.create({ organizationId, name, makerId: user.id });
   if (created === null) throw noOrganization();

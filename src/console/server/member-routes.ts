@@ -85,7 +85,11 @@ async function invite({ deps, organizationId, user, body }: MemberCall) {
 
 function settled<T>(outcome: T | MemberRefusal): T {
   if (outcome === "no-member") throw new ConsoleError("not_found", "no such member of this organization");
-  if (outcome === "last-owner") throw new ConsoleError("last_owner", "an organization needs an owner; make another member an owner first");
+  if (outcome === "last-owner")
+    throw new ConsoleError(
+      "last_owner",
+      "an organization needs an owner; make another member an owner first",
+    );
   if (outcome === "not-owner") throw ownersOnly();
   return outcome as T;
 }

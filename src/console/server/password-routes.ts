@@ -80,5 +80,8 @@ export async function requirePassword(
 }
 
 function invalidReset(): ConsoleError {
-  return new ConsoleError("reset_invalid", "the link is unknown, used, replaced or expired; ask for a new one");
+  return new ConsoleError(
+    "reset_invalid",
+    "the link is unknown, used, replaced or expired; ask for a new one",
+  );
 }

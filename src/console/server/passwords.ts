@@ -76,6 +76,7 @@ async function takeTurn(): Promise<void> {
     running++;
     return;
   }
-  if (waiting.length >= MOST_WAITING) throw new ConsoleError("busy", "too many sign-ins at the same time; try again in 5 s", 5);
+  if (waiting.length >= MOST_WAITING)
+    throw new ConsoleError("busy", "too many sign-ins at the same time; try again in 5 s", 5);
   await new Promise<void>((resolve) => waiting.push(resolve));
 }

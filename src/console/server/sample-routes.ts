@@ -28,7 +28,11 @@ export function sampleRoutes(models: readonly SampledModel[]): readonly Route[] 
   const samplesOf = async ({ request }: Exchange): Promise<Samples> => {
     const name = request.query.get("model");
     const model = name === null ? models[0] : byName.get(name);
-    if (model === undefined) throw new ServiceError("NOT_FOUND", name === null ? "no model is installed" : `no such model: "${name}"`);
+    if (model === undefined)
+      throw new ServiceError(
+        "NOT_FOUND",
+        name === null ? "no model is installed" : `no such model: "${name}"`,
+      );
     const samples = loading.get(model) ?? loadSamples(model);
     loading.set(model, samples);
     return samples;
