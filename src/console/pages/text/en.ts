@@ -154,8 +154,7 @@ export const en = {
   underrun: "Waiting for the next sentence…",
   cold: "This is taking longer than usual. After idle time, the model needs a few seconds to load.",
   speakEmpty: "Press Speak to hear your text.",
-  transcribeLead:
-    "Turn Kazakh and Russian recordings up to two hours long into text. WAV, MP3, M4A, OGG, FLAC, video.",
+  transcribeLead: "Upload a Kazakh or Russian recording of up to two hours. WAV, MP3, M4A, OGG, FLAC, video.",
   drop: "Drop a recording here",
   choose: "or choose a file",
   orUrl: "Or paste a public link",
@@ -350,7 +349,7 @@ export const en = {
   servedElsewhereLead: "Available here: {pages}. Ask the service operator for the address of this page.",
   toHome: "Go to the overview",
   status: "Status",
-  statusLead: "The state of the service, updated every five seconds.",
+  statusLead: "Updated every five seconds.",
   serviceReady: "The service is accepting requests.",
   serviceDown: "The service is not accepting requests right now.",
   state_warm: "Warm",
