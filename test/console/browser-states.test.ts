@@ -22,8 +22,8 @@ import {
 } from "./browser-speech.js";
 import { openGate, type TcpGate } from "./tcp-gate.js";
 
-const COLD = "This takes longer than usual. After a quiet time the model is loaded first";
-const LOST = "The connection was lost. Trying again; nothing you say is lost.";
+const COLD = "This is taking longer than usual. After idle time, the model needs";
+const LOST = "Connection lost. Reconnecting; nothing you say will be lost.";
 /** A sentence that was lost, or heard twice, costs half of the text. */
 const MAX_CHARACTER_ERROR_RATE = 0.15;
 
@@ -108,7 +108,7 @@ describe("a cold service", () => {
     await inspect(page, "speak-cold");
     gate.release();
     await loading;
-    await page.getByText("First sound after").waitFor();
+    await page.getByText("First audio after").waitFor();
     assert.equal(await page.getByText(COLD).count(), 0);
     await page.getByRole("link", { name: "Status" }).click();
     await page.locator(".state-of.warm").waitFor();
@@ -119,7 +119,7 @@ describe("a cold service", () => {
     await open("Transcribe");
     gate.hold();
     await page.locator("input[type=file]").setInputFiles(speech);
-    await page.getByText("Writing it down…").waitFor();
+    await page.getByText("Transcribing…").waitFor();
     await page.getByText(COLD).waitFor();
     await inspect(page, "transcribe-cold");
     gate.release();
@@ -182,7 +182,7 @@ describe("a connection that is lost", () => {
     await page.locator(".ledger tbody tr").first().waitFor();
     await page.getByText("The service cannot be reached.").first().waitFor({ state: "hidden" });
     // An operator who has named no price and no address.
-    await page.getByText("This service names no price in money").waitFor();
+    await page.getByText("The service operator sets the price of credits.").waitFor();
     assert.deepEqual(await page.locator(".card .limits tbody td:last-child").allInnerTexts(), [
       "400 credits\n1,000 characters",
       "9,000 credits\n1 hour",
@@ -193,12 +193,12 @@ describe("a connection that is lost", () => {
 
   test("status says that the service is out of reach, and comes back by itself", async () => {
     await page.getByRole("link", { name: "Status" }).click();
-    await page.getByText("The service takes requests.").waitFor();
+    await page.getByText("The service is accepting requests.").waitFor();
     gate.cut();
     await page.getByText("The service cannot be reached.").waitFor();
     await inspect(page, "status-unreachable");
     gate.restore();
-    await page.getByText("The service takes requests.").waitFor();
+    await page.getByText("The service is accepting requests.").waitFor();
   });
 
   test("what was heard stays for the visit, and is forgotten when its person signs out", async () => {
@@ -268,7 +268,7 @@ describe("the microphone", () => {
     await untilTrue("streams.length === 2");
     await untilTrue("streams[1].getTracks()[0].readyState === 'ended'");
     assert.deepEqual([await isOpen(), errors], [false, []]);
-    assert.equal(await own.getByText("The microphone is not available").count(), 0);
+    assert.equal(await own.getByText("Microphone not available").count(), 0);
   });
 
   test("that is refused is told, and can be started again", async () => {
@@ -276,7 +276,7 @@ describe("the microphone", () => {
       "gate = Promise.reject(new DOMException('no', 'NotAllowedError')), gate.catch(() => {})",
     );
     await start().click();
-    await own.getByText("The microphone is not available").waitFor();
+    await own.getByText("Microphone not available").waitFor();
     await start().waitFor();
     assert.deepEqual(errors, []);
   });
@@ -286,7 +286,7 @@ describe("the microphone", () => {
     await start().click();
     await own.locator(".heard .partial").waitFor();
     await own.evaluate("streams.at(-1).getTracks()[0].dispatchEvent(new Event('ended'))");
-    await own.getByText("The microphone is gone.").waitFor();
+    await own.getByText("The microphone was disconnected.").waitFor();
     await own.getByText(/^Ended: /).waitFor();
     assert.deepEqual([await isOpen(), errors], [false, []]);
   });

@@ -171,7 +171,7 @@ describe("the console in a browser", () => {
     await page.getByLabel("Password").fill(PASSWORD);
     await page.getByRole("button", { name: "Create account" }).click();
     await page.getByText("25,000 credits").waitFor();
-    await page.getByText("Your free credits are here.").waitFor();
+    await page.getByText("These are your free credits.").waitFor();
     await page.locator("main .money", { hasText: /^(US)?\$1\.00$/ }).waitFor();
     await inspect(page, "overview");
     assert.equal((await page.goto(`${service.url}/console/nope`))?.status(), 404);
@@ -197,7 +197,7 @@ describe("the console in a browser", () => {
     await page.getByText("5,000 characters").waitFor();
     await inspect(page, "limits");
     await page.getByRole("link", { name: "Status" }).click();
-    await page.getByText("The service takes requests.").waitFor();
+    await page.getByText("The service is accepting requests.").waitFor();
     // Speech was asked for before the tests; the others load with their first work.
     const states = await page.locator(".state-of strong").allTextContents();
     assert.deepEqual(states, ["Warm", ...Array.from({ length: 5 }, () => "Cold"), "Broken"]);
@@ -206,7 +206,7 @@ describe("the console in a browser", () => {
 
   test("pages that have nothing to show yet say so", async () => {
     await open("Usage");
-    await page.getByText("Nothing used yet").waitFor();
+    await page.getByText("No usage yet").waitFor();
     await inspect(page, "usage-empty");
     await open("API keys");
     await page.getByText("No keys yet").waitFor();
@@ -262,7 +262,7 @@ describe("the console in a browser", () => {
       await route.fulfill({ response, json: { ...known, serve: ["synthesis", "transcription"] } });
     });
     await page.goto(`${service.url}/console/listen`);
-    await page.getByText("This address serves: Speak, Transcribe.").waitFor();
+    await page.getByText("Available here: Speak, Transcribe.").waitFor();
     const menu = page.getByRole("navigation").getByRole("link");
     assert.deepEqual((await menu.allTextContents()).slice(0, 3), ["Overview", "Speak", "Transcribe"]);
     assert.equal(await menu.filter({ hasText: "Listen" }).count(), 0);
@@ -296,7 +296,7 @@ describe("the console in a browser", () => {
       requestId: answer.headers()["x-request-id"] ?? "",
       credits: Math.ceil(([...SPOKEN].length * 2) / 5),
     });
-    await page.getByText("First sound after").waitFor();
+    await page.getByText("First audio after").waitFor();
     await untilEnd();
     const { texts, heights } = await marked();
     assertInOrder(texts, SPOKEN.split(" "));
@@ -342,7 +342,7 @@ describe("the console in a browser", () => {
     await page.getByText("A minute costs 150 credits. $0.006").waitFor();
     await inspect(page, "transcribe-empty");
     await page.setViewportSize({ width: 390, height: 844 });
-    const addressBox = await page.getByLabel("Or paste a public address").boundingBox();
+    const addressBox = await page.getByLabel("Or paste a public link").boundingBox();
     assert.ok(Number(addressBox?.width) > 340, `the address has ${addressBox?.width} of 390 px`);
     await page.setViewportSize({ width: 1_280, height: 860 });
     await page.getByText("More options").click();
@@ -355,7 +355,7 @@ describe("the console in a browser", () => {
     });
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await dropFile(speech);
-    await page.getByText(/^Uploading, \d+ %$/).waitFor();
+    await page.getByText(/^Uploading… \d+ %$/).waitFor();
     await page.getByText(/^0(\.\d+)? of 0\.\d+ MB$/).waitFor();
     await inspect(page, "transcribe-upload");
     await network.send("Network.emulateNetworkConditions", { ...slow, uploadThroughput: -1 });
@@ -377,7 +377,7 @@ describe("the console in a browser", () => {
     await page.locator(".words .now").waitFor();
     await page.evaluate('document.querySelector("audio").pause()');
     await playAlong();
-    await page.getByLabel("Search in the text").fill("кітап");
+    await page.getByLabel("Search the text").fill("кітап");
     await page.getByText("1 found").waitFor();
     await inspect(page, "transcribe");
     const saved = (ending: string) => savedText(page.locator(".transcript"), ending);
@@ -390,30 +390,27 @@ describe("the console in a browser", () => {
     await assertSamples("curl", "--data-binary '@speech.wav'");
     await assertSamples("TypeScript", "dauys.transcribe(");
     await assertSamples("Python", 'open("speech.wav", "rb")');
-    await page.getByRole("button", { name: "Another recording" }).click();
+    await page.getByRole("button", { name: "Transcribe another" }).click();
     await page.locator(".history").getByRole("button", { name: "Open" }).click();
     await page.locator(".words span").first().waitFor();
   });
 
   test("transcribe takes an address, loads nothing from there itself, and plays the file that is brought along", async () => {
-    await page.getByRole("button", { name: "Another recording" }).click();
-    await page.getByLabel("Or paste a public address").fill(recordingUrl.replace("speech", "none"));
+    await page.getByRole("button", { name: "Transcribe another" }).click();
+    await page.getByLabel("Or paste a public link").fill(recordingUrl.replace("speech", "none"));
     await page.getByRole("main").getByRole("button", { name: "Transcribe" }).click();
-    await page.getByText("The recording could not be fetched from this address.").waitFor();
+    await page.getByText("The recording could not be downloaded.").waitFor();
     faults.splice(0);
-    await page.getByLabel("Or paste a public address").fill(recordingUrl);
+    await page.getByLabel("Or paste a public link").fill(recordingUrl);
     const answered = page.waitForResponse((response) => response.url().includes("/v1/transcribe"));
     await page.getByRole("main").getByRole("button", { name: "Transcribe" }).click();
     charges.push(chargeOf(await answered));
     await page.locator(".words span").first().waitFor();
     assertSame((await page.locator(".words span").allTextContents()).join(" "));
     await assertSamples("curl", encodeURIComponent(recordingUrl));
-    await page.getByText("This page plays nothing from other addresses.").waitFor();
+    await page.getByText("This page does not play audio from other sites.").waitFor();
     assert.equal(await page.locator("audio").count(), 0);
-    assert.equal(
-      await page.getByRole("link", { name: "Open the address" }).getAttribute("href"),
-      recordingUrl,
-    );
+    assert.equal(await page.getByRole("link", { name: "Open the link" }).getAttribute("href"), recordingUrl);
     await inspect(page, "transcribe-address");
     await page.getByLabel("Choose the file").setInputFiles(speech);
     await playAlong();
@@ -421,10 +418,10 @@ describe("the console in a browser", () => {
   });
 
   test("transcribe says what is wrong with a file that is none", async () => {
-    await page.getByRole("button", { name: "Another recording" }).click();
+    await page.getByRole("button", { name: "Transcribe another" }).click();
     const noise = { name: "noise.mp3", mimeType: "audio/mpeg", buffer: Buffer.alloc(5_000, 7) };
     await page.locator("input[type=file]").setInputFiles(noise);
-    await page.getByText("This file is damaged, or holds no audio that we can read.").waitFor();
+    await page.getByText("The file is damaged or its audio cannot be read.").waitFor();
     await inspect(page, "transcribe-error");
     await page.getByText("More options").click();
     await page.getByLabel("Hot words").fill("кітап★");
@@ -558,7 +555,7 @@ describe("the console in a browser", () => {
     ]);
     await page.getByLabel("Voucher code").fill(code);
     await page.getByRole("button", { name: "Redeem" }).click();
-    await page.getByText("The voucher is unknown, was used, or is too old.").waitFor();
+    await page.getByText("The voucher is unknown, used or expired.").waitFor();
     faults.splice(0);
     const listed = execFileSync(process.execPath, [DAUYS, "vouchers", "list"], {
       env: { ...process.env, DATA_DIR: service.dataDir },
@@ -592,11 +589,11 @@ describe("the console in a browser", () => {
     assert.deepEqual(unknown, [], "nothing is charged that was not asked for");
     assert.deepEqual(await outOfSight(page, ".ledger tbody th, .ledger tbody td:not(:empty)"), []);
     await inspect(page, "credits");
-    await page.getByLabel("Kind").selectOption("Top-up");
+    await page.getByLabel("Type").selectOption("Top-up");
     await eventually("one row is left", async () => (await rows.count()) === 1);
     assert.equal(numberOf((await rows.first().locator("td").nth(2).textContent()) ?? ""), 5_000);
     await page.getByLabel("To", { exact: true }).fill("2020-01-01");
-    await page.getByText("Nothing in the ledger matches.").waitFor();
+    await page.getByText("Nothing matches.").waitFor();
     await inspect(page, "ledger-empty");
     await page.getByRole("button", { name: "Clear" }).click();
     await eventually("all rows are back", async () => (await rows.count()) === entries.length);
@@ -619,7 +616,7 @@ describe("the console in a browser", () => {
     await inspect(page, "usage");
     await page.getByRole("link", { name: "Overview" }).click();
     await page.getByText("Last top-up: 5,000 credits on").waitFor();
-    assert.equal(await page.getByText("Your free credits are here.").count(), 0);
+    assert.equal(await page.getByText("These are your free credits.").count(), 0);
     await inspect(page, "overview-paid");
   });
 
@@ -645,7 +642,7 @@ describe("the console in a browser", () => {
     const link = await page.getByLabel("Invitation link").inputValue();
     await page.keyboard.press("Escape");
     await page.getByText("You have not copied this link.").waitFor();
-    await page.getByRole("button", { name: "Close without it" }).click();
+    await page.getByRole("button", { name: "Close anyway" }).click();
     await inspect(page, "members");
     const other = await browser.newContext({ locale: "kk-KZ" });
     const invited = await other.newPage();
@@ -653,16 +650,16 @@ describe("the console in a browser", () => {
     await invited.getByText("Tilmash AI ұйымына қосылу").waitFor();
     assert.ok(!invited.url().includes("#"), "the secret leaves the address");
     await inspect(invited, "join-kk");
-    await invited.getByLabel("Эл. пошта").fill("bolat@example.org");
+    await invited.getByLabel("Электрондық пошта").fill("bolat@example.org");
     await invited.getByLabel("Құпиясөз").fill(PASSWORD);
-    await invited.getByRole("button", { name: "Аккаунт ашу" }).click();
+    await invited.getByRole("button", { name: "Тіркелу" }).click();
     await invited.getByRole("link", { name: "Мүшелер" }).click();
     await invited.getByText("aida@example.org").waitFor();
     assert.equal(await invited.getByRole("button", { name: "Шақыру" }).count(), 0);
     await inspect(invited, "members-kk");
     for (const [link, name] of [
       ["Кредиттер", "credits-kk"],
-      ["Шектер", "limits-kk"],
+      ["Лимиттер", "limits-kk"],
       ["Күйі", "status-kk"],
       ["bolat@example.org", "account-kk"],
     ] as const) {
@@ -677,7 +674,7 @@ describe("the console in a browser", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
     await page.getByText("bolat@example.org").waitFor({ state: "hidden" });
     await invited.goto(`${service.url}/console/keys`);
-    await invited.getByText("Сіз ешбір ұйымда жоқсыз").waitFor();
+    await invited.getByText("Сіз ешбір ұйымға қосылмағансыз").waitFor();
     await inspect(invited, "no-organization-kk", OTHER_LANGUAGE);
     await other.close();
   });
@@ -693,7 +690,7 @@ describe("the console in a browser", () => {
       await inspect(page, `ru-${index}`, OTHER_LANGUAGE);
     }
     await page.getByLabel("Язык").selectOption("kk");
-    for (const name of ["Дыбыстау", "Жазбаға түсіру", "Тыңдау"]) {
+    for (const name of ["Дыбыстау", "Мәтінге айналдыру", "Тікелей тану"]) {
       await page.getByRole("link", { name, exact: true }).click();
       await page.getByRole("link", { name: "Модельдер туралы" }).waitFor();
       await inspect(page, `kk-${name}`, OTHER_LANGUAGE);
@@ -735,7 +732,7 @@ describe("the console in a browser", () => {
     await inspect(page, "account");
     await page.getByLabel("Current password").fill(PASSWORD);
     await page.getByRole("button", { name: "Change password" }).click();
-    await page.getByText("The password was changed.").waitFor();
+    await page.getByText("Password changed.").waitFor();
     assert.equal(await isKept(page, "a second password"), false);
     faults.splice(0);
   });
@@ -785,7 +782,7 @@ describe("the console in a browser", () => {
       { env: { ...process.env, DATA_DIR: service.dataDir }, encoding: "utf8" },
     );
     await page.goto(made.trim());
-    await page.getByText("For aida@example.org.").waitFor();
+    await page.getByText("Account: aida@example.org.").waitFor();
     assert.ok(!page.url().includes("#"), "the secret leaves the address");
     await inspect(page, "reset");
     await page.getByLabel("New password").fill("a third password");
@@ -793,7 +790,7 @@ describe("the console in a browser", () => {
     await page.getByText("Your voice platform").waitFor();
     await page.goto("about:blank");
     await page.goto(made.trim());
-    await page.getByText("This link does not work any more").waitFor();
+    await page.getByText("This link is no longer valid").waitFor();
     await inspect(page, "reset-over");
     faults.splice(0);
   });

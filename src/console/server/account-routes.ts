@@ -109,7 +109,7 @@ async function signUp(
 ): Promise<User> {
   const { email, organization, invitation } = wanted;
   if (organization === undefined && invitation === undefined) {
-    throw new ConsoleError("name_required", "organization or invitation must be given");
+    throw new ConsoleError("name_required", "organization or invitation is required");
   }
   const passwordHash = await hashPassword(wanted.password, deps.passwordCost);
   const person = { email, passwordHash };
@@ -119,7 +119,10 @@ async function signUp(
       : await deps.store.users.signUpInvited({ ...person, invitation: secretHash(invitation) });
   if (user === "invalid") throw invalidInvitation();
   if (user === null || user === "taken") {
-    throw new ConsoleError("email_taken", "somebody has signed up with this e-mail address");
+    throw new ConsoleError(
+      "email_taken",
+      "an account with this e-mail address already exists; sign in instead",
+    );
   }
   return user;
 }
@@ -140,7 +143,10 @@ function deleteAccount(byEmail: AttemptLimiter): (call: UserCall) => Promise<Con
     const removal = await deps.store.users.remove(user.id);
     if (removal.type === "last-owner") {
       const names = removal.organizations.map((name) => `"${name}"`).join(", ");
-      throw new ConsoleError("sole_owner", `other members of ${names} would be left without an owner`);
+      throw new ConsoleError(
+        "sole_owner",
+        `you are the only owner of ${names}; make another member an owner first`,
+      );
     }
     deps.endings.endUser(user.id);
     for (const id of removal.revokedKeyIds) deps.endings.endKey(id);
@@ -150,5 +156,8 @@ function deleteAccount(byEmail: AttemptLimiter): (call: UserCall) => Promise<Con
 }
 
 function invalidInvitation(): ConsoleError {
-  return new ConsoleError("invitation_invalid", "the invitation is unknown, was used, or is too old");
+  return new ConsoleError(
+    "invitation_invalid",
+    "the invitation is unknown, used, withdrawn or expired; ask for a new one",
+  );
 }

@@ -48,8 +48,8 @@ export function consoleApi(deps: ConsoleDeps): readonly Route[] {
     }),
   );
   const others = METHODS.map((method) =>
-    route(method, `${API}/*`, async () => {
-      throw new ConsoleError("not_found", "nothing lives at this path");
+    route(method, `${API}/*`, async ({ request }) => {
+      throw new ConsoleError("not_found", `no such endpoint: ${method} ${request.path}`);
     }),
   );
   return [...rows, ...others];
@@ -81,7 +81,8 @@ async function run(row: ConsoleRoute, call: OpenCall): Promise<ConsoleAnswer | n
   const { users, members } = call.deps.store;
   const session = sessionOf(call.exchange.request);
   const user = session === null ? null : await users.findSession(session);
-  if (session === null || user === null) throw new ConsoleError("not_signed_in", "sign in first");
+  if (session === null || user === null)
+    throw new ConsoleError("not_signed_in", "not signed in; sign in first");
   const userCall = { ...call, user, session };
   if (row.access === "user") return row.handle(userCall);
   const organizationId = call.param("organization");
@@ -114,7 +115,7 @@ async function refuse(exchange: Exchange, thrown: unknown): Promise<void> {
   }
   exchange.log.error({ err: thrown }, "console request failed");
   if (exchange.isOver || exchange.status !== null) return exchange.fail(thrown);
-  const body = { code: "unavailable", detail: "the console is not available at the moment" };
+  const body = { code: "unavailable", detail: "the console is not available; try again in a moment" };
   return exchange.json(CONSOLE_ERRORS.unavailable, body, PRIVATE);
 }
 

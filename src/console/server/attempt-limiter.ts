@@ -82,5 +82,5 @@ export class AttemptLimiter {
 }
 
 function tooMany(seconds: number): ConsoleError {
-  return new ConsoleError("too_many_attempts", `too many attempts: wait ${seconds} s`, seconds);
+  return new ConsoleError("too_many_attempts", `too many attempts; try again in ${seconds} s`, seconds);
 }

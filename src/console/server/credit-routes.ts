@@ -39,7 +39,10 @@ export function creditRoutes({ store, clock }: ConsoleDeps): readonly ConsoleRou
         const order = { organizationId, userId: user.id, proof: code };
         const credits = await deps.topUps.redeem(order);
         if (credits === null) {
-          throw new ConsoleError("voucher_invalid", "the voucher is unknown, was used, or is too old");
+          throw new ConsoleError(
+            "voucher_invalid",
+            "the voucher is unknown, used or expired; check the code",
+          );
         }
         await redemptions.clear(organizationId);
         return { status: 201, body: { credits } };

@@ -26,7 +26,7 @@ export function keyRoutes(): readonly ConsoleRoute[] {
       access: "member",
       handle: async ({ deps, organizationId, param }) => {
         const key = await deps.store.keys.revoke(organizationId, param("key"));
-        if (key === null) throw new ConsoleError("not_found", "there is no such key");
+        if (key === null) throw new ConsoleError("not_found", `no such key: "${param("key")}"`);
         deps.endings.endKey(key.id);
         return { body: toJson(key) };
       },
@@ -50,7 +50,10 @@ async function createKey({ deps, organizationId, user, body }: MemberCall) {
   const { name } = parse(NEW_KEY, await body());
   const active = (await deps.store.keys.list(organizationId)).filter(({ revokedAt }) => revokedAt === null);
   if (active.length >= MOST_KEYS) {
-    throw new ConsoleError("too_many_keys", `an organization may have ${MOST_KEYS} active keys`);
+    throw new ConsoleError(
+      "too_many_keys",
+      `an organization can have at most ${MOST_KEYS} active keys; revoke one first`,
+    );
   }
   const created = await deps.store.keys.create({ organizationId, name, makerId: user.id });
   if (created === null) throw noOrganization();

@@ -37,7 +37,7 @@ export function memberRoutes(): readonly ConsoleRoute[] {
       access: "owner",
       handle: async ({ deps, organizationId, param }) => {
         if (await deps.store.members.withdraw(organizationId, param("invitation"))) return { body: {} };
-        throw new ConsoleError("not_found", "there is no such invitation");
+        throw new ConsoleError("not_found", `no such invitation: "${param("invitation")}"`);
       },
     },
   ];
@@ -84,8 +84,12 @@ async function invite({ deps, organizationId, user, body }: MemberCall) {
 }
 
 function settled<T>(outcome: T | MemberRefusal): T {
-  if (outcome === "no-member") throw new ConsoleError("not_found", "there is no such member");
-  if (outcome === "last-owner") throw new ConsoleError("last_owner", "an organization needs an owner");
+  if (outcome === "no-member") throw new ConsoleError("not_found", "no such member of this organization");
+  if (outcome === "last-owner")
+    throw new ConsoleError(
+      "last_owner",
+      "an organization needs an owner; make another member an owner first",
+    );
   if (outcome === "not-owner") throw ownersOnly();
   return outcome as T;
 }

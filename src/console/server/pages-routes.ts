@@ -60,7 +60,9 @@ export function pageRoutes(folder: string = PAGES_FOLDER): readonly Route[] {
     const asset = assets.get(isFile ? name : "index.html");
     if (asset === undefined) {
       const reason =
-        assets.size === 0 ? "the console was not built: run `npm run build`" : "nothing lives at this path";
+        assets.size === 0
+          ? "the console is not built; run `npm run build`"
+          : `no such file: /console/${name}`;
       throw new ServiceError("NOT_FOUND", reason);
     }
     await send(exchange, asset, isFile || isPage(pagePath(exchange.request.path)) ? 200 : 404);

@@ -80,5 +80,8 @@ export async function requirePassword(
 }
 
 function invalidReset(): ConsoleError {
-  return new ConsoleError("reset_invalid", "the link is unknown, was used, was replaced, or is too old");
+  return new ConsoleError(
+    "reset_invalid",
+    "the link is unknown, used, replaced or expired; ask for a new one",
+  );
 }

@@ -39,7 +39,7 @@ export async function isPassword(
   cost: PasswordCost,
 ): Promise<boolean> {
   const [, N, r, p, salt, hash] = (kept ?? keptText(cost, NO_SALT, NO_HASH)).split("$");
-  if (salt === undefined || hash === undefined) throw new Error("a kept password is damaged");
+  if (salt === undefined || hash === undefined) throw new Error("the stored password hash is damaged");
   const options = { N: Number(N), r: Number(r), p: Number(p) };
   const derived = await derive(password, Buffer.from(salt, "base64"), options);
   return timingSafeEqual(derived, Buffer.from(hash, "base64")) && kept !== null;
@@ -76,6 +76,7 @@ async function takeTurn(): Promise<void> {
     running++;
     return;
   }
-  if (waiting.length >= MOST_WAITING) throw new ConsoleError("busy", "too many people sign in", 5);
+  if (waiting.length >= MOST_WAITING)
+    throw new ConsoleError("busy", "too many sign-ins at the same time; try again in 5 s", 5);
   await new Promise<void>((resolve) => waiting.push(resolve));
 }

@@ -74,9 +74,9 @@ export function addressOf({ exchange, deps }: OpenCall): string {
 
 /** A user who does not belong to an organization is not told whether it exists. */
 export function noOrganization(): ConsoleError {
-  return new ConsoleError("not_found", "there is no such organization");
+  return new ConsoleError("not_found", "no such organization, or you are not a member");
 }
 
 export function ownersOnly(): ConsoleError {
-  return new ConsoleError("owner_only", "only owners of the organization may do this");
+  return new ConsoleError("owner_only", "only owners of the organization can do this");
 }

@@ -11,7 +11,7 @@ export function requireOwnPage(request: FrontRequest): void {
   // The browser's own word, which holds behind any proxy; over plain HTTP browsers leave it out.
   if (site === "same-origin") return;
   if (site === undefined && hostOf(request.header("origin")) === request.header("host")) return;
-  throw new ConsoleError("cross_site", "only pages of the console may ask for this");
+  throw new ConsoleError("cross_site", "cross-site request rejected; use the pages of the console");
 }
 
 function hostOf(origin: string | undefined): string | null {

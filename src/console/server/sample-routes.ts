@@ -28,7 +28,11 @@ export function sampleRoutes(models: readonly SampledModel[]): readonly Route[] 
   const samplesOf = async ({ request }: Exchange): Promise<Samples> => {
     const name = request.query.get("model");
     const model = name === null ? models[0] : byName.get(name);
-    if (model === undefined) throw new ServiceError("NOT_FOUND", "there is no model of this name");
+    if (model === undefined)
+      throw new ServiceError(
+        "NOT_FOUND",
+        name === null ? "no model is installed" : `no such model: "${name}"`,
+      );
     const samples = loading.get(model) ?? loadSamples(model);
     loading.set(model, samples);
     return samples;
@@ -47,7 +51,7 @@ export function sampleRoutes(models: readonly SampledModel[]): readonly Route[] 
       isSameOrigin: true,
       handle: async (exchange, { voice = "" }) => {
         const sample = (await samplesOf(exchange)).get(decoded(voice));
-        if (sample === undefined) throw new ServiceError("NOT_FOUND", "there is no sample of this voice");
+        if (sample === undefined) throw new ServiceError("NOT_FOUND", `no sample for voice "${voice}"`);
         exchange.start(200, { "content-type": "audio/ogg", ...CACHED });
         await exchange.end(sample);
       },

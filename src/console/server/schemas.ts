@@ -102,7 +102,7 @@ export function parse<T extends z.ZodType>(schema: T, value: unknown): z.output<
   const [issue] = result.error.issues;
   const message = issue?.message ?? "";
   if (isConsoleErrorCode(message)) {
-    throw new ConsoleError(message, `${issue?.path.join(".") || "the body"} is refused: ${message}`);
+    throw new ConsoleError(message, `invalid ${issue?.path.join(".") || "body"}: ${message}`);
   }
-  throw new ConsoleError("invalid_request", `${issue?.path.join(".") || "the body"}: ${message}`);
+  throw new ConsoleError("invalid_request", `invalid ${issue?.path.join(".") || "body"}: ${message}`);
 }

@@ -32,7 +32,7 @@ export function sessionRoutes(): readonly ConsoleRoute[] {
       access: "user",
       handle: async ({ deps, user, param }) => {
         const ended = await deps.store.users.endSession(user.id, param("session"));
-        if (ended === null) throw new ConsoleError("not_found", "there is no such session");
+        if (ended === null) throw new ConsoleError("not_found", `no such session: "${param("session")}"`);
         deps.endings.endSession(ended);
         return { body: {} };
       },

@@ -51,11 +51,17 @@ export function useWords() {
     }).format(new Date(iso));
   const date = (iso: string) =>
     new Intl.DateTimeFormat(localeOf(language), { dateStyle: dateStyleOf(language) }).format(new Date(iso));
+  /** Short enough for three of them below a chart on a phone. */
+  const dayAndMonth = (iso: string) =>
+    new Intl.DateTimeFormat(localeOf(language), {
+      day: "numeric",
+      month: language === "kk" ? "2-digit" : "short",
+    }).format(new Date(iso));
   const timeOfDay = (atMs: number) =>
     new Intl.DateTimeFormat(localeOf(language), { timeStyle: "short" }).format(atMs);
   const problem = (code: string, requestId: string | null): string =>
     isTextName(`e_${code}`) ? t(`e_${code}` as TextName) : t("e_unknown", { id: requestId ?? code });
-  return { language, t, number, money, time, timeOfDay, date, problem };
+  return { language, t, number, money, time, timeOfDay, date, dayAndMonth, problem };
 }
 
 /**

@@ -21,7 +21,7 @@ interface Day {
 
 /** Credits of each of the last days, one bar a day, one colour a kind. */
 export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; readonly days: number }) {
-  const { t, date, number } = useWords();
+  const { t, date, dayAndMonth, number } = useWords();
   const [pointed, setPointed] = useState<number | null>(null);
   const all = lastDays(days).map((day) => sumOf(day, rows));
   const top = ceilingOf(Math.max(...all.map(({ total }) => total)));
@@ -92,7 +92,7 @@ export function DayChart({ rows, days }: { readonly rows: readonly UsageRow[]; r
             y={HEIGHT + 24}
             text-anchor={["start", "middle", "end"][place]}
           >
-            {date(all[index]?.day ?? "")}
+            {dayAndMonth(all[index]?.day ?? "")}
           </text>
         ))}
       </svg>

@@ -232,7 +232,7 @@ export function Listen({ organization }: ViewProps) {
           <div>
             <span>{t("latency")}</span>
             <strong class="number" data-latency={last === undefined ? "" : Math.round(last)}>
-              {last === undefined ? t("noLatency") : `${number(last)} ms`}
+              {last === undefined ? t("noLatency") : t("milliseconds", { n: number(last) })}
             </strong>
           </div>
         </div>
