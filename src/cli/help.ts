@@ -146,13 +146,24 @@ export function optionOf(term: string): string | undefined {
 function wrapped(text: string): string {
   const lines: string[] = [];
   let line = "";
-  for (const word of text.split(/ (?=(?:[^`]*`[^`]*`)*[^`]*$)/)) {
+  for (const word of wordsOf(text)) {
     if (line !== "" && line.length + 1 + word.length > COLUMNS) {
       lines.push(line);
       line = word;
     } else line = line === "" ? word : `${line} ${word}`;
   }
   return [...lines, line].join("\n");
+}
+
+/** Splits at spaces, but keeps what is in backticks together. */
+function wordsOf(text: string): string[] {
+  const words: string[] = [];
+  for (const [nth, part] of text.split("`").entries()) {
+    // Every other part is code and continues the word before it.
+    const pieces = nth % 2 === 1 ? [`\`${part}\``] : part.split(" ");
+    words.push((words.pop() ?? "") + pieces[0], ...pieces.slice(1));
+  }
+  return words;
 }
 
 /** Joins paragraphs and tables; all tables of a page share the width of their first column. */
