@@ -8,6 +8,7 @@ import { type LiveRun, runLive } from "../../bench/support/live-client.js";
 import { NatsServer, WITHOUT_NATS } from "../../bench/support/nats-server.js";
 import { readMetrics } from "../../bench/support/operator-metrics.js";
 import { startLiveWorker } from "../../native/start-workers.js";
+import { seconds } from "../../src/domain/rounded.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../support/engines.js";
 import { eventually } from "../support/eventually.js";
@@ -185,11 +186,11 @@ describe("a gateway and its engine nodes over NATS", { skip: WITHOUT_NATS }, () 
     const total = charged.reduce((sum, { credits_charged }) => sum + credits_charged, 0);
     assert.ok(total > 0);
     assert.equal(spent - (await balance(gateway)), total, "every session is charged once");
-    const seconds = runs.reduce((sum, { sentSamples }) => sum + sentSamples, 0) / RATE_HZ;
-    t.diagnostic(`${seconds} s of audio`);
+    const audioSeconds = runs.reduce((sum, { sentSamples }) => sum + sentSamples, 0) / RATE_HZ;
+    t.diagnostic(`${audioSeconds} s of audio`);
     const faults = figuresOf(moments, runs);
     for (const figures of faults) t.diagnostic(JSON.stringify(figures));
-    const parameters = { rounds: ROUNDS, sessions: SESSIONS, audioSeconds: seconds };
+    const parameters = { rounds: ROUNDS, sessions: SESSIONS, audioSeconds };
     if (ROUNDS > 1) t.diagnostic(await saveResult("fleet-faults", { parameters, faults, moments }));
   });
 
@@ -227,8 +228,14 @@ function finalMessages(run: LiveRun): unknown[] {
 }
 
 /** As a client is told of it. */
-function asMessage({ startSample, endSample, ...final }: Final): unknown {
-  return { ...final, start: startSample / RATE_HZ, end: endSample / RATE_HZ };
+/** As clients receive it: times to the millisecond. */
+function asMessage({ startSample, endSample, words, ...final }: Final): unknown {
+  return {
+    ...final,
+    start: seconds(startSample / RATE_HZ),
+    end: seconds(endSample / RATE_HZ),
+    words: words.map((word) => ({ ...word, start: seconds(word.start), end: seconds(word.end) })),
+  };
 }
 
 /** A final is said once, utterances come in order, and nothing is said about one after its final. */
