@@ -42,7 +42,7 @@ export interface GiveUpNote {
   readonly giveUp: number;
 }
 
-/** What a node has heard. Nodes of earlier versions send no levels. */
+/** Parts of a hear call's result. Nodes of earlier versions send no levels. */
 export const HEARD = { speech: 0, encoded: 1, stateValues: 2, stateBytes: 3, levels: 4 } as const;
 
 /** Bytes of one of the results of a call that hears, in order. */

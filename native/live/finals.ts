@@ -113,7 +113,7 @@ export class LiveFinals {
   /** Notes an end; nothing is said before `publishEndings`. */
   end(track: LiveTrack, event: Ended): void {
     const startFrame = track.toSessionFrame(event.startFrame);
-    // What is cut for length, or ends where its letters ended, ends in the past, where the pass that was kept does not.
+    // These two end in the past; the prepared pass reads on to the present.
     if (event.reason === "too-long" || event.reason === "wordless") track.dropPass();
     const pass = track.takePass();
     const { endFrame: heardFrames } = track.encoded;

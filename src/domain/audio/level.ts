@@ -1,4 +1,4 @@
-/** Level of digital silence, and the lowest that is told apart from it. */
+/** Level reported for digital silence and anything below it. */
 const SILENCE_DB = -100;
 /** Samples that are added up: what is left is below 2 kHz, where voices are loud and keys and dishes are not. */
 const BLOCK = 4;

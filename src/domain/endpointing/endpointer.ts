@@ -60,7 +60,7 @@ export type EndpointEvent =
       readonly reason: EndpointReason;
       /** Letters came out of it, as far as its frames say; true where they do not. */
       readonly hasLetters: boolean;
-      /** What a session goes on with behind it. */
+      /** The speaker's level at the end, for a session that continues from there. */
       readonly speaker: SpeakerState | null;
       /** The utterance was ended in the middle of speech: what follows belongs to the same run of it. */
       readonly isMidSpeech: boolean;
@@ -80,7 +80,7 @@ export type Patience = () => number;
 const STEPS = 1 << 16;
 const NO_EVENTS: readonly EndpointEvent[] = [];
 
-/** What is known of a frame beside its probability of speech. */
+/** Evidence about a frame besides its probability of speech. */
 export interface HeardFrame {
   /** See `levelDb` of the audio; 0 throughout where it is not known. */
   readonly levelDb: number;
@@ -205,7 +205,7 @@ export class Endpointer {
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
-  /** What a session goes on with that begins at this frame, between utterances. */
+  /** The speaker's level for a session that continues from this frame, between utterances. */
   speakerAt(frame: number): SpeakerState | null {
     return this.#speaker.at(frame);
   }
