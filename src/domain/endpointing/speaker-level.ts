@@ -38,8 +38,6 @@ const SPEAKER_RULES: SpeakerRules = {
 
 /** No probability reaches it. */
 const NEVER = 2;
-/** Most that the loudness rises in a frame, so that a bang does not pass for a voice. */
-const RISE_DB = 3;
 /** How much it falls in a quieter frame, 2.5 dB a second, so that it follows a speaker who grows quiet. */
 const FALL_DB = 0.1;
 /** Most that the level falls from one utterance to the next, so that a background voice cannot walk it down. */
@@ -59,6 +57,8 @@ export class SpeakerLevel {
   /** Level of the open utterance's loud frames, and the highest it has been. */
   #utteranceDb = Number.NEGATIVE_INFINITY;
   #topDb = Number.NEGATIVE_INFINITY;
+  /** Level of its last speech frame. */
+  #lastDb = Number.NEGATIVE_INFINITY;
   /** Levels of its last frames, each at its number modulo the length. */
   readonly #recent: Float32Array;
   #recentAt = 0;
@@ -97,13 +97,16 @@ export class SpeakerLevel {
   begin(levelDb: number): void {
     this.#utteranceDb = levelDb;
     this.#topDb = levelDb;
+    this.#lastDb = levelDb;
     this.#recent.fill(levelDb);
   }
 
   /** Takes the level of the utterance's next speech frame. */
   follow(levelDb: number): void {
-    const rise = levelDb - this.#utteranceDb;
-    this.#utteranceDb += rise > 0 ? Math.min(rise, RISE_DB) : -FALL_DB;
+    // As loud as two frames in a row: a bang is shorter. It rises at once, so that it depends little on where the
+    // utterance begins, which a session that is resumed in the middle of one does not know.
+    this.#utteranceDb = Math.max(this.#utteranceDb - FALL_DB, Math.min(levelDb, this.#lastDb));
+    this.#lastDb = levelDb;
     this.#topDb = Math.max(this.#topDb, this.#utteranceDb);
   }
 
