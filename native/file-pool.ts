@@ -1,7 +1,7 @@
 import "./models/no-telemetry.js";
 import type { Piscina } from "piscina";
-import { asServiceError } from "../src/domain/errors.js";
-import { ProviderError } from "../src/domain/placement/provider-error.js";
+import { asServiceError } from "../core/domain/errors.js";
+import { ProviderError } from "../core/domain/placement/provider-error.js";
 import { readPackage } from "./models/find-packages.js";
 import type { RecognizerManifest } from "./models/manifest.js";
 import type { ModelPackage } from "./models/package.js";

@@ -1,8 +1,8 @@
 import "./models/no-telemetry.js";
-import type { UnpackedPlace } from "../src/domain/decoding/unpacked-place.js";
-import { type BatchRows, USUAL_ROWS } from "../src/domain/placement/batch-rows.js";
-import type { Provider } from "../src/domain/placement/provider.js";
-import { ProviderError } from "../src/domain/placement/provider-error.js";
+import type { UnpackedPlace } from "../core/domain/decoding/unpacked-place.js";
+import { type BatchRows, USUAL_ROWS } from "../core/domain/placement/batch-rows.js";
+import type { Provider } from "../core/domain/placement/provider.js";
+import { ProviderError } from "../core/domain/placement/provider-error.js";
 import { readPackage } from "./models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "./models/manifest.js";
 import type { SharedPlacement } from "./models/placement.js";

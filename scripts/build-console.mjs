@@ -10,7 +10,7 @@ const SOURCES = [
   "src/console/paths.ts",
   "src/client",
   "src/player",
-  "src/domain",
+  "core/domain",
   "package-lock.json",
 ];
 const BUILT = join(root, "dist/console/index.html");

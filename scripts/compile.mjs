@@ -17,7 +17,7 @@ import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const SERVICE = ["src", "actors", "native"];
+const SERVICE = ["src", "actors", "native", "core"];
 const OTHERS = ["bench", "test"];
 /** Vite builds them; tests look into some of their modules. */
 const PAGES = join("src", "console", "pages");

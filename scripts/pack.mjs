@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 const root = fileURLToPath(new URL("../", import.meta.url));
 const STAGE = join(root, "build/library");
 /** What the manifest's `files` choose from. */
-const STAGED = ["README.md", "LICENSE", "bin", "dist/src"];
+const STAGED = ["README.md", "LICENSE", "bin", "dist/src", "dist/core"];
 const LIBRARY_FIELDS = [
   "name",
   "version",

@@ -29,7 +29,7 @@ const START_WITHIN_MS = 300_000;
  */
 const QUICK = [
   ...["front/front.test", "front/uws/", "front/threads/thread-sockets", "front/node/"],
-  ...["native/ring/", "native/beam/", "native/models/", "actors/kernel/", "test/settings/", "cli/help"],
+  ...["native/ring/", "native/beam/", "native/models/", "core/kernel/", "test/settings/", "cli/help"],
 ];
 
 const [command = "", ...args] = process.argv.slice(2);

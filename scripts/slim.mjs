@@ -25,7 +25,7 @@ for (const system of foldersOf(runtimes))
 
 for (const path of [
   ...["node_modules/oxc-transform", "node_modules/@oxc-transform"],
-  ...["src", "actors", "native/beam/build/Release/obj.target"],
+  ...["src", "actors", "core", "native/beam/build/Release/obj.target"],
 ])
   rmSync(join(root, path), { recursive: true, force: true });
 

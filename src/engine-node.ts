@@ -3,17 +3,17 @@ import { CallHost, type CallHostOptions } from "../actors/node/call-host.js";
 import { workingOnFiles } from "../actors/node/file-host.js";
 import { LiveHost } from "../actors/node/live-host.js";
 import { speakingWith } from "../actors/node/synthesis-host.js";
+import { Metrics } from "../core/observe/metrics.js";
+import { openTraces } from "../core/observe/traces.js";
+import type { Bus } from "../core/ports/bus.js";
+import { systemClock } from "../core/ports/clock.js";
+import type { Tracer } from "../core/ports/span.js";
+import { SERVICE_VERSION } from "../core/protocol/service-version.js";
 import type { RecognizerManifest, SynthesizerManifest } from "../native/models/manifest.js";
 import type { PackageFolder } from "../native/models/package.js";
 import { startLiveWorker } from "../native/start-workers.js";
 import { peerName } from "./bus/open-bus.js";
 import { startOperatorServer } from "./http/operator-server.js";
-import { Metrics } from "./observe/metrics.js";
-import { openTraces } from "./observe/traces.js";
-import type { Bus } from "./ports/bus.js";
-import { systemClock } from "./ports/clock.js";
-import type { Tracer } from "./ports/span.js";
-import { SERVICE_VERSION } from "./protocol/service-version.js";
 import { readTunings, type ServiceOptions } from "./service/compose.js";
 import {
   engineOver,

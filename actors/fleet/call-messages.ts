@@ -1,7 +1,7 @@
 // What is said of calls: pieces of speech to be made, tasks of files to be done. MessagePack; members that a reader does not
 // know are passed by.
 import { decode, encode } from "@msgpack/msgpack";
-import type { ErrorCode } from "../../src/domain/errors.js";
+import type { ErrorCode } from "../../core/domain/errors.js";
 
 /** Of what is said of calls; a node that speaks only others is not asked. */
 export const CALL_VERSION = 1;

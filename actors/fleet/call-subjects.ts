@@ -1,4 +1,4 @@
-import type { ServedPart } from "../../src/domain/served.js";
+import type { ServedPart } from "../../core/domain/served.js";
 import { ROOT } from "./subjects.js";
 
 /** Signs of life of nodes that do a kind of work. */

@@ -1,6 +1,6 @@
-import type { Log } from "../../src/observe/log.js";
-import type { Bus } from "../../src/ports/bus.js";
-import type { Clock } from "../../src/ports/clock.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Bus } from "../../core/ports/bus.js";
+import type { Clock } from "../../core/ports/clock.js";
 import { type Beat, decodeBeat } from "./beats.js";
 import { commonVersion, isBetterElsewhere, placeLane, type Wanted } from "./placement.js";
 import { BEATS_OF_LIVE } from "./subjects.js";

@@ -1,5 +1,5 @@
+import type { HotWord } from "../../core/domain/decoding/hot-words.js";
 import type { FilePiece } from "../../native/threads/protocol.js";
-import type { HotWord } from "../../src/domain/decoding/hot-words.js";
 
 /** A file of a call; its audio is what the node pulls. */
 export interface FileOfCall {

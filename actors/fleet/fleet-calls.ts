@@ -1,6 +1,6 @@
-import { ServiceError } from "../../src/domain/errors.js";
-import type { ServedPart } from "../../src/domain/served.js";
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { ServedPart } from "../../core/domain/served.js";
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import { decodeToCaller, encodeCall, type ToCaller, type ToHost } from "./call-messages.js";
 import { answersTo, callsTo, lastWord, nodeGone } from "./call-subjects.js";
 import { InOrder } from "./lane-window.js";

@@ -1,3 +1,5 @@
+import { asServiceError, ServiceError } from "../../core/domain/errors.js";
+import { type Span, together, traceparentsOf } from "../../core/ports/span.js";
 import type {
   AudioSource,
   FileAnswer,
@@ -7,8 +9,6 @@ import type {
 } from "../../native/threads/protocol.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
 import { samplesAt } from "../../native/transcription/wav-audio.js";
-import { asServiceError, ServiceError } from "../../src/domain/errors.js";
-import { type Span, together, traceparentsOf } from "../../src/ports/span.js";
 import type { DecodeCall, FileCall, GiveUpNote, HearDone } from "./file-call.js";
 import { FileBytes, type Item } from "./file-items.js";
 import { type Call, CallLost } from "./fleet-calls.js";

@@ -1,5 +1,5 @@
-import type { Log } from "../../src/observe/log.js";
-import type { Bus } from "../../src/ports/bus.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Bus } from "../../core/ports/bus.js";
 import type { LiveEngineOptions } from "../live/engine.js";
 import type { Versions } from "./beats.js";
 import type { FleetDirectory, NodeWatcher, Place } from "./directory.js";

@@ -1,5 +1,5 @@
-import { ServiceError } from "../../src/domain/errors.js";
-import type { ServedPart } from "../../src/domain/served.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { ServedPart } from "../../core/domain/served.js";
 import type { Beat } from "./beats.js";
 import { CALL_VERSION } from "./call-messages.js";
 import type { FleetDirectory } from "./directory.js";

@@ -1,6 +1,6 @@
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../../native/threads/protocol.js";
 import { LIVE_CELL } from "../../native/threads/protocol.js";
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
 import type { LiveWorker, LiveWorkerMessage } from "../live/engine.js";
 import { BundleWriter, encodeJoin, type Join, RECORD } from "./lane-records.js";
 import { decodeReport, type LaneAnswer, type LaneReport } from "./lane-reports.js";

@@ -1,13 +1,13 @@
-import { concatenatePcm } from "../../src/domain/audio/pcm.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { Clock } from "../../src/ports/clock.js";
-import { NO_SPAN, type Span, traceparentsOf } from "../../src/ports/span.js";
+import { concatenatePcm } from "../../core/domain/audio/pcm.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Clock } from "../../core/ports/clock.js";
+import { NO_SPAN, type Span, traceparentsOf } from "../../core/ports/span.js";
 import type {
   SpeakOptions,
   SynthesisJob,
   SynthesizedPiece,
   Synthesizer,
-} from "../../src/ports/synthesizer.js";
+} from "../../core/ports/synthesizer.js";
 import { CallLost } from "./fleet-calls.js";
 import type { NodePlaces } from "./node-places.js";
 import { boundsOf, pcmOf, type SpeakDone, type SpeakPart, toSpeakCall } from "./speak-call.js";

@@ -1,5 +1,5 @@
-import type { Urgency } from "../../src/domain/synthesis/urgency.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import type { Urgency } from "../../core/domain/synthesis/urgency.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { alignedBytes } from "./call-messages.js";
 
 /** A piece that a front wants. Times are told as what is left of them: clocks of two processes have nothing in common. */

@@ -1,10 +1,10 @@
-import { CLOSE } from "../../src/domain/close-codes.js";
-import { type PromisedText, stablePartial } from "../../src/domain/decoding/stable-prefix.js";
-import { errorName, type ServiceError } from "../../src/domain/errors.js";
-import type { LiveEvent } from "../../src/ports/live-decoder.js";
-import { CLOSE_CODE } from "../../src/protocol/error-status.js";
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import type { Decision } from "../kernel/actor.js";
+import { CLOSE } from "../../core/domain/close-codes.js";
+import { type PromisedText, stablePartial } from "../../core/domain/decoding/stable-prefix.js";
+import { errorName, type ServiceError } from "../../core/domain/errors.js";
+import type { Decision } from "../../core/kernel/actor.js";
+import type { LiveEvent } from "../../core/ports/live-decoder.js";
+import { CLOSE_CODE } from "../../core/protocol/error-status.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import {
   BACKLOG_SECONDS,
   BAD_MESSAGES_WITHIN_MS,

@@ -1,14 +1,14 @@
+import { ServiceError } from "../../core/domain/errors.js";
+import { type Child, Supervisor } from "../../core/kernel/supervisor.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Clock } from "../../core/ports/clock.js";
+import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../core/ports/live-decoder.js";
 import {
   type FromLiveWorker,
   LIVE_CELL,
   type LivePace,
   type WorkerStatus,
 } from "../../native/threads/protocol.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Clock } from "../../src/ports/clock.js";
-import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
-import { type Child, Supervisor } from "../kernel/supervisor.js";
 import { BACKLOG_SECONDS } from "./limits.js";
 import { type LiveLane, type LiveWorkerPort, RingFeed } from "./ring-feed.js";
 

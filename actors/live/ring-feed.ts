@@ -1,8 +1,8 @@
+import type { LiveEvent, LiveFeed, LiveOptions } from "../../core/ports/live-decoder.js";
+import { NO_SPAN } from "../../core/ports/span.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { ringCapacityFor } from "../../native/ring/ring-capacity.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
-import type { LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
-import { NO_SPAN } from "../../src/ports/span.js";
 
 /** What a feed needs of the live worker it is on. */
 export interface LiveWorkerPort {

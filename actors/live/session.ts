@@ -1,14 +1,14 @@
-import { CLOSE } from "../../src/domain/close-codes.js";
-import type { ScoredWord } from "../../src/domain/decoding/words.js";
-import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
-import { ratio, seconds } from "../../src/domain/rounded.js";
-import type { Log } from "../../src/observe/log.js";
-import type { LiveConversation, LiveSink } from "../../src/ports/conversations.js";
-import type { LiveDecoder, LiveFeed } from "../../src/ports/live-decoder.js";
-import type { Span } from "../../src/ports/span.js";
-import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../src/ports/usage-meter.js";
-import type { StreamOptions, StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import { Actor } from "../kernel/actor.js";
+import { CLOSE } from "../../core/domain/close-codes.js";
+import type { ScoredWord } from "../../core/domain/decoding/words.js";
+import { asServiceError, type ServiceError } from "../../core/domain/errors.js";
+import { ratio, seconds } from "../../core/domain/rounded.js";
+import { Actor } from "../../core/kernel/actor.js";
+import type { Log } from "../../core/observe/log.js";
+import type { LiveConversation, LiveSink } from "../../core/ports/conversations.js";
+import type { LiveDecoder, LiveFeed } from "../../core/ports/live-decoder.js";
+import type { Span } from "../../core/ports/span.js";
+import type { LiveFunds, LiveMeter, UsageMeter, UsageOrigin } from "../../core/ports/usage-meter.js";
+import type { StreamOptions, StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import {
   billedSamples,
   decideLive,

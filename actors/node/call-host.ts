@@ -1,9 +1,9 @@
-import { asServiceError, errorName } from "../../src/domain/errors.js";
-import type { ServedPart } from "../../src/domain/served.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
-import type { Clock } from "../../src/ports/clock.js";
-import { NO_TRACER, type Span, type Tracer, together } from "../../src/ports/span.js";
+import { asServiceError, errorName } from "../../core/domain/errors.js";
+import type { ServedPart } from "../../core/domain/served.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
+import type { Clock } from "../../core/ports/clock.js";
+import { NO_TRACER, type Span, type Tracer, together } from "../../core/ports/span.js";
 import { BEAT_EVERY_MS, encodeBeat } from "../fleet/beats.js";
 import {
   CALL_VERSION,

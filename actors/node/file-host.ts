@@ -1,3 +1,5 @@
+import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type {
   AudioSource,
   DecodedPiece,
@@ -9,8 +11,6 @@ import type {
 } from "../../native/threads/protocol.js";
 import { decodedSpan, heardSpan } from "../../native/transcription/read-spans.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
-import type { SampleSpan } from "../../src/domain/audio/resample.js";
-import { ServiceError } from "../../src/domain/errors.js";
 import { alignedBytes, MOST_PART_BYTES } from "../fleet/call-messages.js";
 import {
   type DecodeCall,

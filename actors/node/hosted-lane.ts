@@ -1,4 +1,4 @@
-import type { Bus } from "../../src/ports/bus.js";
+import type { Bus } from "../../core/ports/bus.js";
 import { encodeReport, type LaneAnswer, type LaneState } from "../fleet/lane-reports.js";
 import { InOrder } from "../fleet/lane-window.js";
 import { type LaneName, toFront } from "../fleet/subjects.js";

@@ -1,7 +1,7 @@
+import type { Span } from "../../core/ports/span.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import { ringCapacityFor } from "../../native/ring/ring-capacity.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../../native/threads/protocol.js";
-import type { Span } from "../../src/ports/span.js";
 import type { OpenBody } from "../fleet/lane-records.js";
 
 export interface HostedSessionParts {

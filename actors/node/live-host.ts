@@ -1,13 +1,14 @@
+import { Supervisor } from "../../core/kernel/supervisor.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
+import type { Clock } from "../../core/ports/clock.js";
+import { NO_SPAN, type Tracer } from "../../core/ports/span.js";
 import {
   type FromLiveWorker,
   LIVE_CELL,
   type LivePace,
   type WorkerStatus,
 } from "../../native/threads/protocol.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
-import type { Clock } from "../../src/ports/clock.js";
-import { NO_SPAN, type Tracer } from "../../src/ports/span.js";
 import { BEAT_EVERY_MS, encodeBeat, type Versions } from "../fleet/beats.js";
 import {
   type Bundle,
@@ -23,7 +24,6 @@ import {
 } from "../fleet/lane-records.js";
 import { encodeReport, type LaneState } from "../fleet/lane-reports.js";
 import { BEATS_OF_LIVE, type LaneName, laneOfSubject, lanesOf, toFront } from "../fleet/subjects.js";
-import { Supervisor } from "../kernel/supervisor.js";
 import type { LiveWorker } from "../live/engine.js";
 import { Emptied } from "./emptied.js";
 import { HostedLane } from "./hosted-lane.js";

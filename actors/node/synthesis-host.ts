@@ -1,5 +1,5 @@
-import type { Clock } from "../../src/ports/clock.js";
-import type { Synthesizer } from "../../src/ports/synthesizer.js";
+import type { Clock } from "../../core/ports/clock.js";
+import type { Synthesizer } from "../../core/ports/synthesizer.js";
 import { MOST_PART_BYTES } from "../fleet/call-messages.js";
 import { type SpeakCall, type SpeakDone, type SpeakPart, urgencyOf } from "../fleet/speak-call.js";
 import type { HostedCall } from "./call-host.js";

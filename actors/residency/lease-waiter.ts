@@ -1,4 +1,4 @@
-import type { ServiceError } from "../../src/domain/errors.js";
+import type { ServiceError } from "../../core/domain/errors.js";
 
 /** A lease that was asked for. */
 export class LeaseWaiter {

@@ -1,5 +1,5 @@
-import { ServiceError } from "../../src/domain/errors.js";
-import type { Decision } from "../kernel/actor.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Decision } from "../../core/kernel/actor.js";
 
 /** Leases that may wait for a load; beyond it `ENGINE_BUSY`, since the last to come would be served last. */
 const WAITING_CAPACITY = 4_096;

@@ -1,7 +1,7 @@
-import { ServiceError } from "../../src/domain/errors.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Clock } from "../../src/ports/clock.js";
-import { Actor } from "../kernel/actor.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { Actor } from "../../core/kernel/actor.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Clock } from "../../core/ports/clock.js";
 import { LeaseWaiter } from "./lease-waiter.js";
 import {
   decideResidency,

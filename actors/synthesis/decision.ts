@@ -1,6 +1,6 @@
-import { ServiceError } from "../../src/domain/errors.js";
-import type { SpeechChunk } from "../../src/ports/conversations.js";
-import type { Decision } from "../kernel/actor.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Decision } from "../../core/kernel/actor.js";
+import type { SpeechChunk } from "../../core/ports/conversations.js";
 
 /** Sentences that may be made before the reader has asked for them. */
 const SENTENCES_AHEAD = 2;

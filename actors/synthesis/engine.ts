@@ -1,23 +1,23 @@
+import { concatenatePcm } from "../../core/domain/audio/pcm.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { ProviderError } from "../../core/domain/placement/provider-error.js";
+import { dueAtMs, estimateWorkMs } from "../../core/domain/synthesis/urgency.js";
+import { type Child, Supervisor } from "../../core/kernel/supervisor.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Clock } from "../../core/ports/clock.js";
+import { NO_SPAN, type Span } from "../../core/ports/span.js";
+import type {
+  SpeakOptions,
+  SynthesisJob,
+  SynthesizedPiece,
+  Synthesizer,
+} from "../../core/ports/synthesizer.js";
 import { PcmQueue } from "../../native/ring/pcm-queue.js";
 import {
   type FromSynthesisWorker,
   SYNTHESIS_CELL,
   type ToSynthesisWorker,
 } from "../../native/threads/protocol.js";
-import { concatenatePcm } from "../../src/domain/audio/pcm.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import { ProviderError } from "../../src/domain/placement/provider-error.js";
-import { dueAtMs, estimateWorkMs } from "../../src/domain/synthesis/urgency.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Clock } from "../../src/ports/clock.js";
-import { NO_SPAN, type Span } from "../../src/ports/span.js";
-import type {
-  SpeakOptions,
-  SynthesisJob,
-  SynthesizedPiece,
-  Synthesizer,
-} from "../../src/ports/synthesizer.js";
-import { type Child, Supervisor } from "../kernel/supervisor.js";
 
 interface SynthesisWorker extends Child {
   post(message: ToSynthesisWorker): void;

@@ -1,6 +1,6 @@
-import { type SpeechQuantity, speechSeconds } from "../../src/domain/synthesis/longest-speech.js";
-import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
-import type { Delivery } from "../../src/ports/conversations.js";
+import { type SpeechQuantity, speechSeconds } from "../../core/domain/synthesis/longest-speech.js";
+import { pauseAfterMs } from "../../core/domain/synthesis/pauses.js";
+import type { Delivery } from "../../core/ports/conversations.js";
 import type { PlannedSentence, SynthesisPlan } from "./planned-speech.js";
 
 /**

@@ -1,18 +1,18 @@
-import type { SpeakingModel } from "../../src/domain/catalog/catalog.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import { requireSpeakable } from "../../src/domain/synthesis/longest-speech.js";
-import { seedOf } from "../../src/domain/synthesis/noise.js";
-import { LEADING_MS, TRAILING_MS } from "../../src/domain/synthesis/silence.js";
-import { countCodePoints } from "../../src/domain/text/code-points.js";
-import { dictionaryOf } from "../../src/domain/text/kazakh/dictionary.js";
+import type { SpeakingModel } from "../../core/domain/catalog/catalog.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { requireSpeakable } from "../../core/domain/synthesis/longest-speech.js";
+import { seedOf } from "../../core/domain/synthesis/noise.js";
+import { LEADING_MS, TRAILING_MS } from "../../core/domain/synthesis/silence.js";
+import { countCodePoints } from "../../core/domain/text/code-points.js";
+import { dictionaryOf } from "../../core/domain/text/kazakh/dictionary.js";
 import {
   eachSpokenSentence,
   type ReadingOptions,
   type SpokenPiece,
   type SpokenSentence,
-} from "../../src/domain/text/spoken-sentences.js";
-import { SPEED_RULE, type SynthesisRequest } from "../../src/protocol/synthesis-request.js";
-import { Turns } from "../kernel/turns.js";
+} from "../../core/domain/text/spoken-sentences.js";
+import { Turns } from "../../core/kernel/turns.js";
+import { SPEED_RULE, type SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import { quantityOf } from "./held-speech.js";
 import type { PlannedSentence, SynthesisPlan } from "./planned-speech.js";
 

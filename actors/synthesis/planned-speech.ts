@@ -1,6 +1,6 @@
-import type { RoomToneSource } from "../../src/domain/synthesis/room-tone.js";
-import type { SpokenPiece } from "../../src/domain/text/spoken-sentences.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import type { RoomToneSource } from "../../core/domain/synthesis/room-tone.js";
+import type { SpokenPiece } from "../../core/domain/text/spoken-sentences.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 
 /** One sentence to be delivered as a whole; its pieces are spoken one after another. */
 export interface PlannedSentence {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { SpeakOptions, SynthesisJob, SynthesizedPiece } from "../../src/ports/synthesizer.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { SpeakOptions, SynthesisJob, SynthesizedPiece } from "../../core/ports/synthesizer.js";
 
 /** Told what the cache does. */
 export interface SentenceCacheObserver {

@@ -1,15 +1,15 @@
-import { asServiceError, type ServiceError } from "../../src/domain/errors.js";
-import { LONGEST_SPEECH_SECONDS, tooLong } from "../../src/domain/synthesis/longest-speech.js";
-import { pauseAfterMs } from "../../src/domain/synthesis/pauses.js";
-import { RoomTone } from "../../src/domain/synthesis/room-tone.js";
-import type { Urgency } from "../../src/domain/synthesis/urgency.js";
-import { joinedWords, type SaidWord, saidWords } from "../../src/domain/synthesis/word-times.js";
-import type { UnbilledSynthesis } from "../../src/money/billed-synthesis.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Clock } from "../../src/ports/clock.js";
-import type { Delivery, SpeechChunk, StopReason } from "../../src/ports/conversations.js";
-import type { SynthesisJob, Synthesizer } from "../../src/ports/synthesizer.js";
-import { Actor } from "../kernel/actor.js";
+import { asServiceError, type ServiceError } from "../../core/domain/errors.js";
+import { LONGEST_SPEECH_SECONDS, tooLong } from "../../core/domain/synthesis/longest-speech.js";
+import { pauseAfterMs } from "../../core/domain/synthesis/pauses.js";
+import { RoomTone } from "../../core/domain/synthesis/room-tone.js";
+import type { Urgency } from "../../core/domain/synthesis/urgency.js";
+import { joinedWords, type SaidWord, saidWords } from "../../core/domain/synthesis/word-times.js";
+import { Actor } from "../../core/kernel/actor.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Clock } from "../../core/ports/clock.js";
+import type { Delivery, SpeechChunk, StopReason } from "../../core/ports/conversations.js";
+import type { SynthesisJob, Synthesizer } from "../../core/ports/synthesizer.js";
+import type { UnbilledSynthesis } from "../billing/billed-synthesis.js";
 import {
   decideSynthesis,
   type SynthesisEffect,

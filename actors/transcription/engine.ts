@@ -1,11 +1,11 @@
+import { audioTooLong } from "../../core/domain/audio/too-long.js";
+import type { HotWord } from "../../core/domain/decoding/hot-words.js";
+import type { FileLength, FileTranscript } from "../../core/domain/decoding/transcript.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Span } from "../../core/ports/span.js";
 import { releaseWarmWorkers, WARM_UP_CELL } from "../../native/transcription/task-cell.js";
 import { openWav } from "../../native/transcription/wav-audio.js";
-import { audioTooLong } from "../../src/domain/audio/too-long.js";
-import type { HotWord } from "../../src/domain/decoding/hot-words.js";
-import type { FileLength, FileTranscript } from "../../src/domain/decoding/transcript.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Span } from "../../src/ports/span.js";
 import { type FilePool, FileQueue } from "./file-queue.js";
 import { FileRun, type FileRunOptions } from "./file-run.js";
 

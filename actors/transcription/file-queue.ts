@@ -1,7 +1,7 @@
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Span } from "../../core/ports/span.js";
 import type { DecodedPiece, FileAnswer, FileTask, HeardPart } from "../../native/threads/protocol.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { Log } from "../../src/observe/log.js";
-import type { Span } from "../../src/ports/span.js";
 import { type FileRun, LEAST_PARTS_HELD, type RunPiece } from "./file-run.js";
 
 /** A pool of file workers: runs each task on a free one. */

@@ -1,3 +1,7 @@
+import type { HotWord } from "../../core/domain/decoding/hot-words.js";
+import type { TranscribedSegment } from "../../core/domain/decoding/transcript.js";
+import type { ServiceError } from "../../core/domain/errors.js";
+import { NO_SPAN, type Span, type SpanAttributes } from "../../core/ports/span.js";
 import type {
   DecodedPiece,
   FilePiece,
@@ -7,10 +11,6 @@ import type {
 } from "../../native/threads/protocol.js";
 import { FILE_TASK_CELL } from "../../native/transcription/task-cell.js";
 import { samplesAt } from "../../native/transcription/wav-audio.js";
-import type { HotWord } from "../../src/domain/decoding/hot-words.js";
-import type { TranscribedSegment } from "../../src/domain/decoding/transcript.js";
-import type { ServiceError } from "../../src/domain/errors.js";
-import { NO_SPAN, type Span, type SpanAttributes } from "../../src/ports/span.js";
 import { FILE_END_FRAMES, type FoundPiece, PieceFinder } from "./piece-finder.js";
 
 /** Frames of a part, 10 s to 60 s: enough parts for all workers, and little context that is heard twice. */

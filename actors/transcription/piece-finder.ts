@@ -1,10 +1,10 @@
-import type { FilePiece } from "../../native/threads/protocol.js";
 import {
   type EndpointEvent,
   Endpointer,
   NOTHING_MORE,
   pauseFramesFor,
-} from "../../src/domain/endpointing/endpointer.js";
+} from "../../core/domain/endpointing/endpointer.js";
+import type { FilePiece } from "../../native/threads/protocol.js";
 
 /** Silence that separates two pieces of a file: longer than live, since nobody waits for the first words. */
 const PAUSE_FRAMES = pauseFramesFor(480);

@@ -1,7 +1,7 @@
-import type { FileTranscript, TimedTranscript } from "../../src/domain/decoding/transcript.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { Clock } from "../../src/ports/clock.js";
-import type { StopReason } from "../../src/ports/conversations.js";
+import type { FileTranscript, TimedTranscript } from "../../core/domain/decoding/transcript.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Clock } from "../../core/ports/clock.js";
+import type { StopReason } from "../../core/ports/conversations.js";
 
 /** One client's file: it is transcribed, fails, or is stopped, and the first of these counts. */
 export class TranscriptionSession {

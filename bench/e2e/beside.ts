@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { saveResult } from "../save-result.js";
 import { loadOverHttp } from "../support/http-load.js";
 import { runLive } from "../support/live-client.js";

@@ -1,4 +1,4 @@
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { saveResult } from "../save-result.js";
 import { type EngineProcess, startEngineProcess } from "../support/engine-process.js";
 import { NatsServer, WITHOUT_NATS } from "../support/nats-server.js";

@@ -1,5 +1,5 @@
 import { fileURLToPath } from "node:url";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { type ErrorRates, errorRates } from "../evaluate/error-rate.js";
 import { percent, table } from "../evaluate/report.js";
 import { readSamples } from "../evaluate/samples.js";

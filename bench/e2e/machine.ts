@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { availableParallelism } from "node:os";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
 import { runLiveRound } from "../support/live-round.js";

@@ -1,4 +1,4 @@
-import { normalizeKazakh } from "../../src/domain/text/kazakh/normalize.js";
+import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
 import { MODELS } from "../evaluate/paths.js";
 import { saveResult } from "../save-result.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";

@@ -1,12 +1,12 @@
 import { gunzipSync } from "node:zlib";
+import { BeamDecoder } from "../../core/domain/decoding/beam-decoder.js";
+import { LanguageModel } from "../../core/domain/decoding/language-model.js";
+import { PrefixBeamSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import { CtcTwoPass } from "../../native/models/ctc-two-pass/ctc-two-pass.js";
 import type { CtcTwoPassContents } from "../../native/models/ctc-two-pass/manifest.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { readPackageFile } from "../../native/models/package.js";
-import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
-import { LanguageModel } from "../../src/domain/decoding/language-model.js";
-import { PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { readSamples } from "./samples.js";
 import type { SpokenItem } from "./sets.js";
 

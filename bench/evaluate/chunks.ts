@@ -1,10 +1,10 @@
+import { type ChunkRules, GROWING_CHUNKS } from "../../core/domain/synthesis/solver-chunks.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import { PATCH_FRAMES, type SolverPiece } from "../../native/models/flow-matching/solver-piece.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
-import { type ChunkRules, GROWING_CHUNKS } from "../../src/domain/synthesis/solver-chunks.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { corpusLines } from "../support/corpora.js";
 import { integratedLoudness } from "../support/loudness.js";
 import { addedClickDb } from "../support/seams.js";

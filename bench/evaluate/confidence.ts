@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { commonWords } from "../../src/domain/decoding/word-confidence.js";
+import { commonWords } from "../../core/domain/decoding/word-confidence.js";
 import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
 import { normalizeForScoring } from "./error-rate.js";
 import { groupBy } from "./group-by.js";

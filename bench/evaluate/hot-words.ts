@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import { HotWords } from "../../src/domain/decoding/hot-words.js";
+import { HotWords } from "../../core/domain/decoding/hot-words.js";
 import { decoderOf, type Heard, hear, loadRecognizerParts } from "./acoustics.js";
 import { editDistance, errorRates, normalizeForScoring } from "./error-rate.js";
 import { MODELS } from "./paths.js";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { GROWING_CHUNKS } from "../../core/domain/synthesis/solver-chunks.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
-import { GROWING_CHUNKS } from "../../src/domain/synthesis/solver-chunks.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { SPOKEN } from "./paths.js";
 import { weightsOf } from "./versions.js";
 

@@ -1,11 +1,11 @@
 import { writeFile } from "node:fs/promises";
+import { seedOf } from "../../core/domain/synthesis/noise.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { SolverPiece } from "../../native/models/flow-matching/solver-piece.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
-import { seedOf } from "../../src/domain/synthesis/noise.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { saveResult } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 import { fitLoudness, type LevelSample } from "../support/fit-loudness.js";

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
+import { ServiceError } from "../../core/domain/errors.js";
 import { readManifest } from "../../native/models/find-packages.js";
-import { ServiceError } from "../../src/domain/errors.js";
 import { onFewLines, originOf } from "../save-result.js";
 import { chunkTable, evaluateChunks } from "./chunks.js";
 import { installedRecognizer } from "./installed.js";

@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { runLive } from "../support/live-client.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 import { prepareSet } from "./prepare.js";

@@ -1,4 +1,4 @@
-import { resample } from "../../src/domain/audio/resample.js";
+import { resample } from "../../core/domain/audio/resample.js";
 
 /** Rate at which the tracker looks for candidates: a third of the work, and pitch needs no more. */
 const TRACKING_HZ = 8_000;

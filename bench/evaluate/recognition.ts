@@ -1,4 +1,4 @@
-import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
+import { decodeGreedily } from "../../core/domain/decoding/greedy.js";
 import { decoderOf, hear, loadRecognizerParts } from "./acoustics.js";
 import { type ErrorRates, errorRates, type ScoredPair } from "./error-rate.js";
 import { groupBy } from "./group-by.js";

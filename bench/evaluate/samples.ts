@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { resample } from "../../src/domain/audio/resample.js";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
+import { resample } from "../../core/domain/audio/resample.js";
+import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { FlacStream } from "../../src/input/media/flac-stream.js";
 
 /** Mono samples of a WAVE file, or of a FLAC file of one channel, at the wanted rate; `[samples]`, -1 to 1. */

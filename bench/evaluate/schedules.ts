@@ -1,9 +1,9 @@
+import { type SolverSchedule, swaySchedule } from "../../core/domain/synthesis/schedule.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
-import { type SolverSchedule, swaySchedule } from "../../src/domain/synthesis/schedule.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { corpusLines } from "../support/corpora.js";
 import { loadRecognizerParts } from "./acoustics.js";
 import { type ErrorRates, errorRates } from "./error-rate.js";

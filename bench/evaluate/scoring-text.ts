@@ -1,4 +1,4 @@
-import { normalizeKazakh } from "../../src/domain/text/kazakh/normalize.js";
+import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
 import { editDistance, normalizeForScoring } from "./error-rate.js";
 
 export interface ScoringOptions {

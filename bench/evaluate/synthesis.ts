@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
+import { resample } from "../../core/domain/audio/resample.js";
+import { decodeGreedily } from "../../core/domain/decoding/greedy.js";
+import type { Chunking } from "../../core/domain/synthesis/solver-chunks.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
-import { resample } from "../../src/domain/audio/resample.js";
-import { decodeGreedily } from "../../src/domain/decoding/greedy.js";
-import type { Chunking } from "../../src/domain/synthesis/solver-chunks.js";
 import { decoderOf, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { type ErrorRates, errorRates } from "./error-rate.js";
 import { groupBy } from "./group-by.js";

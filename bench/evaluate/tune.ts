@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import { parseArgs } from "node:util";
-import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
-import { outputBias } from "../../src/domain/decoding/output-bias.js";
-import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
+import { BeamDecoder } from "../../core/domain/decoding/beam-decoder.js";
+import { outputBias } from "../../core/domain/decoding/output-bias.js";
+import { type BeamSearchOptions, PrefixBeamSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import { type Heard, hear, type LoadedRecognizer, loadRecognizerParts } from "./acoustics.js";
 import { type ErrorRates, errorRates } from "./error-rate.js";
 import { groupBy } from "./group-by.js";

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { gunzipSync } from "node:zlib";
 import { Bench } from "tinybench";
-import { LanguageModel } from "../../src/domain/decoding/language-model.js";
-import { EMPTY_WORD_HASH, extendWordHash } from "../../src/domain/decoding/lexicon.js";
-import { type BeamSearchOptions, PrefixBeamSearch } from "../../src/domain/decoding/prefix-beam-search.js";
-import { textOf } from "../../src/domain/decoding/words.js";
+import { LanguageModel } from "../../core/domain/decoding/language-model.js";
+import { EMPTY_WORD_HASH, extendWordHash } from "../../core/domain/decoding/lexicon.js";
+import { type BeamSearchOptions, PrefixBeamSearch } from "../../core/domain/decoding/prefix-beam-search.js";
+import { textOf } from "../../core/domain/decoding/words.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const MODEL = new URL("../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);

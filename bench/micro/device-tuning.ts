@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { type Place, PROVIDERS, takesDevice } from "../../core/domain/placement/provider.js";
+import { chooseRows, type RowTime } from "../../core/domain/placement/row-choice.js";
+import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import { fullSizes, stepSizes, streamSizes, vocoderSizes } from "../../native/devices/engine-shapes.js";
 import type { Sizes } from "../../native/devices/feeds.js";
 import { deviceNameOf } from "../../native/devices/machine.js";
 import type { ShapeFigures } from "../../native/devices/trial.js";
 import { tryProvider } from "../../native/devices/try-provider.js";
 import { type DeviceTuning, readDeviceTuning, writeDeviceTuning } from "../../native/devices/tuning.js";
-import { type Place, PROVIDERS, takesDevice } from "../../src/domain/placement/provider.js";
-import { chooseRows, type RowTime } from "../../src/domain/placement/row-choice.js";
-import type { RowsOfLength } from "../../src/domain/placement/shared-passes.js";
 import { DEFAULT_DATA_DIR } from "../../src/settings/defaults.js";
 import { table } from "../evaluate/report.js";
 

@@ -5,6 +5,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import {
+  deviceName,
+  type Place,
+  PROVIDERS,
+  type Provider,
+  takesDevice,
+} from "../../core/domain/placement/provider.js";
+import {
   conditionSizes,
   encoderSizes,
   fullSizes,
@@ -15,13 +22,6 @@ import {
 import type { TrialRequest } from "../../native/devices/protocol.js";
 import type { GraphShapes, ShapeFigures } from "../../native/devices/trial.js";
 import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
-import {
-  deviceName,
-  type Place,
-  PROVIDERS,
-  type Provider,
-  takesDevice,
-} from "../../src/domain/placement/provider.js";
 import { table } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { packBench } from "../support/gpu-pack.js";

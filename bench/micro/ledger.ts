@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
-import { DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
+import { DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 import { HoldChanges } from "../../src/store/ledger/hold-changes.js";
 import { Holds, type NewHold } from "../../src/store/ledger/holds.js";
 import { ServiceInstances } from "../../src/store/ledger/service-instances.js";

@@ -1,9 +1,9 @@
 import { fileURLToPath } from "node:url";
+import { toFloat } from "../../core/domain/audio/pcm.js";
+import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
-import { toFloat } from "../../src/domain/audio/pcm.js";
-import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
 import { percent } from "../evaluate/report.js";
 import { saveResult } from "../save-result.js";
 import { liveOpen } from "../support/live-open.js";

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { gunzipSync } from "node:zlib";
 import { Bench } from "tinybench";
+import { HotWords } from "../../core/domain/decoding/hot-words.js";
+import { LanguageModel } from "../../core/domain/decoding/language-model.js";
+import { PrefixBeamSearch, type TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import { loadBinding } from "../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../native/beam/native-beam-search.js";
 import { CtcTwoPass } from "../../native/models/ctc-two-pass/ctc-two-pass.js";
@@ -8,9 +11,6 @@ import type { CtcTwoPassContents } from "../../native/models/ctc-two-pass/manife
 import { readPackage } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { readPackageFile } from "../../native/models/package.js";
-import { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { LanguageModel } from "../../src/domain/decoding/language-model.js";
-import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { MODELS, RECORDINGS } from "../evaluate/paths.js";
 import { readSamples } from "../evaluate/samples.js";
 import { saveResult, taskFigures } from "../save-result.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Bench } from "tinybench";
-import { normalizeKazakh } from "../../src/domain/text/kazakh/normalize.js";
-import { splitIntoSentences } from "../../src/domain/text/sentences.js";
-import { spokenSentences } from "../../src/domain/text/spoken-sentences.js";
+import { normalizeKazakh } from "../../core/domain/text/kazakh/normalize.js";
+import { splitIntoSentences } from "../../core/domain/text/sentences.js";
+import { spokenSentences } from "../../core/domain/text/spoken-sentences.js";
 import { saveResult, taskFigures } from "../save-result.js";
 import { corpusLines } from "../support/corpora.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { Bench } from "tinybench";
-import { Resampler, resample } from "../../src/domain/audio/resample.js";
+import { Resampler, resample } from "../../core/domain/audio/resample.js";
 import { saveResult, taskFigures } from "../save-result.js";
 
 const PAIRS = [

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
+import { toFloat } from "../../core/domain/audio/pcm.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import { loadVoiceActivity } from "../../native/models/load-voice-activity.js";
 import { readNearVoice } from "../../native/models/near-voice-package.js";
 import type { SealedFolder } from "../../native/models/package.js";
 import { StateRows } from "../../native/models/state-rows.js";
 import type { VoiceActivity } from "../../native/models/voice-activity.js";
-import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../src/domain/audio/frame.js";
-import { toFloat } from "../../src/domain/audio/pcm.js";
 import { saveResult } from "../save-result.js";
 import { percentiles } from "../support/percentiles.js";
 import { SILERO_PACKAGE, sileroPackage } from "../support/rooms/silero.js";

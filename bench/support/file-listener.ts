@@ -2,14 +2,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
+import { createLog } from "../../core/observe/log.js";
+import type { AudioDecoder } from "../../core/ports/audio-decoder.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { performTask } from "../../native/transcription/perform.js";
 import { openWav, WavAudio } from "../../native/transcription/wav-audio.js";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { openDecoder } from "../../src/input/media/open-decoder.js";
-import { createLog } from "../../src/observe/log.js";
-import type { AudioDecoder } from "../../src/ports/audio-decoder.js";
 
 /** The longest file that the service takes. */
 const MAX_SECONDS = 7_200;

@@ -1,8 +1,8 @@
+import { Fft } from "../../core/domain/audio/fft.js";
+import { MelFilterbank } from "../../core/domain/audio/mel-filterbank.js";
+import { type LoudnessModel, melLevelDb } from "../../core/domain/synthesis/loudness.js";
+import type { PieceTrim } from "../../core/domain/synthesis/silence.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
-import { Fft } from "../../src/domain/audio/fft.js";
-import { MelFilterbank } from "../../src/domain/audio/mel-filterbank.js";
-import { type LoudnessModel, melLevelDb } from "../../src/domain/synthesis/loudness.js";
-import type { PieceTrim } from "../../src/domain/synthesis/silence.js";
 import { integratedLoudness, kWeight } from "./loudness.js";
 
 /** A spoken piece and the mel that it was made from. */

@@ -1,6 +1,6 @@
+import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import type { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest, SpeechWord } from "../../src/client/types.js";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { normalizeForScoring } from "../evaluate/error-rate.js";
 
 /** One word's times as the synthesizer tells them, less those that the recogniser hears in its audio. */

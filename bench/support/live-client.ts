@@ -1,5 +1,5 @@
 import { WebSocket } from "ws";
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 
 interface ReceivedMessage {
   readonly message: StreamServerMessage;

@@ -1,4 +1,4 @@
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import { editDistance } from "../evaluate/error-rate.js";
 
 /** A letter comes out later than this after the first sound of its utterance; what comes sooner is older. */

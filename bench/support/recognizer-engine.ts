@@ -1,9 +1,9 @@
 import { LiveEngine } from "../../actors/live/engine.js";
+import { createLog } from "../../core/observe/log.js";
+import { systemClock } from "../../core/ports/clock.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { startLiveWorker } from "../../native/start-workers.js";
-import { createLog } from "../../src/observe/log.js";
-import { systemClock } from "../../src/ports/clock.js";
 
 /** A live engine of the recogniser in `modelFolder`, in this process, not started yet. */
 export async function recognizerEngine(options: {

@@ -1,7 +1,7 @@
+import { toInt16 } from "../../core/domain/audio/pcm.js";
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
 import { readSamples } from "../evaluate/samples.js";
 import { readRecordings } from "../evaluate/sets.js";
 import { liveOpen } from "./live-open.js";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { LANGUAGE_MODELS_FOLDER } from "../../src/domain/decoding/unpacked-place.js";
+import { LANGUAGE_MODELS_FOLDER } from "../../core/domain/decoding/unpacked-place.js";
 import { freePort } from "./free-port.js";
 import { UNPACKED } from "./unpacked.js";
 

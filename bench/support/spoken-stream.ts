@@ -1,6 +1,6 @@
-import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { resample } from "../../src/domain/audio/resample.js";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
+import { resample } from "../../core/domain/audio/resample.js";
+import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import type { ServiceProcess } from "./service-process.js";
 
 export const SAMPLE_RATE_HZ = 16_000;

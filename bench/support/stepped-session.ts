@@ -1,9 +1,9 @@
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
 import { LiveStepper } from "../../native/live/stepper.js";
 import type { Recognizer } from "../../native/recognition/load-recognizer.js";
 import { UtteranceDecoder } from "../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../../native/threads/protocol.js";
-import type { TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
 import { liveOpen } from "./live-open.js";
 
 const RING_SAMPLES = 2 ** 20;

@@ -1,14 +1,14 @@
 import { pino } from "pino";
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
+import { systemClock } from "../../core/ports/clock.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { readPackage } from "../../native/models/find-packages.js";
 import { FlowMatching } from "../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest } from "../../native/models/manifest.js";
 import { startSynthesisWorker } from "../../native/start-workers.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
-import { systemClock } from "../../src/ports/clock.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 
 /** What the engine adds to the model, measured on one worker without a service around it. */
 export interface EngineFigures {

@@ -1,8 +1,8 @@
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
-import type { Convolve } from "../../src/domain/audio/resample.js";
-import type { Expectation } from "../../src/domain/decoding/growing-search.js";
-import type { HotWords } from "../../src/domain/decoding/hot-words.js";
+import type { Convolve } from "../../core/domain/audio/resample.js";
+import type { Expectation } from "../../core/domain/decoding/growing-search.js";
+import type { HotWords } from "../../core/domain/decoding/hot-words.js";
 
 /** Where `scripts/build-native.mjs` puts it, seen from `dist/native/beam`. */
 const BUILT = fileURLToPath(new URL("../../../native/beam/build/Release/beam.node", import.meta.url));

@@ -7,7 +7,7 @@
 namespace beam {
 
 /**
- * The automaton of hot words that `src/domain/decoding/hot-words.ts` has made, over its own arrays: a view that lives no
+ * The automaton of hot words that `core/domain/decoding/hot-words.ts` has made, over its own arrays: a view that lives no
  * longer than one search.
  */
 class HotWordsView {

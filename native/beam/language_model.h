@@ -11,13 +11,13 @@
 
 namespace beam {
 
-/** Hash of no letters yet; 32-bit FNV-1a over output tokens, as in `src/domain/decoding/lexicon.ts`. */
+/** Hash of no letters yet; 32-bit FNV-1a over output tokens, as in `core/domain/decoding/lexicon.ts`. */
 constexpr uint32_t kEmptyWordHash = 2166136261u;
 
 inline uint32_t ExtendWordHash(uint32_t hash, uint32_t token) { return (hash ^ token) * 16777619u; }
 
 /**
- * Character n-gram model as a backing-off automaton, the same as `src/domain/decoding/language-model.ts` reads.
+ * Character n-gram model as a backing-off automaton, the same as `core/domain/decoding/language-model.ts` reads.
  * Never changes after it is made, so that any number of threads may ask it.
  */
 class LanguageModel {

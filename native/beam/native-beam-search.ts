@@ -1,15 +1,15 @@
-import { brokenLanguageModel } from "../../src/domain/decoding/broken-language-model.js";
-import type { Expectation, GrowingSearch, GrownText } from "../../src/domain/decoding/growing-search.js";
-import type { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { readLanguageModelHeader, requireVocabulary } from "../../src/domain/decoding/language-model.js";
-import { LOG_ADD_TABLE } from "../../src/domain/decoding/log-add.js";
+import { brokenLanguageModel } from "../../core/domain/decoding/broken-language-model.js";
+import type { Expectation, GrowingSearch, GrownText } from "../../core/domain/decoding/growing-search.js";
+import type { HotWords } from "../../core/domain/decoding/hot-words.js";
+import { readLanguageModelHeader, requireVocabulary } from "../../core/domain/decoding/language-model.js";
+import { LOG_ADD_TABLE } from "../../core/domain/decoding/log-add.js";
 import {
   type BeamSearchOptions,
   type Hypotheses,
   type Hypothesis,
   type TokenSearch,
   withDefaults,
-} from "../../src/domain/decoding/prefix-beam-search.js";
+} from "../../core/domain/decoding/prefix-beam-search.js";
 import type { NativeBinding, NativeHypotheses, NativeModel, NativeSearch } from "./binding.js";
 import type { UnpackedModels } from "./unpacked-models.js";
 

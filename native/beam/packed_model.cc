@@ -37,7 +37,7 @@ constexpr uint32_t kLengthOfFive[] = {0, 0, 0, 0, 1, 1, 2, 3, 4};
 
 [[noreturn]] void Broken(const char* reason) { throw std::invalid_argument(reason); }
 
-/** Reads symbols by their shares, as `src/domain/decoding/packed-symbols.ts`. */
+/** Reads symbols by their shares, as `core/domain/decoding/packed-symbols.ts`. */
 class SymbolReader {
  public:
   SymbolReader(const uint8_t* bytes, size_t size) {

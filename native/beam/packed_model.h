@@ -31,7 +31,7 @@ struct LanguageModelTables {
 };
 
 /**
- * Reads what stands behind the code books of a packed model file: the same as `src/domain/decoding/packed-states.ts`, which
+ * Reads what stands behind the code books of a packed model file: the same as `core/domain/decoding/packed-states.ts`, which
  * says how it is packed.
  *
  * @param log_prob_codes, backoff_codes code books of 256 numbers, natural log

@@ -13,7 +13,7 @@
 
 namespace beam {
 
-/** As in `src/domain/decoding/prefix-beam-search.ts`. */
+/** As in `core/domain/decoding/prefix-beam-search.ts`. */
 struct BeamSearchOptions {
   /** Outputs of a frame, blank included. */
   uint32_t vocabulary;
@@ -31,7 +31,7 @@ struct BeamSearchOptions {
 constexpr int kLogAddLimit = 32;
 constexpr int kLogAddStepsPerUnit = 32;
 
-/** log(exp(a) + exp(b)) by the table of `src/domain/decoding/log-add.ts`, and therefore to the last bit the same. */
+/** log(exp(a) + exp(b)) by the table of `core/domain/decoding/log-add.ts`, and therefore to the last bit the same. */
 class LogAdder {
  public:
   static constexpr size_t kTableSize = size_t{kLogAddLimit} * kLogAddStepsPerUnit * 4;
@@ -54,7 +54,7 @@ struct Hypotheses {
   std::vector<double> scores;
 };
 
-/** What a language model expects behind a text; as in `src/domain/decoding/growing-search.ts`. */
+/** What a language model expects behind a text; as in `core/domain/decoding/growing-search.ts`. */
 struct Expectation {
   double end_log_prob = 0;
   double space_log_prob = 0;
@@ -169,7 +169,7 @@ class ModelCache {
 
 /**
  * CTC prefix beam search with a character language model: step by step the search of
- * `src/domain/decoding/prefix-beam-search.ts`, which explains it. Keeps its workspace between calls; not re-entrant.
+ * `core/domain/decoding/prefix-beam-search.ts`, which explains it. Keeps its workspace between calls; not re-entrant.
  */
 class PrefixBeamSearch {
  public:

@@ -15,7 +15,7 @@ struct Resampling {
   size_t phase;
 };
 
-/** Four sums in double precision, as `dot` of `src/domain/audio/resample.ts` adds them: every bit is the same. */
+/** Four sums in double precision, as `dot` of `core/domain/audio/resample.ts` adds them: every bit is the same. */
 inline float Dot(const float* table, const float* samples, size_t count) {
   double sums[4] = {0, 0, 0, 0};
   for (size_t i = 0; i < count; i += 4) {

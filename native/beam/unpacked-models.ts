@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, rename, rm, stat, statfs, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import type { UnpackedPlace } from "../../src/domain/decoding/unpacked-place.js";
+import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
 import type { NativeBinding, NativeModel } from "./binding.js";
 
 const TABLES = ".tables";

@@ -1,5 +1,5 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
+import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 
 /** Sizes of the dimensions that a graph leaves open, by the names it has for them. */
 export type Sizes = Readonly<Record<string, number>>;

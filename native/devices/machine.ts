@@ -4,7 +4,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { env, listSupportedBackends } from "onnxruntime-node";
-import type { Place } from "../../src/domain/placement/provider.js";
+import type { Place } from "../../core/domain/placement/provider.js";
 
 const run = promisify(execFile);
 

@@ -1,4 +1,4 @@
-import type { Place } from "../../src/domain/placement/provider.js";
+import type { Place } from "../../core/domain/placement/provider.js";
 import type { Sizes } from "./feeds.js";
 import type { SpeechFigures } from "./speech-trial.js";
 import type { GraphShapes, Placed, ShapeFigures, TrialOptions } from "./trial.js";

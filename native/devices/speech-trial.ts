@@ -1,5 +1,5 @@
-import type { Place } from "../../src/domain/placement/provider.js";
-import { paddedPatches } from "../../src/domain/synthesis/solver-schedule.js";
+import type { Place } from "../../core/domain/placement/provider.js";
+import { paddedPatches } from "../../core/domain/synthesis/solver-schedule.js";
 import { DeviceCells } from "../models/device-cells.js";
 import { readPackage } from "../models/find-packages.js";
 import { FlowMatching } from "../models/flow-matching/flow-matching.js";

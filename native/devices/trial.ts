@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InferenceSession, type Tensor } from "onnxruntime-node";
-import { ON_CPU, type Place } from "../../src/domain/placement/provider.js";
+import { ON_CPU, type Place } from "../../core/domain/placement/provider.js";
 import { checkGraphFiles } from "../models/graph-files.js";
 import type { GraphVariant, PackageFolder } from "../models/package.js";
 import { feedsOf, type Sizes } from "./feeds.js";

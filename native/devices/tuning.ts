@@ -1,8 +1,8 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
-import type { Provider } from "../../src/domain/placement/provider.js";
-import type { RowsOfLength } from "../../src/domain/placement/shared-passes.js";
+import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
+import type { Provider } from "../../core/domain/placement/provider.js";
+import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 
 /** What `npm run bench -- device-tuning` has found for a provider's device. */
 export interface DeviceTuning extends BatchRows {

@@ -1,5 +1,5 @@
-import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import type { RowsOfLength } from "../../src/domain/placement/shared-passes.js";
+import type { EndpointEvent } from "../../core/domain/endpointing/endpointer.js";
+import type { RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";
 import type { LiveWorkerAnswer } from "../threads/protocol.js";

@@ -1,5 +1,5 @@
-import { type AgreedText, LocalAgreement } from "../../src/domain/decoding/local-agreement.js";
-import type { TimedWord } from "../../src/domain/decoding/words.js";
+import { type AgreedText, LocalAgreement } from "../../core/domain/decoding/local-agreement.js";
+import type { TimedWord } from "../../core/domain/decoding/words.js";
 import type { EndedText } from "./hypothesis.js";
 
 /** The first reading comes when so much was heard, later ones at least so much after the last: 0.6 and 0.32 s. */

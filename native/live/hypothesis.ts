@@ -1,4 +1,4 @@
-import { GreedyDecoder } from "../../src/domain/decoding/greedy.js";
+import { GreedyDecoder } from "../../core/domain/decoding/greedy.js";
 
 /** Text that is told of an utterance before its final. */
 export interface ToldText {

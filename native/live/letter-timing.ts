@@ -1,4 +1,4 @@
-import { ENDPOINTER_DEFAULTS } from "../../src/domain/endpointing/endpointer.js";
+import { ENDPOINTER_DEFAULTS } from "../../core/domain/endpointing/endpointer.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 
 /** When the streaming head gives a letter out, in frames. */

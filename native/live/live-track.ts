@@ -1,6 +1,6 @@
-import { bestToken } from "../../src/domain/decoding/greedy.js";
-import type { GrowingSearch } from "../../src/domain/decoding/growing-search.js";
-import { HotWords } from "../../src/domain/decoding/hot-words.js";
+import { bestToken } from "../../core/domain/decoding/greedy.js";
+import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
+import { HotWords } from "../../core/domain/decoding/hot-words.js";
 import {
   ENDPOINTER_DEFAULTS,
   Endpointer,
@@ -8,8 +8,8 @@ import {
   MOST_PATIENCE,
   pauseFramesFor,
   wordlessFramesFor,
-} from "../../src/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../src/domain/endpointing/patience.js";
+} from "../../core/domain/endpointing/endpointer.js";
+import { patienceBehind } from "../../core/domain/endpointing/patience.js";
 import { PcmRing } from "../ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ResumePoint, ToLiveWorker } from "../threads/protocol.js";
 import { FrameRows } from "./frame-rows.js";

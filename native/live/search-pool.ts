@@ -1,4 +1,4 @@
-import type { GrowingSearch } from "../../src/domain/decoding/growing-search.js";
+import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
 
 /** Searches of utterances that are spoken, each with its workspace; a session has one as long as it lasts. */
 export class SearchPool {

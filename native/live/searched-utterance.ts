@@ -1,7 +1,7 @@
-import { continuedText } from "../../src/domain/decoding/continued-text.js";
-import type { GrowingSearch } from "../../src/domain/decoding/growing-search.js";
-import { textOf, withPiece } from "../../src/domain/decoding/words.js";
-import { countCodePoints } from "../../src/domain/text/code-points.js";
+import { continuedText } from "../../core/domain/decoding/continued-text.js";
+import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
+import { textOf, withPiece } from "../../core/domain/decoding/words.js";
+import { countCodePoints } from "../../core/domain/text/code-points.js";
 import type { OpenText, ToldText } from "./hypothesis.js";
 
 /** Texts that the search of an open utterance keeps. */

@@ -1,6 +1,6 @@
-import { bestToken } from "../../src/domain/decoding/greedy.js";
-import type { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { mostRows, type RowsOfLength, sharedRun } from "../../src/domain/placement/shared-passes.js";
+import { bestToken } from "../../core/domain/decoding/greedy.js";
+import type { HotWords } from "../../core/domain/decoding/hot-words.js";
+import { mostRows, type RowsOfLength, sharedRun } from "../../core/domain/placement/shared-passes.js";
 import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { DecodedUtterance, UtteranceDecoder } from "../recognition/utterance-decoder.js";

@@ -1,6 +1,6 @@
-import { levelDb } from "../../src/domain/audio/level.js";
-import type { EndpointEvent } from "../../src/domain/endpointing/endpointer.js";
-import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
+import { levelDb } from "../../core/domain/audio/level.js";
+import type { EndpointEvent } from "../../core/domain/endpointing/endpointer.js";
+import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepCapacity } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { UtteranceDecoder } from "../recognition/utterance-decoder.js";

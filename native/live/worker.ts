@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { parentPort, threadId, workerData } from "node:worker_threads";
-import { preparesShapes } from "../../src/domain/placement/provider.js";
-import { ProviderError } from "../../src/domain/placement/provider-error.js";
+import { preparesShapes } from "../../core/domain/placement/provider.js";
+import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 import { loadRecognizer } from "../recognition/load-recognizer.js";

@@ -1,5 +1,5 @@
-import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
-import type { LogMel } from "../../src/domain/audio/log-mel.js";
+import { FRAME_SAMPLES } from "../../core/domain/audio/frame.js";
+import type { LogMel } from "../../core/domain/audio/log-mel.js";
 import type { LogProbs } from "./recognizer.js";
 import { copyRows, type Tokens } from "./tokens.js";
 import { type CtcHead, writeBlank } from "./voiced-recognizer.js";

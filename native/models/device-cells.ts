@@ -1,4 +1,4 @@
-import { PROVIDER_ERROR_KINDS, type ProviderErrorKind } from "../../src/domain/placement/provider-error.js";
+import { PROVIDER_ERROR_KINDS, type ProviderErrorKind } from "../../core/domain/placement/provider-error.js";
 
 /** Int32 cells of the lock: the thread that holds it, 0 for none, and how many wait for it. */
 const HOLDER = 0;

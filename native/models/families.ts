@@ -1,4 +1,4 @@
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { CTC_TWO_PASS } from "./ctc-two-pass/family.js";
 import { F5_TTS } from "./f5/family.js";
 import type { Family, RecognizerFamily, SynthesizerFamily } from "./family.js";

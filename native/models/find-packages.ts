@@ -1,6 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { FAMILIES } from "./families.js";
 import type { Family } from "./family.js";
 import { ANY_MANIFEST, type ModelManifest } from "./manifest.js";

@@ -1,7 +1,7 @@
 import "./no-telemetry.js";
 import { dirname } from "node:path";
 import { InferenceSession } from "onnxruntime-node";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { checkGraphFiles, type GraphFiles, SHARED_FROM_BYTES } from "./graph-files.js";
 import type { Graph, GraphContract } from "./graph-interface.js";
 import { graphOverMappedWeights } from "./mapped-graph.js";

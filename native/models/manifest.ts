@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { SpeechDoubt } from "../../src/domain/decoding/beam-decoder.js";
+import type { SpeechDoubt } from "../../core/domain/decoding/beam-decoder.js";
 import { type ManifestFile, packageFiles } from "./package-files.js";
 import { between, choice, number, refuse, text, whole } from "./rules.js";
 

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { SealedFolder } from "./package.js";
 
 /** Id of the voice activity that comes with the repository, and its folder among the shipped packages. */

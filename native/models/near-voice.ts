@@ -1,5 +1,5 @@
 import { Tensor } from "onnxruntime-node";
-import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
+import { FRAME_SAMPLES } from "../../core/domain/audio/frame.js";
 import { lastDimension, requireContract } from "./graph.js";
 import type { Graph, GraphContract } from "./graph-interface.js";
 import { StateRows } from "./state-rows.js";

@@ -1,8 +1,8 @@
 import { Tensor } from "onnxruntime-node";
-import { binsFirst, type LogMel, normalizeBins } from "../../src/domain/audio/log-mel.js";
-import { bestToken } from "../../src/domain/decoding/greedy.js";
-import { passesOver, stitchPasses } from "../../src/domain/decoding/stitched-passes.js";
-import { ServiceError } from "../../src/domain/errors.js";
+import { binsFirst, type LogMel, normalizeBins } from "../../core/domain/audio/log-mel.js";
+import { bestToken } from "../../core/domain/decoding/greedy.js";
+import { passesOver, stitchPasses } from "../../core/domain/decoding/stitched-passes.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { requireDimension } from "./graph.js";
 import type { Graph } from "./graph-interface.js";
 import type { LogProbs } from "./recognizer.js";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { ModelManifest } from "./manifest.js";
 import type { ManifestFile, PackageFile } from "./package-files.js";
 

@@ -1,6 +1,6 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { deviceName, type Place, takesDevice } from "../../src/domain/placement/provider.js";
-import { kindOfRunError, ProviderError } from "../../src/domain/placement/provider-error.js";
+import { deviceName, type Place, takesDevice } from "../../core/domain/placement/provider.js";
+import { kindOfRunError, ProviderError } from "../../core/domain/placement/provider-error.js";
 import { DeviceCells } from "./device-cells.js";
 import { type Graph, type GraphContract, rowsOf } from "./graph-interface.js";
 import type { Placement } from "./placement.js";

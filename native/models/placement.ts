@@ -1,4 +1,4 @@
-import { ON_CPU, type Place } from "../../src/domain/placement/provider.js";
+import { ON_CPU, type Place } from "../../core/domain/placement/provider.js";
 
 /** Where a worker is told to run its graphs, and what it shares with the others that do not run them on the CPU. */
 export interface SharedPlacement extends Place {

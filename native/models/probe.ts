@@ -1,6 +1,6 @@
 import "./no-telemetry.js";
 import { InferenceSession, Tensor } from "onnxruntime-node";
-import { ProviderError } from "../../src/domain/placement/provider-error.js";
+import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import { alone, sessionOptionsFor } from "./placed-graph.js";
 import type { Placement } from "./placement.js";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
-import type { FrontEnd } from "../../src/domain/audio/front-ends.js";
+import { FRAME_SAMPLES } from "../../core/domain/audio/frame.js";
+import type { FrontEnd } from "../../core/domain/audio/front-ends.js";
 import {
   DECODING_FIELDS,
   type DecodingParameters,

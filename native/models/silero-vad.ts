@@ -1,5 +1,5 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { FRAME_SAMPLES } from "../../src/domain/audio/frame.js";
+import { FRAME_SAMPLES } from "../../core/domain/audio/frame.js";
 import { type GraphOptions, loadGraph, requireContract } from "./graph.js";
 import type { Graph, GraphContract } from "./graph-interface.js";
 import { fileNameOf, type SealedFolder } from "./package.js";

@@ -1,4 +1,4 @@
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { SynthesizerManifest } from "./manifest.js";
 
 /** What a piece may ask of the worker while it is made. */

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { fileNameOf, type PackageFolder, readPackageFile } from "./package.js";
 import type { PublicRecognizerManifest } from "./public-recognizer-manifest.js";
 

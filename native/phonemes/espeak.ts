@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
-import { findProgram } from "../../src/children/find-program.js";
-import { LimitedSpawn, type ProcessLimits } from "../../src/children/limited-spawn.js";
-import { ServiceError } from "../../src/domain/errors.js";
+import { findProgram } from "../../core/child-processes/find-program.js";
+import { LimitedSpawn, type ProcessLimits } from "../../core/child-processes/limited-spawn.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { type Clause, clausesOf } from "./clauses.js";
 import type { ReadClause } from "./piper-phonemes.js";
 

@@ -1,7 +1,7 @@
 import { gunzipSync } from "node:zlib";
-import { LanguageModel, requireVocabulary } from "../../src/domain/decoding/language-model.js";
-import { PrefixBeamSearch, type TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
-import type { UnpackedPlace } from "../../src/domain/decoding/unpacked-place.js";
+import { LanguageModel, requireVocabulary } from "../../core/domain/decoding/language-model.js";
+import { PrefixBeamSearch, type TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
+import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
 import { loadBinding } from "../beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../beam/native-beam-search.js";
 import { UnpackedModels } from "../beam/unpacked-models.js";

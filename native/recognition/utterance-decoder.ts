@@ -1,8 +1,8 @@
-import { BeamDecoder } from "../../src/domain/decoding/beam-decoder.js";
-import type { GrowingSearch } from "../../src/domain/decoding/growing-search.js";
-import type { HotWords } from "../../src/domain/decoding/hot-words.js";
-import type { TokenSearch } from "../../src/domain/decoding/prefix-beam-search.js";
-import type { ScoredWord } from "../../src/domain/decoding/words.js";
+import { BeamDecoder } from "../../core/domain/decoding/beam-decoder.js";
+import type { GrowingSearch } from "../../core/domain/decoding/growing-search.js";
+import type { HotWords } from "../../core/domain/decoding/hot-words.js";
+import type { TokenSearch } from "../../core/domain/decoding/prefix-beam-search.js";
+import type { ScoredWord } from "../../core/domain/decoding/words.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 
 export interface DecodedUtterance {

@@ -1,4 +1,4 @@
-import { paddedShapes, type RowsOfLength } from "../../src/domain/placement/shared-passes.js";
+import { paddedShapes, type RowsOfLength } from "../../core/domain/placement/shared-passes.js";
 import type { RecognizerModel } from "../models/recognizer.js";
 
 /** No utterance and no piece of a file is longer, its flush included. */

@@ -1,6 +1,6 @@
-import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
-import { ON_CPU, preparesShapes } from "../../src/domain/placement/provider.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+import type { BatchRows } from "../../core/domain/placement/batch-rows.js";
+import { ON_CPU, preparesShapes } from "../../core/domain/placement/provider.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { synthesizerFamilyOf } from "../models/families.js";
 import type { GraphOptions } from "../models/graph.js";
 import type { SynthesizerManifest } from "../models/manifest.js";

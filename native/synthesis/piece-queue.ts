@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { asServiceError, ServiceError } from "../../src/domain/errors.js";
-import { ProviderError } from "../../src/domain/placement/provider-error.js";
+import { asServiceError, ServiceError } from "../../core/domain/errors.js";
+import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import type { PieceModel } from "../models/synthesizer.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";
 import type { SolverRequest, SolverSink } from "./shared-solver.js";

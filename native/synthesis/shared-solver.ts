@@ -1,17 +1,17 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { asServiceError, ServiceError } from "../../src/domain/errors.js";
-import { ProviderError } from "../../src/domain/placement/provider-error.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
+import { asServiceError, ServiceError } from "../../core/domain/errors.js";
+import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import {
   type ModelRun,
   nextRun,
   type PieceInFlight,
   type PieceStage,
   type RunLimits,
-} from "../../src/domain/synthesis/solver-schedule.js";
-import { chunkDueAtMs } from "../../src/domain/synthesis/urgency.js";
-import type { VocoderWindow } from "../../src/domain/synthesis/vocoder-windows.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
+} from "../../core/domain/synthesis/solver-schedule.js";
+import { chunkDueAtMs } from "../../core/domain/synthesis/urgency.js";
+import type { VocoderWindow } from "../../core/domain/synthesis/vocoder-windows.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { FlowMatching } from "../models/flow-matching/flow-matching.js";
 import type { SolverPiece } from "../models/flow-matching/solver-piece.js";
 import { SYNTHESIS_CELL } from "../threads/protocol.js";

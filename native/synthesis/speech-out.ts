@@ -1,6 +1,6 @@
-import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { Resampler } from "../../src/domain/audio/resample.js";
-import { SPEECH_RATE_HZ } from "../../src/domain/synthesis/speech-rate.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
+import { Resampler } from "../../core/domain/audio/resample.js";
+import { SPEECH_RATE_HZ } from "../../core/domain/synthesis/speech-rate.js";
 
 /** Samples that go into the PCM queue at once: a piece may be longer than the queue. */
 const PART_SAMPLES = 1 << 14;

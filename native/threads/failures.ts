@@ -1,5 +1,5 @@
-import { asServiceError, type ErrorCode, ServiceError } from "../../src/domain/errors.js";
-import { ProviderError } from "../../src/domain/placement/provider-error.js";
+import { asServiceError, type ErrorCode, ServiceError } from "../../core/domain/errors.js";
+import { ProviderError } from "../../core/domain/placement/provider-error.js";
 import type { ProviderFailure } from "./protocol.js";
 
 /** A failure as it travels between threads: classes do not. */

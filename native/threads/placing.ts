@@ -1,5 +1,5 @@
-import { type Place, type Provider, takesDevice } from "../../src/domain/placement/provider.js";
-import type { ProviderError } from "../../src/domain/placement/provider-error.js";
+import { type Place, type Provider, takesDevice } from "../../core/domain/placement/provider.js";
+import type { ProviderError } from "../../core/domain/placement/provider-error.js";
 import { DeviceCells } from "../models/device-cells.js";
 import type { SharedPlacement } from "../models/placement.js";
 import { LaneLoads } from "./lane-loads.js";

@@ -1,7 +1,7 @@
 import "../models/no-telemetry.js";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
-import type { Provider } from "../../src/domain/placement/provider.js";
+import type { Provider } from "../../core/domain/placement/provider.js";
 import type { SharedPlacement } from "../models/placement.js";
 import { placesOf } from "./placing.js";
 import type { ProbeAnswers } from "./probe-worker.js";

@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { settlesWithin, whenReady } from "../../actors/kernel/readiness.js";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { settlesWithin, whenReady } from "../../core/kernel/readiness.js";
 import { errorOf } from "./failures.js";
 import { PROTOCOL_VERSION, type WorkerStatus } from "./protocol.js";
 

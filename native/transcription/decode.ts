@@ -1,8 +1,8 @@
-import { HotWords } from "../../src/domain/decoding/hot-words.js";
-import { asServiceError } from "../../src/domain/errors.js";
-import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
-import { ProviderError } from "../../src/domain/placement/provider-error.js";
-import { type RowsOfLength, sharedRuns } from "../../src/domain/placement/shared-passes.js";
+import { HotWords } from "../../core/domain/decoding/hot-words.js";
+import { asServiceError } from "../../core/domain/errors.js";
+import { USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
+import { ProviderError } from "../../core/domain/placement/provider-error.js";
+import { type RowsOfLength, sharedRuns } from "../../core/domain/placement/shared-passes.js";
 import type { LogProbs, RecognizerModel } from "../models/recognizer.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
 import type { DecodedUtterance } from "../recognition/utterance-decoder.js";

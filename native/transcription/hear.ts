@@ -1,5 +1,5 @@
-import { levelDb } from "../../src/domain/audio/level.js";
-import { USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
+import { levelDb } from "../../core/domain/audio/level.js";
+import { USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
 import type { RecognizerModel, StepBatch } from "../models/recognizer.js";
 import { copyState, type EncoderState } from "../models/state-rows.js";
 import type { FileTask, HeardPart } from "../threads/protocol.js";

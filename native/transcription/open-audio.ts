@@ -1,6 +1,6 @@
-import { toFloat } from "../../src/domain/audio/pcm.js";
-import type { SampleSpan } from "../../src/domain/audio/resample.js";
-import { ServiceError } from "../../src/domain/errors.js";
+import { toFloat } from "../../core/domain/audio/pcm.js";
+import type { SampleSpan } from "../../core/domain/audio/resample.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { AudioSource, PcmSource } from "../threads/protocol.js";
 import { WavAudio } from "./wav-audio.js";
 

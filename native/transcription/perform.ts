@@ -1,5 +1,5 @@
 import { threadId } from "node:worker_threads";
-import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
+import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
 import type { Recognizer } from "../recognition/load-recognizer.js";
 import { warmUpRefining } from "../recognition/warm-up.js";
 import type { FileTask } from "../threads/protocol.js";

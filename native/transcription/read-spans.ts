@@ -1,4 +1,4 @@
-import type { SampleSpan } from "../../src/domain/audio/resample.js";
+import type { SampleSpan } from "../../core/domain/audio/resample.js";
 import type { FilePiece, FileTask } from "../threads/protocol.js";
 
 /**

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 
 /** What the cell of a file task says to its workers, who look between two runs. */
 export const FILE_TASK_CELL = { goOn: 0, giveUp: 1 } as const;

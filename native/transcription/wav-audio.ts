@@ -1,9 +1,9 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { littleEndianBytes, roundedTo16Bits, toInt16 } from "../../src/domain/audio/pcm.js";
-import { inputSpan, resampleSpan, type SampleSpan } from "../../src/domain/audio/resample.js";
-import { LONGEST_WAV_HEADER_BYTES, parseWavHeader } from "../../src/domain/audio/wav.js";
-import { decodeBlocks } from "../../src/domain/audio/wav-samples.js";
-import { ServiceError } from "../../src/domain/errors.js";
+import { littleEndianBytes, roundedTo16Bits, toInt16 } from "../../core/domain/audio/pcm.js";
+import { inputSpan, resampleSpan, type SampleSpan } from "../../core/domain/audio/resample.js";
+import { LONGEST_WAV_HEADER_BYTES, parseWavHeader } from "../../core/domain/audio/wav.js";
+import { decodeBlocks } from "../../core/domain/audio/wav-samples.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { loadBinding } from "../beam/binding.js";
 import type { WavSource } from "../threads/protocol.js";
 

@@ -1,7 +1,7 @@
 import { threadId, workerData } from "node:worker_threads";
-import type { UnpackedPlace } from "../../src/domain/decoding/unpacked-place.js";
-import type { BatchRows } from "../../src/domain/placement/batch-rows.js";
-import { preparesShapes } from "../../src/domain/placement/provider.js";
+import type { UnpackedPlace } from "../../core/domain/decoding/unpacked-place.js";
+import type { BatchRows } from "../../core/domain/placement/batch-rows.js";
+import { preparesShapes } from "../../core/domain/placement/provider.js";
 import type { RecognizerManifest } from "../models/manifest.js";
 import type { ModelPackage } from "../models/package.js";
 import type { SharedPlacement } from "../models/placement.js";

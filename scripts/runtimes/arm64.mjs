@@ -12,7 +12,7 @@ const CHECKOUT = join(FOLDER, "checkout");
 const LIBRARIES = ["libc6", "libstdc++6", "libgcc-s1", "libatomic1"];
 /** What the programs below are, and of the checkout's folders those that they need. */
 const TESTS = ["native-beam-search", "native-resample"];
-const LINKED = ["node_modules", "models", "test", "actors", "src", "package.json"];
+const LINKED = ["node_modules", "models", "test", "actors", "core", "src", "package.json"];
 /** The emulation is some thirty times as slow. */
 const ENVIRONMENT = { BEAM_RUNS: "40" };
 const WITHIN_MS = 590_000;

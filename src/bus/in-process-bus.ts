@@ -1,4 +1,4 @@
-import type { Bus, BusMessage } from "../ports/bus.js";
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import { matches } from "./subjects.js";
 
 interface Subscription {

@@ -1,5 +1,5 @@
 import { connect, type Msg, type NatsConnection } from "@nats-io/transport-node";
-import type { Bus, BusMessage } from "../ports/bus.js";
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import { sealed, unsealed } from "./sealed.js";
 
 /** Files in PEM format; with `certFile` and `keyFile` the server knows who connects. */

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { Bus } from "../ports/bus.js";
+import type { Bus } from "../../core/ports/bus.js";
 import type { BusObserver, BusTls } from "./nats-bus.js";
 
 /** Connects to the bus. The client is loaded here and nowhere else: a process without a bus does without it. */

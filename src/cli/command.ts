@@ -1,5 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
-import { nearestName } from "../domain/text/nearest-name.js";
+import { nearestName } from "../../core/domain/text/nearest-name.js";
 import { aboveStatus } from "./status-line.js";
 
 /** Environment variables of a process. */

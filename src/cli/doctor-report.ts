@@ -1,3 +1,4 @@
+import { PROVIDERS, type Provider, takesDevice } from "../../core/domain/placement/provider.js";
 import {
   type EngineWork,
   type EngineWorth,
@@ -7,7 +8,6 @@ import {
 import { type FoundLibrary, type MachineFacts, machineFacts } from "../../native/devices/machine.js";
 import { type Trial, tryProvider } from "../../native/devices/try-provider.js";
 import type { PackageFolder } from "../../native/models/package.js";
-import { PROVIDERS, type Provider, takesDevice } from "../domain/placement/provider.js";
 import { readablePackages } from "../models/folders.js";
 import { CommandError, type CommandInput, printLine, printNote } from "./command.js";
 import { foldersOf } from "./model-folders.js";

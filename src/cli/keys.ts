@@ -1,4 +1,4 @@
-import type { ApiKey } from "../store/people/api-keys.js";
+import type { ApiKey } from "../store/accounts/api-keys.js";
 import type { Store } from "../store/store.js";
 import {
   type Command,

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { nearestName } from "../domain/text/nearest-name.js";
+import { nearestName } from "../../core/domain/text/nearest-name.js";
 import { ConfigError } from "../settings/config-error.js";
 import {
   type Command,

@@ -1,9 +1,9 @@
 import { stat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { nearestName } from "../../core/domain/text/nearest-name.js";
 import { NEAR_VOICE_ID } from "../../native/models/near-voice-package.js";
 import type { PackageFolder } from "../../native/models/package.js";
-import { nearestName } from "../domain/text/nearest-name.js";
 import { type ModelFolders, modelFolders } from "../models/folders.js";
 import { readConfig } from "../settings/settings.js";
 import { CommandError, type CommandInput } from "./command.js";

@@ -33,7 +33,7 @@ export async function withStore(input: CommandInput, work: (store: Store) => Pro
 async function loadStore() {
   const [{ createLog }, { openStore }, { readConfig }] = await operatorsPart(() =>
     Promise.all([
-      import("../observe/log.js"),
+      import("../../core/observe/log.js"),
       import("../store/store.js"),
       import("../settings/settings.js"),
     ]),

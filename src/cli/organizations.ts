@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { Organization } from "../store/accounts/organizations.js";
 import type { Balance } from "../store/ledger/accounts.js";
-import type { Organization } from "../store/people/organizations.js";
 import type { Store } from "../store/store.js";
 import {
   type Command,

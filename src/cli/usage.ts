@@ -1,4 +1,4 @@
-import { seconds } from "../domain/rounded.js";
+import { seconds } from "../../core/domain/rounded.js";
 import type { Store } from "../store/store.js";
 import { type Command, type CommandInput, onlyArgument, printLine, UsageError } from "./command.js";
 import { withStore } from "./operator-store.js";

@@ -1,4 +1,4 @@
-import { parseWavHeader, writeWav } from "../domain/audio/wav.js";
+import { parseWavHeader, writeWav } from "../../core/domain/audio/wav.js";
 import { CommandError } from "./command.js";
 
 const OPEN_SIZE = 0xffff_ffff;

@@ -1,4 +1,4 @@
-import { CLOSE } from "../domain/close-codes.js";
+import { CLOSE } from "../../core/domain/close-codes.js";
 import { ApiError, ConnectionError, type DauysError, LiveError, RequestTimeoutError } from "./errors.js";
 import type { LiveMessage } from "./types.js";
 

@@ -1,4 +1,4 @@
-import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../domain/audio/frame.js";
+import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
 import type { LiveFinal, LiveMessage, LivePartial, LiveResult, ScoredWord } from "./types.js";
 
 /** What the recognizer's ear needs to have heard before a place to hear that place the same again: 1.6 s. */

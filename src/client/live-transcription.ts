@@ -1,4 +1,4 @@
-import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../domain/audio/frame.js";
+import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../../core/domain/audio/frame.js";
 import { copied } from "./bytes.js";
 import { CallScope } from "./call-scope.js";
 import { type DauysError, LiveError, RequestTimeoutError } from "./errors.js";

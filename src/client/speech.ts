@@ -1,5 +1,5 @@
-import { parseWavHeader } from "../domain/audio/wav.js";
-import { takeWords, WavFrameReader } from "../protocol/wav-frames.js";
+import { parseWavHeader } from "../../core/domain/audio/wav.js";
+import { takeWords, WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { ConnectionError, DauysError } from "./errors.js";
 import type { OpenAnswer } from "./requester.js";
 import type { Speech, SpeechFrame, SpeechUsage, SpeechWord } from "./types.js";

@@ -1,4 +1,4 @@
-import { formatSrt, formatVtt, toCues } from "../domain/text/subtitles.js";
+import { formatSrt, formatVtt, toCues } from "../../core/domain/text/subtitles.js";
 import type { TimedWord, Transcription } from "./types.js";
 
 /**

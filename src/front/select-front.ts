@@ -1,4 +1,9 @@
-import { DEFAULT_FRONT_LIMITS, type Front, type FrontHandlers, type FrontLimits } from "../ports/front.js";
+import {
+  DEFAULT_FRONT_LIMITS,
+  type Front,
+  type FrontHandlers,
+  type FrontLimits,
+} from "../../core/ports/front.js";
 import { NodeFront } from "./node/node-front.js";
 import { findUws, loadUwsBinding, toText } from "./uws/load-binding.js";
 import { UwsFront } from "./uws/uws-front.js";

@@ -1,7 +1,7 @@
-import { ServiceError } from "../domain/errors.js";
-import type { WorkKind } from "../domain/usage/concurrency.js";
-import type { Caller, StopReason } from "../ports/conversations.js";
-import { inSpan } from "../ports/span.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { WorkKind } from "../../core/domain/usage/concurrency.js";
+import type { Caller, StopReason } from "../../core/ports/conversations.js";
+import { inSpan } from "../../core/ports/span.js";
 import { authenticate, bearerKey } from "./bearer.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";

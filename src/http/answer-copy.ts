@@ -1,6 +1,6 @@
-import type { Log } from "../observe/log.js";
-import type { Headers } from "../ports/front.js";
-import type { Attempt } from "../ports/idempotency.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Headers } from "../../core/ports/front.js";
+import type { Attempt } from "../../core/ports/idempotency.js";
 import type { AnswerFile, AnswerFiles } from "./answer-files.js";
 import type { AnswerListener } from "./exchange.js";
 

@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Log } from "../observe/log.js";
-import { KEPT_FOR_MS } from "../ports/idempotency.js";
+import type { Log } from "../../core/observe/log.js";
+import { KEPT_FOR_MS } from "../../core/ports/idempotency.js";
 import type { DiskSpace } from "./spool-budget.js";
 
 const EXPIRY_CHECK_MS = 10 * 60_000;

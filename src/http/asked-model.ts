@@ -1,4 +1,4 @@
-import type { SynthesisRequest } from "../protocol/synthesis-request.js";
+import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 
 /**
  * What the ids of models add to a request's fingerprint. They were added late: requests that name no model, or the one that

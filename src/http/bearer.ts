@@ -1,6 +1,6 @@
-import { ServiceError } from "../domain/errors.js";
-import type { FrontRequest } from "../ports/front.js";
-import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { FrontRequest } from "../../core/ports/front.js";
+import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { isTemporaryKey } from "./temporary-keys.js";
 
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import type { FrontRequest } from "../ports/front.js";
+import type { FrontRequest } from "../../core/ports/front.js";
 
 /** What an IPv4 address is written as where only IPv6 is known; the last two groups hold it. */
 const MAPPED = "::ffff:";

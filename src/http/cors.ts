@@ -1,5 +1,5 @@
-import type { FrontRequest } from "../ports/front.js";
-import { ANSWER_HEADERS, IDEMPOTENCY } from "../protocol/endpoints.js";
+import type { FrontRequest } from "../../core/ports/front.js";
+import { ANSWER_HEADERS, IDEMPOTENCY } from "../../core/protocol/endpoints.js";
 
 const EXPOSED = [
   ...Object.keys(ANSWER_HEADERS),

@@ -1,10 +1,10 @@
-import { asServiceError, errorName, type ServiceError } from "../domain/errors.js";
-import type { Log } from "../observe/log.js";
-import type { Departure, FrontRequest, FrontResponse, Headers } from "../ports/front.js";
-import { NO_SPAN, type Span } from "../ports/span.js";
-import { isOpenAiPath, OPENAI_CLIENT_HEADER } from "../protocol/endpoints.js";
-import { errorBody, openAiErrorBody } from "../protocol/error-body.js";
-import { errorHeaders, HTTP_STATUS } from "../protocol/error-status.js";
+import { asServiceError, errorName, type ServiceError } from "../../core/domain/errors.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Departure, FrontRequest, FrontResponse, Headers } from "../../core/ports/front.js";
+import { NO_SPAN, type Span } from "../../core/ports/span.js";
+import { isOpenAiPath, OPENAI_CLIENT_HEADER } from "../../core/protocol/endpoints.js";
+import { errorBody, openAiErrorBody } from "../../core/protocol/error-body.js";
+import { errorHeaders, HTTP_STATUS } from "../../core/protocol/error-status.js";
 import { CORS_HEADERS } from "./cors.js";
 
 /** A shorter wait for a model is no cold start that a client would notice. */

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { SessionPlace } from "../ports/console-store.js";
-import type { KeyIdentity } from "../ports/key-store.js";
+import type { SessionPlace } from "../../core/ports/console-store.js";
+import type { KeyIdentity } from "../../core/ports/key-store.js";
 
 /** Endings that are remembered: far more than come within the five minutes for which an authorization is reused. */
 const REMEMBERED = 10_000;

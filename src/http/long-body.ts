@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Departure } from "../ports/front.js";
+import type { Departure } from "../../core/ports/front.js";
 import type { Exchange } from "./exchange.js";
 
 /** Bytes in parts, one behind the other. They are made and handed over one by one, and never all in one piece. */

@@ -1,7 +1,7 @@
-import { ServiceError } from "../domain/errors.js";
-import type { FrontRequest } from "../ports/front.js";
-import { requireKnownNames, shownName } from "../protocol/known-names.js";
-import { type MultipartEvent, MultipartReader, multipartBoundary } from "../protocol/multipart.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { FrontRequest } from "../../core/ports/front.js";
+import { requireKnownNames, shownName } from "../../core/protocol/known-names.js";
+import { type MultipartEvent, MultipartReader, multipartBoundary } from "../../core/protocol/multipart.js";
 import { paced, UPLOAD_PACE } from "./paced-body.js";
 
 const FILE_PART = "file";

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { ServiceError } from "../domain/errors.js";
-import type { Caller } from "../ports/conversations.js";
-import type { FrontRequest } from "../ports/front.js";
-import type { KeptAnswer, KeyedRequest, Paid } from "../ports/idempotency.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Caller } from "../../core/ports/conversations.js";
+import type { FrontRequest } from "../../core/ports/front.js";
+import type { KeptAnswer, KeyedRequest, Paid } from "../../core/ports/idempotency.js";
 import { converse } from "./admit.js";
 import { AnswerCopy } from "./answer-copy.js";
 import type { Exchange } from "./exchange.js";

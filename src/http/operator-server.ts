@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { ServedPart } from "../domain/served.js";
-import type { Log } from "../observe/log.js";
-import type { Metrics } from "../observe/metrics.js";
+import type { ServedPart } from "../../core/domain/served.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Metrics } from "../../core/observe/metrics.js";
 
 /** A port for those who run the service, apart from its public one. */
 export interface OperatorServer {

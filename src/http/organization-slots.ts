@@ -1,5 +1,9 @@
-import { type ConcurrencyLimits, tooManyRequests, type WorkKind } from "../domain/usage/concurrency.js";
-import type { KeyIdentity } from "../ports/key-store.js";
+import {
+  type ConcurrencyLimits,
+  tooManyRequests,
+  type WorkKind,
+} from "../../core/domain/usage/concurrency.js";
+import type { KeyIdentity } from "../../core/ports/key-store.js";
 
 /**
  * How much of each kind of work runs for each organization in this service right now. What is too much is refused, never

@@ -1,4 +1,4 @@
-import { ServiceError } from "../domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 
 /** How fast a body has to come. Only time in which we wait for the client counts. */
 export interface BodyPace {

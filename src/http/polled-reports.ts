@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
-import { ServiceError } from "../domain/errors.js";
-import type { UsagePeriod } from "../domain/usage/period.js";
-import type { AccountReports, UsageSum } from "../ports/account-reports.js";
-import type { Clock } from "../ports/clock.js";
-import type { Credits } from "../ports/console-store.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { UsagePeriod } from "../../core/domain/usage/period.js";
+import type { AccountReports, UsageSum } from "../../core/ports/account-reports.js";
+import type { Clock } from "../../core/ports/clock.js";
+import type { Credits } from "../../core/ports/console-store.js";
 
 /** A row of the database by its key: once a second hurts nobody, and a balance is wanted fresh. */
 const BALANCE_FOR_MS = 1_000;

@@ -1,7 +1,7 @@
-import type { ServiceError } from "../domain/errors.js";
-import { ratio } from "../domain/rounded.js";
-import type { Departure } from "../ports/front.js";
-import { errorEventBody } from "../protocol/error-body.js";
+import type { ServiceError } from "../../core/domain/errors.js";
+import { ratio } from "../../core/domain/rounded.js";
+import type { Departure } from "../../core/ports/front.js";
+import { errorEventBody } from "../../core/protocol/error-body.js";
 import type { Exchange } from "./exchange.js";
 import { endWithBody, joinedBody, type LongBody, textBody } from "./long-body.js";
 

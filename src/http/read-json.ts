@@ -1,6 +1,6 @@
-import { ServiceError } from "../domain/errors.js";
-import type { FrontRequest } from "../ports/front.js";
-import { parseJsonBody } from "../protocol/json-body.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { FrontRequest } from "../../core/ports/front.js";
+import { parseJsonBody } from "../../core/protocol/json-body.js";
 import { JSON_PACE, paced } from "./paced-body.js";
 
 export const LONGEST_JSON_BYTES = 64 * 1024;

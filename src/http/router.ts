@@ -1,4 +1,4 @@
-import { ServiceError } from "../domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { PathParams, Route } from "./route.js";
 
 /** What a path offers. */

@@ -1,10 +1,10 @@
-import { wavInParts } from "../domain/audio/wav.js";
-import type { Catalog } from "../domain/catalog/catalog.js";
-import { countCodePoints } from "../domain/text/code-points.js";
-import { textNotes } from "../domain/text/notes.js";
-import type { Caller, Delivery, SynthesisConversation } from "../ports/conversations.js";
-import type { Headers } from "../ports/front.js";
-import type { SynthesisRequest } from "../protocol/synthesis-request.js";
+import { wavInParts } from "../../core/domain/audio/wav.js";
+import type { Catalog } from "../../core/domain/catalog/catalog.js";
+import { countCodePoints } from "../../core/domain/text/code-points.js";
+import { textNotes } from "../../core/domain/text/notes.js";
+import type { Caller, Delivery, SynthesisConversation } from "../../core/ports/conversations.js";
+import type { Headers } from "../../core/ports/front.js";
+import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import { type AdmitDeps, converse } from "./admit.js";
 import type { Exchange } from "./exchange.js";
 import { endWithBody, type LongBody } from "./long-body.js";

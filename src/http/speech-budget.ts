@@ -1,4 +1,4 @@
-import { ServiceError } from "../domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 
 /** What one organization may take of the budget. */
 const ORGANIZATION_SHARE = 1 / 2;

@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from "node:fs/promises";
-import { ServiceError } from "../domain/errors.js";
-import type { SpoolRoom, SpoolShare } from "../ports/spool-room.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { SpoolRoom, SpoolShare } from "../../core/ports/spool-room.js";
 
 /** How long what the system said about free space is believed. */
 const BELIEVED_MS = 100;

@@ -1,8 +1,8 @@
 import type { Hash } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { ServiceError } from "../domain/errors.js";
-import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../ports/spool-room.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../../core/ports/spool-room.js";
 
 /** The longest upload in bytes. */
 export const LONGEST_UPLOAD_BYTES = 999_999_999;

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { SharedClock } from "../ports/clock.js";
-import type { KeyIdentity } from "../ports/key-store.js";
-import type { TokenUses } from "../ports/token-uses.js";
+import type { SharedClock } from "../../core/ports/clock.js";
+import type { KeyIdentity } from "../../core/ports/key-store.js";
+import type { TokenUses } from "../../core/ports/token-uses.js";
 import type { KeyEndings } from "./key-endings.js";
 import { isCurrent, SignedText } from "./signed-text.js";
 

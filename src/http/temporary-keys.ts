@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
-import type { OrganizationTier } from "../domain/usage/concurrency.js";
-import type { Clock, SharedClock } from "../ports/clock.js";
-import type { SessionPlaces } from "../ports/console-store.js";
-import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
+import type { OrganizationTier } from "../../core/domain/usage/concurrency.js";
+import type { Clock, SharedClock } from "../../core/ports/clock.js";
+import type { SessionPlaces } from "../../core/ports/console-store.js";
+import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import type { KeyEndings } from "./key-endings.js";
 import { isCurrent, SignedText } from "./signed-text.js";
 

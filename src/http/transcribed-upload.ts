@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { BilledTranscript } from "../domain/decoding/transcript.js";
-import type { Caller, FileWishes } from "../ports/conversations.js";
-import type { Departure, FrontRequest } from "../ports/front.js";
-import { ENDLESS_ROOM, type SpoolRoom } from "../ports/spool-room.js";
+import type { BilledTranscript } from "../../core/domain/decoding/transcript.js";
+import type { Caller, FileWishes } from "../../core/ports/conversations.js";
+import type { Departure, FrontRequest } from "../../core/ports/front.js";
+import { ENDLESS_ROOM, type SpoolRoom } from "../../core/ports/spool-room.js";
 import { type AdmitDeps, admit, converse } from "./admit.js";
 import type { Exchange } from "./exchange.js";
 import {

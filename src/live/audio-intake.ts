@@ -1,6 +1,6 @@
-import { type Container, detectStreamedFile } from "../domain/audio/container.js";
-import { parseWavHeader } from "../domain/audio/wav.js";
-import { ServiceError } from "../domain/errors.js";
+import { type Container, detectStreamedFile } from "../../core/domain/audio/container.js";
+import { parseWavHeader } from "../../core/domain/audio/wav.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { LiveTranslation } from "./dialects/dialect.js";
 
 /** Headers of recorders are some dozen bytes, with tags some hundred. */

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { Clock } from "../../core/ports/clock.js";
+import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import type { KeyEndings } from "../http/key-endings.js";
-import type { Clock } from "../ports/clock.js";
-import type { KeyIdentity, KeyStore } from "../ports/key-store.js";
 
 const REUSED_FOR_MS = 5 * 60_000;
 const REMEMBERED_KEYS = 10_000;

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
-import { ServiceError } from "../domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Clock } from "../../core/ports/clock.js";
+import type { Farewell } from "../../core/ports/front.js";
+import { CLOSE_CODE } from "../../core/protocol/error-status.js";
 import { FLOOD_DETAIL } from "../front/shared/message-budget.js";
 import { type BucketSize, TokenBucket } from "../front/shared/token-bucket.js";
-import type { Clock } from "../ports/clock.js";
-import type { Farewell } from "../ports/front.js";
-import { CLOSE_CODE } from "../protocol/error-status.js";
 import type { LiveTranslation } from "./dialects/dialect.js";
 
 const FLOOD = "too_many_messages";

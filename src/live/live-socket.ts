@@ -1,10 +1,10 @@
-import { asServiceError, errorName, ServiceError } from "../domain/errors.js";
+import { asServiceError, errorName, ServiceError } from "../../core/domain/errors.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Caller, LiveConversation } from "../../core/ports/conversations.js";
+import type { FrontSocket, SocketEvents } from "../../core/ports/front.js";
+import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
 import { GatheredAudio } from "../front/shared/gathered-audio.js";
 import type { RouteDeps } from "../http/route.js";
-import type { Log } from "../observe/log.js";
-import type { Caller, LiveConversation } from "../ports/conversations.js";
-import type { FrontSocket, SocketEvents } from "../ports/front.js";
-import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../protocol/error-status.js";
 import { AudioIntake } from "./audio-intake.js";
 import type { ErrorMessage, LiveTranslation, WireMessage } from "./dialects/dialect.js";
 

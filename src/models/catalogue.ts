@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
+import { ServiceError } from "../../core/domain/errors.js";
 import { packageFiles } from "../../native/models/package-files.js";
-import { ServiceError } from "../domain/errors.js";
 
 /** From `dist/src/models/catalogue.js` to the catalogue beside the shipped packages. */
 const SHIPPED_CATALOGUE = fileURLToPath(new URL("../../../models/catalogue.json", import.meta.url));

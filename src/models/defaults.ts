@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { ModelManifest } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
-import { ServiceError } from "../domain/errors.js";
 import { writeDurably } from "./durable.js";
 
 export type Task = ModelManifest["task"];

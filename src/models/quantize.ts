@@ -2,8 +2,8 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { copyFile, mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { ServiceError } from "../../core/domain/errors.js";
 import { readManifest } from "../../native/models/find-packages.js";
-import { ServiceError } from "../domain/errors.js";
 import type { ExternalPlace } from "./onnx/graph-messages.js";
 import { quantizeGraph } from "./onnx/quantize-graph.js";
 

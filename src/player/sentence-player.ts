@@ -1,6 +1,6 @@
-import { toFloat } from "../domain/audio/pcm.js";
-import { parseWavHeader } from "../domain/audio/wav.js";
-import type { WordTime } from "../domain/synthesis/word-time.js";
+import { toFloat } from "../../core/domain/audio/pcm.js";
+import { parseWavHeader } from "../../core/domain/audio/wav.js";
+import type { WordTime } from "../../core/domain/synthesis/word-time.js";
 import { Timeline } from "./timeline.js";
 import type { AudioBufferLike, AudioContextLike, BufferSourceLike } from "./web-audio.js";
 

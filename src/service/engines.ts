@@ -4,6 +4,16 @@ import { type Engine, ResidentModel } from "../../actors/residency/resident-mode
 import { SynthesisEngine } from "../../actors/synthesis/engine.js";
 import { TranscriptionEngine } from "../../actors/transcription/engine.js";
 import type { FilePool } from "../../actors/transcription/file-queue.js";
+import { LANGUAGE_MODELS_FOLDER } from "../../core/domain/decoding/unpacked-place.js";
+import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
+import type { ServedPart } from "../../core/domain/served.js";
+import { SPEECH_RATE_HZ } from "../../core/domain/synthesis/speech-rate.js";
+import type { UsageKind } from "../../core/domain/usage/tariff.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Metrics } from "../../core/observe/metrics.js";
+import type { AudioDecoder } from "../../core/ports/audio-decoder.js";
+import { systemClock } from "../../core/ports/clock.js";
+import type { Synthesizer } from "../../core/ports/synthesizer.js";
 import type { DeviceTunings } from "../../native/devices/tuning.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { recognizerFamilyOf } from "../../native/models/families.js";
@@ -16,17 +26,7 @@ import {
   type WorkerSettings,
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
-import { LANGUAGE_MODELS_FOLDER } from "../domain/decoding/unpacked-place.js";
-import { type BatchRows, USUAL_ROWS } from "../domain/placement/batch-rows.js";
-import type { ServedPart } from "../domain/served.js";
-import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
-import type { UsageKind } from "../domain/usage/tariff.js";
 import { openDecoder } from "../input/media/open-decoder.js";
-import type { Log } from "../observe/log.js";
-import type { Metrics } from "../observe/metrics.js";
-import type { AudioDecoder } from "../ports/audio-decoder.js";
-import { systemClock } from "../ports/clock.js";
-import type { Synthesizer } from "../ports/synthesizer.js";
 import type { Config } from "../settings/settings.js";
 import type { Fleet } from "./fleet.js";
 import type { InstalledModels } from "./installed-models.js";

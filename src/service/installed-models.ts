@@ -1,3 +1,14 @@
+import {
+  type Catalog,
+  type CatalogVoice,
+  type HearingModel,
+  ModelList,
+  type SpeakingModel,
+} from "../../core/domain/catalog/catalog.js";
+import { asServiceError, ServiceError } from "../../core/domain/errors.js";
+import { SPEECH_RATE_HZ } from "../../core/domain/synthesis/speech-rate.js";
+import { PLAIN_MANNER } from "../../core/domain/synthesis/voice-manner.js";
+import type { Log } from "../../core/observe/log.js";
 import { recognizerFamilyOf, synthesizerFamilyOf } from "../../native/models/families.js";
 import { type BrokenPackage, readPackage, surveyPackages } from "../../native/models/find-packages.js";
 import type {
@@ -8,19 +19,8 @@ import type {
 } from "../../native/models/manifest.js";
 import type { PackageFolder } from "../../native/models/package.js";
 import { alphabetOf } from "../../native/models/tokens.js";
-import {
-  type Catalog,
-  type CatalogVoice,
-  type HearingModel,
-  ModelList,
-  type SpeakingModel,
-} from "../domain/catalog/catalog.js";
-import { asServiceError, ServiceError } from "../domain/errors.js";
-import { SPEECH_RATE_HZ } from "../domain/synthesis/speech-rate.js";
-import { PLAIN_MANNER } from "../domain/synthesis/voice-manner.js";
 import { chooseDefault, readDefaults, SHIPPED_IDS } from "../models/defaults.js";
 import { type ModelFolders, modelFolders } from "../models/folders.js";
-import type { Log } from "../observe/log.js";
 import type { Config } from "../settings/settings.js";
 
 /** What is installed and can be asked for, and what is installed and cannot. */

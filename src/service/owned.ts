@@ -1,4 +1,4 @@
-import type { Log } from "../observe/log.js";
+import type { Log } from "../../core/observe/log.js";
 
 /** What the service has started, to be stopped in reverse order. */
 export class Owned {

@@ -1,12 +1,12 @@
+import { deviceName, type Place, type Provider, takesDevice } from "../../core/domain/placement/provider.js";
+import { PROVIDER_ERROR_KINDS } from "../../core/domain/placement/provider-error.js";
+import type { Log } from "../../core/observe/log.js";
+import type { Metrics } from "../../core/observe/metrics.js";
 import { DeviceCells } from "../../native/models/device-cells.js";
 import { graphFile, type PackageFolder } from "../../native/models/package.js";
 import { graphsOf, RUN_MS_BUCKETS, RunTimes } from "../../native/models/run-times.js";
 import { Placing, placesOf } from "../../native/threads/placing.js";
 import { probeProviders } from "../../native/threads/probe-providers.js";
-import { deviceName, type Place, type Provider, takesDevice } from "../domain/placement/provider.js";
-import { PROVIDER_ERROR_KINDS } from "../domain/placement/provider-error.js";
-import type { Log } from "../observe/log.js";
-import type { Metrics } from "../observe/metrics.js";
 import { ConfigError } from "../settings/config-error.js";
 import type { Config } from "../settings/settings.js";
 import { ENGINE_KINDS, type EngineKind } from "./worker-plan.js";

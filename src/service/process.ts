@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
+import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
+import { createLog } from "../../core/observe/log.js";
 import { SHIPPED_IDS } from "../models/defaults.js";
-import { createLog } from "../observe/log.js";
 import { reachableUrl } from "../settings/address.js";
 import { ConfigError } from "../settings/config-error.js";
 import { type Config, readConfig } from "../settings/settings.js";

@@ -1,7 +1,7 @@
 import type { LiveSessionObserver } from "../../actors/live/session.js";
-import type { Metrics } from "../observe/metrics.js";
-import { inSpan, type Span } from "../ports/span.js";
-import type { UsageMeter } from "../ports/usage-meter.js";
+import type { Metrics } from "../../core/observe/metrics.js";
+import { inSpan, type Span } from "../../core/ports/span.js";
+import type { UsageMeter } from "../../core/ports/usage-meter.js";
 
 type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
 

@@ -1,6 +1,18 @@
-import { ServiceError } from "../domain/errors.js";
-import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
-import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../domain/usage/concurrency.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
+import { CONCURRENCY_LIMITS, type ConcurrencyLimits } from "../../core/domain/usage/concurrency.js";
+import { Metrics } from "../../core/observe/metrics.js";
+import { systemClock } from "../../core/ports/clock.js";
+import type {
+  Front,
+  FrontHandlers,
+  FrontLimits,
+  FrontRequest,
+  FrontResponse,
+} from "../../core/ports/front.js";
+import type { KeyIdentity } from "../../core/ports/key-store.js";
+import { NO_TRACER, type Span, type Tracer } from "../../core/ports/span.js";
+import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
 import { type FrontFacts, type FrontKind, frontFacts, selectFront } from "../front/select-front.js";
 import { newRequestId } from "../front/shared/request-id.js";
 import { preflightHeaders } from "../http/cors.js";
@@ -12,12 +24,6 @@ import type { Route, RouteDeps } from "../http/route.js";
 import { Router } from "../http/router.js";
 import { RunningWork } from "../http/running-work.js";
 import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
-import { Metrics } from "../observe/metrics.js";
-import { systemClock } from "../ports/clock.js";
-import type { Front, FrontHandlers, FrontLimits, FrontRequest, FrontResponse } from "../ports/front.js";
-import type { KeyIdentity } from "../ports/key-store.js";
-import { NO_TRACER, type Span, type Tracer } from "../ports/span.js";
-import { isServed, servedElsewhere } from "../protocol/served-endpoints.js";
 
 export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings"> {
   /** Where it is told which keys have ended. */

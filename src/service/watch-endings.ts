@@ -1,5 +1,5 @@
+import type { Log } from "../../core/observe/log.js";
 import type { KeyEndings } from "../http/key-endings.js";
-import type { Log } from "../observe/log.js";
 import type { Store } from "../store/store.js";
 
 /** As long as look-ups of keys are remembered. */

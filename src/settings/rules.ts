@@ -1,11 +1,11 @@
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { z } from "zod";
-import { PROVIDERS, type Provider } from "../domain/placement/provider.js";
-import { SERVED_PARTS, type ServedPart } from "../domain/served.js";
-import { nearestName } from "../domain/text/nearest-name.js";
-import type { CreditPrice } from "../domain/usage/credit-price.js";
-import type { Tariff } from "../domain/usage/tariff.js";
+import { PROVIDERS, type Provider } from "../../core/domain/placement/provider.js";
+import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
+import { nearestName } from "../../core/domain/text/nearest-name.js";
+import type { CreditPrice } from "../../core/domain/usage/credit-price.js";
+import type { Tariff } from "../../core/domain/usage/tariff.js";
 import type { Rule } from "./setting.js";
 
 const MEGABYTE = 2 ** 20;

@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
-import { CONCURRENCY_LIMITS } from "../domain/usage/concurrency.js";
-import { DEFAULT_TARIFFS, type UsageKind } from "../domain/usage/tariff.js";
+import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
+import { DEFAULT_TARIFFS, type UsageKind } from "../../core/domain/usage/tariff.js";
 import { ConfigError } from "./config-error.js";
 import { DEFAULT_DATA_DIR, DEFAULT_HOST, DEFAULT_PORT } from "./defaults.js";
 import {

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { eventually } from "../support/eventually.js";
 import { lightModels } from "../support/light-models.js";
 import { creditDevelopment, type ServiceProcess, startServiceProcess } from "../support/service-process.js";

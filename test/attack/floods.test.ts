@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { creditsFor, LIVE_TARIFF } from "../../src/domain/usage/tariff.js";
+import { creditsFor, LIVE_TARIFF } from "../../core/domain/usage/tariff.js";
 import { eventually } from "../support/eventually.js";
 import { temporaryFolder } from "../support/folders.js";
 import { lightModels } from "../support/light-models.js";

@@ -1,7 +1,7 @@
 // `npm run soak`: a day of traffic in fast motion, on 127.0.0.1 only. Prints what a leak would show in.
 import { parseArgs } from "node:util";
 import { runLive } from "../../bench/support/live-client.js";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { silence, speech } from "../support/audio.js";
 import { momentOfFault, pace } from "../support/pace.js";
 import { creditDevelopment } from "../support/service-process.js";

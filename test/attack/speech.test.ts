@@ -6,7 +6,7 @@ import { after, before, test } from "node:test";
 import type { Sql } from "postgres";
 import { freePort } from "../../bench/support/free-port.js";
 import { runLive } from "../../bench/support/live-client.js";
-import { WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";
 import { joined, silence, speech, wavOf } from "../support/audio.js";

@@ -13,7 +13,7 @@ import {
 import { gainTo, loudLevel, RATE_HZ, speechBounds } from "../../bench/support/rooms/levels.js";
 import { NEAR_LEVEL_DB, nearClip } from "../../bench/support/rooms/speakers.js";
 import { cellTakes, mixTake } from "../../bench/support/rooms/takes.js";
-import { toFloat } from "../../src/domain/audio/pcm.js";
+import { toFloat } from "../../core/domain/audio/pcm.js";
 
 const MS = RATE_HZ / 1_000;
 const SAID = { who: "people", speaker: "tone", text: "tone" } as const;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
 import { eventually } from "../support/eventually.js";
 
 /** A bus under test. */

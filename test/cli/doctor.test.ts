@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ON_CPU } from "../../core/domain/placement/provider.js";
 import { tryProvider } from "../../native/devices/try-provider.js";
 import { providerLines } from "../../src/cli/doctor-report.js";
-import { ON_CPU } from "../../src/domain/placement/provider.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../support/folders.js";
 import { runProgram } from "../support/run-program.js";
 

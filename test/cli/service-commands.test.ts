@@ -5,7 +5,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
+import { parseWavHeader, writeWav } from "../../core/domain/audio/wav.js";
 import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type ServiceStub, STUB_KEY, startStub } from "./service-stub.js";

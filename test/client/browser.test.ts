@@ -10,11 +10,11 @@ import { launchChromium } from "../support/chromium.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 import { DIALOGUE, listen } from "./support.js";
 
-const SOURCES = fileURLToPath(new URL("../../src/", import.meta.url));
+const COMPILED = fileURLToPath(new URL("../../", import.meta.url));
 const SPOKEN = "asterisk-ru-core/conf-getconfno.flac";
 const PAGE = `<!doctype html><title>client</title><script type="module">
-  import * as client from "/client/browser.js";
-  import * as player from "/player/sentence-player.js";
+  import * as client from "/src/client/browser.js";
+  import * as player from "/src/player/sentence-player.js";
   Object.assign(globalThis, client, player, { isLoaded: true });
 </script>`;
 
@@ -28,7 +28,7 @@ before(async () => {
   service = await sharedService();
   files = createServer(async ({ url = "/" }, response) => {
     const isScript = url.endsWith(".js");
-    const body = isScript ? await readFile(SOURCES + url.slice(1)).catch(() => null) : PAGE;
+    const body = isScript ? await readFile(COMPILED + url.slice(1)).catch(() => null) : PAGE;
     response.writeHead(body === null ? 404 : 200, {
       "content-type": isScript ? "text/javascript" : "text/html",
     });

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { writeWav } from "../../core/domain/audio/wav.js";
+import { COMPONENTS, ENDPOINTS } from "../../core/protocol/endpoints.js";
 import type { SpeakOptions } from "../../src/client/client.js";
 import { DauysClient } from "../../src/client/node.js";
 import type { SpeechRequest } from "../../src/client/types.js";
-import { writeWav } from "../../src/domain/audio/wav.js";
-import { COMPONENTS, ENDPOINTS } from "../../src/protocol/endpoints.js";
 import { type Asked, type ServiceStub, STUB_KEY, startStub } from "../cli/service-stub.js";
 
 /** Everything that can be wished for: what is missing here does not compile, and what is missing there fails below. */

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { Socket } from "node:net";
 import { type TestContext, test } from "node:test";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { DauysClient as BrowserClient } from "../../src/client/browser.js";
 import { ApiError, ConnectionError, DauysError, RequestTimeoutError } from "../../src/client/errors.js";
 import { DauysClient } from "../../src/client/node.js";
-import { writeWav } from "../../src/domain/audio/wav.js";
 import { eventually } from "../support/eventually.js";
 import { momentOfFault, within } from "../support/pace.js";
 import { encodeWavFrame } from "../support/wav-frames.js";

@@ -3,13 +3,13 @@ import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { WordTime } from "../../core/domain/synthesis/word-time.js";
+import type { Balance, Usage } from "../../core/protocol/account-schemas.js";
+import type { Model, Models, Voices } from "../../core/protocol/catalog-schemas.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
+import type { TimedSpeech } from "../../core/protocol/timed-speech.js";
+import type { Transcription } from "../../core/protocol/transcription-schemas.js";
 import type * as client from "../../src/client/types.js";
-import type { WordTime } from "../../src/domain/synthesis/word-time.js";
-import type { Balance, Usage } from "../../src/protocol/account-schemas.js";
-import type { Model, Models, Voices } from "../../src/protocol/catalog-schemas.js";
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
-import type { TimedSpeech } from "../../src/protocol/timed-speech.js";
-import type { Transcription } from "../../src/protocol/transcription-schemas.js";
 
 type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false;
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
+import { FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
+import type { LedgerCursor, LedgerEntry } from "../../core/ports/console-store.js";
+import { LONGEST_TEXT } from "../../core/protocol/synthesis-request.js";
 import { CONSOLE_ERRORS } from "../../src/console/server/console-error.js";
-import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
-import { FREE_GRANT_CREDITS } from "../../src/domain/usage/tariff.js";
 import { LIVE_MESSAGE_LIMITS } from "../../src/front/shared/message-budget.js";
 import { LONGEST_UPLOAD_BYTES } from "../../src/http/spool.js";
-import type { LedgerCursor, LedgerEntry } from "../../src/ports/console-store.js";
-import { LONGEST_TEXT } from "../../src/protocol/synthesis-request.js";
 import { PASSWORD, type RunningConsole, startConsole, type Visitor } from "./running-console.js";
 
 let running: RunningConsole;

@@ -9,7 +9,7 @@ import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Browser, BrowserContext, Locator, Page, Response } from "playwright-core";
 import { errorRates } from "../../bench/evaluate/error-rate.js";
-import { SYNTHESIS_TARIFF } from "../../src/domain/usage/tariff.js";
+import { SYNTHESIS_TARIFF } from "../../core/domain/usage/tariff.js";
 import { openStore } from "../../src/store/store.js";
 import { privateStore } from "../store/support.js";
 import { CHEAP_PASSWORDS_MAIN } from "../support/cheap-passwords.js";

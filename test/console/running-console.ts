@@ -1,9 +1,9 @@
+import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
+import { DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 import { consoleApi, consoleRoutes } from "../../src/console/server/api.js";
 import { pageRoutes } from "../../src/console/server/pages-routes.js";
 import type { ConsoleDeps, ConsoleRoute } from "../../src/console/server/route.js";
 import type { ServiceFacts } from "../../src/console/server/service-facts.js";
-import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
-import { DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
 import { LIVE_MESSAGE_LIMITS } from "../../src/front/shared/message-budget.js";
 import { TrustedProxies } from "../../src/http/client-address.js";
 import { KeyEndings } from "../../src/http/key-endings.js";

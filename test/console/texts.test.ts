@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { ErrorCode } from "../../core/domain/errors.js";
+import { errorName } from "../../core/domain/errors.js";
+import { HTTP_STATUS, isRetryable } from "../../core/protocol/error-status.js";
 import { en, type TextName } from "../../src/console/pages/text/en.js";
 import { kk } from "../../src/console/pages/text/kk.js";
 import { ru } from "../../src/console/pages/text/ru.js";
 import { CONSOLE_ERRORS } from "../../src/console/server/console-error.js";
-import type { ErrorCode } from "../../src/domain/errors.js";
-import { errorName } from "../../src/domain/errors.js";
-import { HTTP_STATUS, isRetryable } from "../../src/protocol/error-status.js";
 
 test("every language fills in the same values, and none leaves a text in English", () => {
   const names = Object.keys(en) as TextName[];

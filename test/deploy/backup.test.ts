@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { promisify } from "node:util";
 import { freePort } from "../../bench/support/free-port.js";
-import { DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
+import { DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 import { chooseLauncher } from "../../src/store/postgres/postgres-launcher.js";
 import { openStore, type Store } from "../../src/store/store.js";
 import { eventually } from "../support/eventually.js";

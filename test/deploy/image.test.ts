@@ -80,7 +80,7 @@ test("what is built from, and the shipped models, get into the image; state and 
   const lines = read(".dockerignore").split("\n");
   const taken = lines.filter((line) => line.startsWith("!")).map((line) => line.slice(1));
   for (const path of taken) assert.ok(existsSync(join(ROOT, path)), path);
-  for (const path of ["src", "actors", "native", "models", "scripts", "docs", "bin", "tsconfig.json"])
+  for (const path of ["src", "actors", "native", "core", "models", "scripts", "docs", "bin", "tsconfig.json"])
     assert.ok(taken.includes(path), path);
   for (const path of ["test", "bench", "data", "node_modules", ".git"])
     assert.ok(!taken.includes(path), path);

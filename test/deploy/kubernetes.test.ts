@@ -12,7 +12,7 @@ import { PodDisruptionBudget } from "kubernetes-models/policy/v1/PodDisruptionBu
 import { ConfigMap } from "kubernetes-models/v1/ConfigMap";
 import { Service } from "kubernetes-models/v1/Service";
 import { ServiceAccount } from "kubernetes-models/v1/ServiceAccount";
-import { SERVED_PARTS } from "../../src/domain/served.js";
+import { SERVED_PARTS } from "../../core/domain/served.js";
 import { readConfig, SETTINGS } from "../../src/settings/settings.js";
 import { ROOT, read } from "../docs/markdown.js";
 import {
@@ -210,7 +210,7 @@ for (const [overlay, resources] of RENDERED) {
     test("probes ask for paths that exist, on ports that are the image's", () => {
       const interfacePaths = new Set(["/health", "/ready"]);
       for (const path of interfacePaths)
-        assert.ok(read("src/protocol/endpoints.ts").includes(`"${path}"`), path);
+        assert.ok(read("core/protocol/endpoints.ts").includes(`"${path}"`), path);
       for (const { spec } of podsOf(resources)) {
         for (const container of spec.containers.filter(isOurs)) {
           const ports = Object.fromEntries(

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { basename, join, posix } from "node:path";
 import { test } from "node:test";
-import { openApiDocument } from "../../src/protocol/openapi.js";
+import { openApiDocument } from "../../core/protocol/openapi.js";
 import {
   anchorsOf,
   codeSpans,
@@ -24,7 +24,7 @@ const LONGEST_LINE = 110;
 const LONGEST_PAGE = 250;
 /** Words that hide the actor, or are no English. */
 const FORBIDDEN = /\bwhoever\b|\banew\b|\bthe begin\b|\b(has|have) them not\b|\bat (its|their|his) peril\b/i;
-const OURS = /^(src|actors|native|test|bench|models|scripts|docs)\/[\w./-]+$/;
+const OURS = /^(src|actors|native|core|test|bench|models|scripts|docs)\/[\w./-]+$/;
 /** Files of others, and what a reader is to make. */
 const NOT_HERE = new Set(["Export_F5.py", "models/my-package"]);
 

@@ -1,4 +1,4 @@
-import { Metrics } from "../../src/observe/metrics.js";
+import { Metrics } from "../../core/observe/metrics.js";
 import { codeSpans, read, section, tableRows } from "./markdown.js";
 
 let shown: ReadonlyMap<string, readonly string[]> | null = null;

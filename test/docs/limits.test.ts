@@ -3,16 +3,16 @@ import { test } from "node:test";
 import {
   LONGEST_SPEECH_SECONDS,
   LONGEST_SPOKEN_CHARACTERS,
-} from "../../src/domain/synthesis/longest-speech.js";
-import { LONGEST_PAUSE_MS, LONGEST_PAUSES_MS } from "../../src/domain/text/pause-marks.js";
-import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
-import { DEFAULT_TARIFFS, FREE_GRANT_CREDITS } from "../../src/domain/usage/tariff.js";
+} from "../../core/domain/synthesis/longest-speech.js";
+import { LONGEST_PAUSE_MS, LONGEST_PAUSES_MS } from "../../core/domain/text/pause-marks.js";
+import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
+import { DEFAULT_TARIFFS, FREE_GRANT_CREDITS } from "../../core/domain/usage/tariff.js";
+import { DEFAULT_FRONT_LIMITS } from "../../core/ports/front.js";
+import { LONGEST_TEXT } from "../../core/protocol/synthesis-request.js";
 import { FLOOD_DETAIL } from "../../src/front/shared/message-budget.js";
 import { JSON_PACE, UPLOAD_PACE } from "../../src/http/paced-body.js";
 import { LONGEST_JSON_BYTES } from "../../src/http/read-json.js";
 import { LONGEST_FETCH_BYTES, LONGEST_UPLOAD_BYTES } from "../../src/http/spool.js";
-import { DEFAULT_FRONT_LIMITS } from "../../src/ports/front.js";
-import { LONGEST_TEXT } from "../../src/protocol/synthesis-request.js";
 import { read, section, tableRows } from "./markdown.js";
 
 const ERRORS = read("docs/api-errors.md");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Metrics } from "../../src/observe/metrics.js";
+import { Metrics } from "../../core/observe/metrics.js";
 import { exposedMetrics, shownLabels } from "./exposed-metrics.js";
 import { read, repositoryFiles } from "./markdown.js";
 
@@ -16,12 +16,12 @@ test("docs/monitoring.md lists every metric of ours, and no other", async () => 
   assert.deepEqual(
     stale,
     [],
-    `rows of metrics that src/observe/metrics.ts does not have: ${stale.join(", ")}`,
+    `rows of metrics that core/observe/metrics.ts does not have: ${stale.join(", ")}`,
   );
 });
 
 test("every metric and observer of Metrics is told of something", () => {
-  const within = read("src/observe/metrics.ts");
+  const within = read("core/observe/metrics.ts");
   const users = repositoryFiles()
     .filter((path) => /^src\/(?!observe\/).*\.ts$/.test(path))
     .map(read);

@@ -7,7 +7,7 @@ const PAGES = "docs/paths";
 const LONGEST_PAGE = 40;
 
 /** All files of the program; a page may leave out folders that it has named just before. */
-const files = ["src", "actors", "native"].flatMap((room) =>
+const files = ["src", "actors", "native", "core"].flatMap((room) =>
   readdirSync(room, { recursive: true, encoding: "utf8" }).map((path) => `/${room}/${path}`),
 );
 

@@ -11,8 +11,8 @@ import { APICallError, experimental_generateSpeech, experimental_transcribe } fr
 import OpenAI5, { toFile as toFile5 } from "openai-5";
 import OpenAI6, { toFile as toFile6 } from "openai-6";
 import { WebSocket } from "ws";
-import { parseWavHeader } from "../../src/domain/audio/wav.js";
-import { WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { parseWavHeader } from "../../core/domain/audio/wav.js";
+import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { pastedCurlBlocks } from "../support/readme-commands.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 

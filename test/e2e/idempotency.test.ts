@@ -8,7 +8,7 @@ import { after, before, describe, test } from "node:test";
 import OpenAI5 from "openai-5";
 import OpenAI6 from "openai-6";
 import type { Sql } from "postgres";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { FRONTS } from "../http/running-transport.js";

@@ -3,9 +3,9 @@ import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { resample } from "../../src/domain/audio/resample.js";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
+import { resample } from "../../core/domain/audio/resample.js";
+import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { temporaryFolder } from "../support/folders.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 

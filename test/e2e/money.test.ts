@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
 import { runLive } from "../../bench/support/live-client.js";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { dauysInTurn } from "../support/command-process.js";
 import { temporaryFolder } from "../support/folders.js";
 import { momentOfFault } from "../support/pace.js";

@@ -4,10 +4,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { runLive } from "../../bench/support/live-client.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
+import { resample } from "../../core/domain/audio/resample.js";
+import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { loadBinding } from "../../native/beam/binding.js";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { resample } from "../../src/domain/audio/resample.js";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
 import { startServiceProcess } from "../support/service-process.js";
 
 /** What `scripts/runtimes.mjs fetch` brings. The Node of these tests is one that the service runs on already. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { before, test } from "node:test";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
-import { WavFrameReader } from "../../src/protocol/wav-frames.js";
+import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
+import { WavFrameReader } from "../../core/protocol/wav-frames.js";
 import { type SharedService, sharedService } from "../support/shared-service.js";
 
 const RATE_HZ = 24_000;

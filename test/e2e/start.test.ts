@@ -18,7 +18,7 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 const DEADLINE_MS = 300_000;
 
 /** What `npm start` compiles and reads. */
-const COPIED = ["bin", "src", "actors", "native", "scripts", "docs", "README.md", "package.json"];
+const COPIED = ["bin", "src", "actors", "native", "core", "scripts", "docs", "README.md", "package.json"];
 const SETTINGS = ["package-lock.json", "tsconfig.json"];
 /** The pages were built before all tests. */
 const PAGES = ["dist/console", "dist/docs"];

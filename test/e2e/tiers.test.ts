@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import WebSocket from "ws";
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import { dauysInTurn } from "../support/command-process.js";
 import { type ServiceProcess, startServiceProcess } from "../support/service-process.js";
 

@@ -226,7 +226,7 @@ describe("traces over OTLP", () => {
 });
 
 test("without an endpoint no package of OpenTelemetry is loaded", async () => {
-  const { openTraces } = await import("../../src/observe/traces.js");
+  const { openTraces } = await import("../../core/observe/traces.js");
   const { SILENT } = await import("../support/silent-log.js");
   const loadedBefore = loaded();
   const traces = await openTraces({ endpoint: null, version: "0", instance: "svc", log: SILENT });

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
 import { connect } from "../../src/store/postgres/connect.js";
 import type { PostgresConnection } from "../../src/store/postgres/embedded-postgres.js";
 import { brokenRules } from "../store/ledger/ledger-support.js";

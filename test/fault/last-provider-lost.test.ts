@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import WebSocket from "ws";
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import { cut, joined, silence, speech } from "../support/audio.js";
 import { DEVICE_MAIN, PRETENDING } from "../support/device/entries.js";
 import { lightModels } from "../support/light-models.js";

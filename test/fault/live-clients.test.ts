@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { after, before, test } from "node:test";
 import { WebSocket } from "ws";
 import { freePort } from "../../bench/support/free-port.js";
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 import { joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { LiveEngine } from "../../actors/live/engine.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { startLiveWorker } from "../../native/start-workers.js";
-import { ServiceError } from "../../src/domain/errors.js";
 import { cut, joined, RATE_HZ, silence, speech } from "../support/audio.js";
 import { liveEngine, RECOGNIZER } from "../support/engines.js";
 import { FaultOrders } from "../support/faulty/orders.js";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ServiceError } from "../../core/domain/errors.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { startLiveWorker, startSynthesisWorker } from "../../native/start-workers.js";
-import { ServiceError } from "../../src/domain/errors.js";
 import {
   liveEngine,
   RECOGNIZER,

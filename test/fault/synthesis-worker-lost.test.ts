@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SynthesisWorkerAnswer } from "../../actors/synthesis/engine.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import { PcmQueue } from "../../native/ring/pcm-queue.js";
 import { startSynthesisWorker } from "../../native/start-workers.js";
 import type { ToSynthesisWorker } from "../../native/threads/protocol.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 import { settled } from "../support/deferred.js";
 import { SYNTHESIZER, synthesisEngine } from "../support/engines.js";
 import { FakeChild } from "../support/fake-child.js";

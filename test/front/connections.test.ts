@@ -3,11 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { after, before, describe, test } from "node:test";
-import { NodeFront } from "../../src/front/node/node-front.js";
-import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
-import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
-import { UwsFront } from "../../src/front/uws/uws-front.js";
-import { createLog } from "../../src/observe/log.js";
+import { createLog } from "../../core/observe/log.js";
 import {
   DEFAULT_FRONT_LIMITS,
   type Front,
@@ -15,7 +11,11 @@ import {
   type FrontLimits,
   type FrontRequest,
   type FrontResponse,
-} from "../../src/ports/front.js";
+} from "../../core/ports/front.js";
+import { NodeFront } from "../../src/front/node/node-front.js";
+import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
+import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
+import { UwsFront } from "../../src/front/uws/uws-front.js";
 import { eventually } from "../support/eventually.js";
 import { pace, within } from "../support/pace.js";
 

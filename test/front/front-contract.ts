@@ -14,7 +14,7 @@ import type {
   FrontResponse,
   FrontSocket,
   UpgradeDecision,
-} from "../../src/ports/front.js";
+} from "../../core/ports/front.js";
 import { frame, OPCODE, WebSocketClient } from "../attack/support/web-socket-client.js";
 import { eventually } from "../support/eventually.js";
 import { pace, within } from "../support/pace.js";

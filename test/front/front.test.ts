@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createLog } from "../../core/observe/log.js";
+import type { FrontHandlers } from "../../core/ports/front.js";
 import { NodeFront } from "../../src/front/node/node-front.js";
 import { selectFront } from "../../src/front/select-front.js";
 import { ThreadedFront } from "../../src/front/threads/threaded-front.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../src/front/uws/uws-front.js";
-import { createLog } from "../../src/observe/log.js";
-import type { FrontHandlers } from "../../src/ports/front.js";
 import { frontContract } from "./front-contract.js";
 
 const binding = loadUwsBinding();

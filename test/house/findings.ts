@@ -1,29 +1,29 @@
 import { builtinModules } from "node:module";
 import { posix } from "node:path";
 import { COMPUTED, readImports, UNREADABLE } from "./imports.js";
-import { NODE_GROUPS, ROOMS, type Room } from "./rooms.js";
+import { MODULES, type Module, NODE_GROUPS } from "./modules.js";
 
-/** Folders whose files are checked; all that they import of ours must be in a room too. */
-export const FLOORS = ["src", "actors", "native", "bench", "bin", "scripts"];
+/** Folders whose files are checked; all that they import of ours must be in a module too. */
+export const FLOORS = ["src", "actors", "native", "core", "bench", "bin", "scripts"];
 
 /** Source files by their path from the repository's root, with `/`. */
 export type Sources = ReadonlyMap<string, string>;
 
 /**
- * What the imports of `sources` break, one line each: files and folders without a room, arrows and packages that their
- * room is not given, entries of workers that are not there, circles of files. Empty when the table holds.
+ * What the imports of `sources` break, one line each: files and folders without a module, arrows and packages that their
+ * module is not given, entries of workers that are not there, circles of files. Empty when the table holds.
  */
 export function findings(sources: Sources): readonly string[] {
   const found: string[] = [];
   const arrows = new Map<string, readonly string[]>();
   for (const [path, text] of sources) {
-    const room = roomOf(path);
-    if (room === null) found.push(`${path}: its folder is no room of test/house/rooms.ts`);
+    const module = moduleOf(path);
+    if (module === null) found.push(`${path}: its folder is no module of test/house/modules.ts`);
     const targets: string[] = [];
     for (const specifier of importsOf(path, text)) {
       const target = isOurs(specifier) ? resolve(sources, path, specifier) : null;
       const complaint =
-        target === null ? packageComplaint(room, specifier) : arrowComplaint(sources, room, target);
+        target === null ? packageComplaint(module, specifier) : arrowComplaint(sources, module, target);
       if (complaint !== null) found.push(`${path}: ${complaint}`);
       // A forbidden arrow is said once; the circles that it closes end with it.
       else if (target !== null && sources.has(target)) targets.push(target);
@@ -33,13 +33,13 @@ export function findings(sources: Sources): readonly string[] {
   return [...found, ...circles(arrows).map((files) => `circle: ${files.join(" → ")}`)].sort();
 }
 
-/** The room that a file is in: the one that names the most of its path. */
-function roomOf(path: string): Room | null {
+/** The module that a file is in: the one that names the most of its path. */
+function moduleOf(path: string): Module | null {
   const isIn = (folder: string) =>
     folder.endsWith("/**")
       ? path.startsWith(folder.slice(0, -2))
       : path === folder || posix.dirname(path) === folder;
-  return ROOMS.find((room) => room.folders.some(isIn)) ?? null;
+  return MODULES.find((module) => module.folders.some(isIn)) ?? null;
 }
 
 /** Names as the table has them: a package without what is asked of it, a module of node as its group. */
@@ -81,22 +81,22 @@ function resolve(sources: Sources, from: string, specifier: string): string {
   return candidates.find((candidate) => sources.has(candidate)) ?? path;
 }
 
-function arrowComplaint(sources: Sources, room: Room | null, target: string): string | null {
-  const to = roomOf(target);
+function arrowComplaint(sources: Sources, module: Module | null, target: string): string | null {
+  const to = moduleOf(target);
   if (/\.[cm]?[jt]sx?$/.test(target) && to !== null && !sources.has(target)) {
     return `imports ${target}, which is not there`;
   }
   const name = to?.name ?? target.split("/")[0] ?? target;
-  if ((to !== null && to === room) || room?.imports.includes(name)) return null;
-  return `imports ${target}, and ${room?.name ?? "its folder"} may not import ${name}`;
+  if ((to !== null && to === module) || module?.imports.includes(name)) return null;
+  return `imports ${target}, and ${module?.name ?? "its folder"} may not import ${name}`;
 }
 
-function packageComplaint(room: Room | null, specifier: string): string | null {
+function packageComplaint(module: Module | null, specifier: string): string | null {
   if (specifier === UNREADABLE) return "does not parse";
   const name = packageName(specifier);
-  if (room?.packages.includes(name)) return null;
+  if (module?.packages.includes(name)) return null;
   const what = specifier === COMPUTED ? "something that only the run knows" : specifier;
-  return `imports ${what}, and ${room?.name ?? "its folder"} may not import ${name}`;
+  return `imports ${what}, and ${module?.name ?? "its folder"} may not import ${name}`;
 }
 
 /** The shortest way from each file back to itself, written from the first of its files by name; each circle once. */

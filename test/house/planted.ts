@@ -30,22 +30,22 @@ const FILE_WAYS = [
   '/// <reference path="TARGET" />',
 ];
 
-/** Arrows that no row has, from a folder to another room's: most point up, some at a room beside. */
-const ARROWS: readonly (readonly [from: string, fromRoom: string, to: string, toRoom: string])[] = [
-  ["actors/kernel", "actors/kernel", "actors/live", "actors/live"],
-  ["src/domain/audio", "src/domain", "src/client", "src/client"],
-  ["src/domain", "src/domain", "src/ports", "src/ports"],
-  ["src/observe", "src/observe", "src/domain", "src/domain"],
-  ["src/ports", "src/ports", "src/observe", "src/observe"],
-  ["src/protocol", "src/protocol", "src/ports", "src/ports"],
+/** Arrows that no row has, from a folder to another module's: most point up, some at a module beside. */
+const ARROWS: readonly (readonly [from: string, fromModule: string, to: string, toModule: string])[] = [
+  ["core/kernel", "core/kernel", "actors/live", "actors/live"],
+  ["core/domain/audio", "core/domain", "src/client", "src/client"],
+  ["core/domain", "core/domain", "core/ports", "core/ports"],
+  ["core/observe", "core/observe", "core/domain", "core/domain"],
+  ["core/ports", "core/ports", "core/observe", "core/observe"],
+  ["core/protocol", "core/protocol", "core/ports", "core/ports"],
   ["src/player", "src/player", "src/client", "src/client"],
-  ["src/client", "src/client", "src/observe", "src/observe"],
+  ["src/client", "src/client", "core/observe", "core/observe"],
   ["native/ring", "native/ring", "native/threads", "native/threads"],
   ["native/models/f5", "native/models", "src/console/server", "src/console/server"],
   ["native/live", "native/live", "native/synthesis", "native/synthesis"],
   ["actors/live", "actors/live", "actors/synthesis", "actors/synthesis"],
-  ["src/money", "src/money", "src/store", "src/store"],
-  ["src/store/people", "src/store/people", "src/http", "src/http"],
+  ["actors/billing", "actors/billing", "src/store", "src/store"],
+  ["src/store/accounts", "src/store/accounts", "src/http", "src/http"],
   ["src/input/url", "src/input/url", "src/input/media", "src/input/media"],
   ["src/front/uws", "src/front/uws", "src/front/node", "src/front/node"],
   ["src/http", "src/http", "src/live", "src/live"],
@@ -55,25 +55,25 @@ const ARROWS: readonly (readonly [from: string, fromRoom: string, to: string, to
   ["bench/micro", "bench", "src/console/server", "src/console/server"],
 ];
 
-/** Packages outside of their rooms: room, its folder, what is written, what the table calls it. */
-const PACKAGES: readonly (readonly [folder: string, room: string, written: string, name: string])[] = [
-  ["src/domain/text", "src/domain", "zod", "zod"],
-  ["src/domain", "src/domain", "node:fs", "files"],
-  ["src/ports", "src/ports", "http", "net"],
+/** Packages outside of their modules: module, its folder, what is written, what the table calls it. */
+const PACKAGES: readonly (readonly [folder: string, module: string, written: string, name: string])[] = [
+  ["core/domain/text", "core/domain", "zod", "zod"],
+  ["core/domain", "core/domain", "node:fs", "files"],
+  ["core/ports", "core/ports", "http", "net"],
   ["src/http", "src/http", "postgres", "postgres"],
   ["src/live", "src/live", "uWebSockets.js/package.json", "uWebSockets.js"],
   ["src/player", "src/player", "preact/hooks", "preact"],
   ["src/client", "src/client", "node:worker_threads", "threads"],
   ["native/live", "native/live", "onnxruntime-node", "onnxruntime-node"],
-  ["src/money", "src/money", "node:sqlite", "node:sqlite"],
+  ["actors/billing", "actors/billing", "node:sqlite", "node:sqlite"],
   ["src/front/node", "src/front/node", "@msgpack/msgpack/x", "@msgpack/msgpack"],
   ["src/cli", "src/cli", "dauys/client", "dauys"],
-  ["actors/kernel", "actors/kernel", "#inside", "#inside"],
+  ["core/kernel", "core/kernel", "#inside", "#inside"],
 ];
 
 /** Circles of files by the ways in which each imports the next. */
 const CIRCLES: readonly (readonly [folder: string, ...ways: readonly string[]])[] = [
-  ["src/domain/audio", 'import { a } from "TARGET";', 'import { a } from "TARGET";'],
+  ["core/domain/audio", 'import { a } from "TARGET";', 'import { a } from "TARGET";'],
   ["actors/live", 'import type { A } from "TARGET";', 'import { a } from "TARGET";'],
   ["native/models", 'export * from "TARGET";', 'type A = import("TARGET").A;', 'import("TARGET");'],
   ["src/http", 'new URL("TARGET", import.meta.url);', 'import a = require("TARGET");'],
@@ -85,10 +85,10 @@ export const PLANTED: readonly Planted[] = [
   ...PACKAGES.map((_, index) => foreign(index, WAYS[index % WAYS.length]!)),
   ...WAYS.slice(PACKAGES.length).map((way, index) => foreign(PACKAGES.length + index, way)),
   ...CIRCLES.map(circle),
-  only("src/rumour/planted.ts", "", "its folder is no room of test/house/rooms.ts"),
-  only("src/domain.ts", "", "its folder is no room of test/house/rooms.ts"),
-  only("src/http/endpoints/deep/planted.ts", "", "its folder is no room of test/house/rooms.ts"),
-  only("bench/deep/planted.ts", "", "its folder is no room of test/house/rooms.ts"),
+  only("src/rumour/planted.ts", "", "its folder is no module of test/house/modules.ts"),
+  only("core/domain.ts", "", "its folder is no module of test/house/modules.ts"),
+  only("src/http/endpoints/deep/planted.ts", "", "its folder is no module of test/house/modules.ts"),
+  only("bench/deep/planted.ts", "", "its folder is no module of test/house/modules.ts"),
   only("actors/residency/planted-broken.ts", "const = 1;", "does not parse"),
   only(
     "native/planted-entry.ts",
@@ -96,9 +96,9 @@ export const PLANTED: readonly Planted[] = [
     "imports native/live/gone.js, which is not there",
   ),
   only(
-    "src/protocol/planted-computed.ts",
+    "core/protocol/planted-computed.ts",
     "const a = import(name);",
-    "imports something that only the run knows, and src/protocol may not import modules",
+    "imports something that only the run knows, and core/protocol may not import modules",
   ),
   only(
     "src/client/planted-builtin.ts",
@@ -113,22 +113,22 @@ export const PLANTED: readonly Planted[] = [
 ];
 
 function arrow(index: number, way: string): Planted {
-  const [from, fromRoom, to, toRoom] = ARROWS[index % ARROWS.length]!;
+  const [from, fromModule, to, toModule] = ARROWS[index % ARROWS.length]!;
   const path = `${from}/planted-arrow-${index}.ts`;
   const target = `${to}/planted-target-${index}.ts`;
   const specifier = `${"../".repeat(from.split("/").length)}${target.replace(/ts$/, "js")}`;
   return {
     files: { [path]: way.replace("TARGET", specifier), [target]: "export const a = 1; export type A = 1;" },
-    finding: `${path}: imports ${target}, and ${fromRoom} may not import ${toRoom}`,
+    finding: `${path}: imports ${target}, and ${fromModule} may not import ${toModule}`,
   };
 }
 
 function foreign(index: number, way: string): Planted {
-  const [folder, room, written, name] = PACKAGES[index % PACKAGES.length]!;
+  const [folder, module, written, name] = PACKAGES[index % PACKAGES.length]!;
   const path = `${folder}/planted-package-${index}.ts`;
   return {
     files: { [path]: way.replace("TARGET", written) },
-    finding: `${path}: imports ${written}, and ${room} may not import ${name}`,
+    finding: `${path}: imports ${written}, and ${module} may not import ${name}`,
   };
 }
 

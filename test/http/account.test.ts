@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { PolledReports } from "../../src/http/polled-reports.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { FakeReports, GOOD_KEY } from "./fake-conversations.js";

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
-import { ServiceError } from "../../src/domain/errors.js";
-import { countCodePoints } from "../../src/domain/text/code-points.js";
-import type { UsagePeriod } from "../../src/domain/usage/period.js";
-import type { AccountReports, UsageSum } from "../../src/ports/account-reports.js";
-import type { Credits } from "../../src/ports/console-store.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { countCodePoints } from "../../core/domain/text/code-points.js";
+import type { UsagePeriod } from "../../core/domain/usage/period.js";
+import type { AccountReports, UsageSum } from "../../core/ports/account-reports.js";
+import type { Credits } from "../../core/ports/console-store.js";
 import type {
   Conversations,
   FileWishes,
@@ -11,9 +11,9 @@ import type {
   LiveSink,
   LiveWishes,
   StopReason,
-} from "../../src/ports/conversations.js";
-import type { Departure } from "../../src/ports/front.js";
-import type { KeyIdentity, KeyStore } from "../../src/ports/key-store.js";
+} from "../../core/ports/conversations.js";
+import type { Departure } from "../../core/ports/front.js";
+import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { CATALOG } from "../support/catalog.js";
 import { settled } from "../support/deferred.js";
 import { pace } from "../support/pace.js";

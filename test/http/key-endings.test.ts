@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { afterEach, mock, test } from "node:test";
+import { type Clock, systemClock } from "../../core/ports/clock.js";
+import type { SessionPlace } from "../../core/ports/console-store.js";
+import type { KeyIdentity } from "../../core/ports/key-store.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/http/temporary-keys.js";
 import { LiveAuthorization } from "../../src/live/authorization.js";
-import { type Clock, systemClock } from "../../src/ports/clock.js";
-import type { SessionPlace } from "../../src/ports/console-store.js";
-import type { KeyIdentity } from "../../src/ports/key-store.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { streamTokens, usesInMemory } from "../support/stream-tokens.js";
 

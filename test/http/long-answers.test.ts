@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { concatenatePcm } from "../../src/domain/audio/pcm.js";
-import { writeWav } from "../../src/domain/audio/wav.js";
+import { concatenatePcm } from "../../core/domain/audio/pcm.js";
+import { writeWav } from "../../core/domain/audio/wav.js";
+import type { Front, FrontHandlers, FrontRequest, FrontResponse, Headers } from "../../core/ports/front.js";
 import { base64Body, SLICE_BYTES } from "../../src/http/long-body.js";
-import type { Front, FrontHandlers, FrontRequest, FrontResponse, Headers } from "../../src/ports/front.js";
 import * as fc from "../support/properties.js";
 import { encodeWavFrame } from "../support/wav-frames.js";
 import { GOOD_KEY } from "./fake-conversations.js";

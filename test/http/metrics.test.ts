@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { createLog } from "../../core/observe/log.js";
+import { Metrics } from "../../core/observe/metrics.js";
 import { type OperatorServer, startOperatorServer } from "../../src/http/operator-server.js";
-import { createLog } from "../../src/observe/log.js";
-import { Metrics } from "../../src/observe/metrics.js";
 import { eventually } from "../support/eventually.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";

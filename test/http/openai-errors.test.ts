@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, describe, test } from "node:test";
 import OpenAI5 from "openai-5";
 import OpenAI6 from "openai-6";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { DOWN_KEY, GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
 

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import OpenAI5 from "openai-5";
 import OpenAI6 from "openai-6";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { startTransport } from "./running-transport.js";
 

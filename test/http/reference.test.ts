@@ -4,11 +4,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { after, before, test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { z } from "zod";
+import { asyncApiDocument } from "../../core/protocol/asyncapi.js";
+import { COMPONENTS, type ComponentName, ENDPOINTS } from "../../core/protocol/endpoints.js";
+import { openApiDocument } from "../../core/protocol/openapi.js";
 import { createRoutes } from "../../src/http/endpoints/all.js";
 import type { RouteDeps } from "../../src/http/route.js";
-import { asyncApiDocument } from "../../src/protocol/asyncapi.js";
-import { COMPONENTS, type ComponentName, ENDPOINTS } from "../../src/protocol/endpoints.js";
-import { openApiDocument } from "../../src/protocol/openapi.js";
 import { FakeConversations, GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";
 

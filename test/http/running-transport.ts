@@ -1,13 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createLog } from "../../core/observe/log.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { AnswerFiles } from "../../src/http/answer-files.js";
 import { SpeechBudget } from "../../src/http/speech-budget.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
-import { createLog } from "../../src/observe/log.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";
 import { streamTokens } from "../support/stream-tokens.js";
 import { FakeConversations, FakeKeys, FakeReports } from "./fake-conversations.js";

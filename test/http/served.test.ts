@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
-import { SERVED_PARTS, type ServedPart } from "../../src/domain/served.js";
-import { ENDPOINTS } from "../../src/protocol/endpoints.js";
+import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
+import { ENDPOINTS } from "../../core/protocol/endpoints.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";
 

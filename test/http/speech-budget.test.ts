@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { SpeechBudget } from "../../src/http/speech-budget.js";
 import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";

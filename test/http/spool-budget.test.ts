@@ -4,7 +4,7 @@ import { appendFile, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import { withUpload } from "../../src/http/spool.js";
 import { DiskSpace, SpoolBudget } from "../../src/http/spool-budget.js";
 import { eventually } from "../support/eventually.js";
@@ -92,8 +92,8 @@ test("a file that is whole is counted to its end, and one look more finds that i
 });
 
 test("what the system says of a full or read-only disk is a 503 that may be tried again", async () => {
-  const { asServiceError } = await import("../../src/domain/errors.js");
-  const { errorHeaders, HTTP_STATUS } = await import("../../src/protocol/error-status.js");
+  const { asServiceError } = await import("../../core/domain/errors.js");
+  const { errorHeaders, HTTP_STATUS } = await import("../../core/protocol/error-status.js");
   for (const code of ["ENOSPC", "EDQUOT", "EROFS"]) {
     const error = asServiceError(Object.assign(new Error("write"), { code }));
     assert.equal(error.code, "STORAGE_FULL");

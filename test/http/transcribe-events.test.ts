@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, describe, test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { FrontRequest, FrontResponse } from "../../core/ports/front.js";
 import { Exchange } from "../../src/http/exchange.js";
 import { HEARTBEAT_MS, ProgressEvents } from "../../src/http/progress-events.js";
-import type { FrontRequest, FrontResponse } from "../../src/ports/front.js";
 import { settled } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { SILENT } from "../support/silent-log.js";

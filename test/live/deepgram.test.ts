@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
-import type { LiveConversation, LiveSink, LiveWishes } from "../../src/ports/conversations.js";
+import type { LiveConversation, LiveSink, LiveWishes } from "../../core/ports/conversations.js";
 import { GOOD_KEY } from "../http/fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 

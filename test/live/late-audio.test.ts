@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { CONCURRENCY_LIMITS } from "../../src/domain/usage/concurrency.js";
+import { CONCURRENCY_LIMITS } from "../../core/domain/usage/concurrency.js";
+import { createLog } from "../../core/observe/log.js";
+import { systemClock } from "../../core/ports/clock.js";
+import type { LiveSink } from "../../core/ports/conversations.js";
+import type { FrontRequest, FrontSocket } from "../../core/ports/front.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
 import { OrganizationSlots } from "../../src/http/organization-slots.js";
 import type { RouteDeps } from "../../src/http/route.js";
 import { RunningWork } from "../../src/http/running-work.js";
 import { createStreamUpgrade } from "../../src/live/upgrade.js";
-import { createLog } from "../../src/observe/log.js";
-import { systemClock } from "../../src/ports/clock.js";
-import type { LiveSink } from "../../src/ports/conversations.js";
-import type { FrontRequest, FrontSocket } from "../../src/ports/front.js";
 import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";
 import { streamTokens } from "../support/stream-tokens.js";
 

@@ -4,8 +4,8 @@ import type { IncomingMessage } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { decode } from "@msgpack/msgpack";
 import { WebSocket } from "ws";
-import { ServiceError } from "../../src/domain/errors.js";
-import type { LiveSink, LiveWishes } from "../../src/ports/conversations.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { LiveSink, LiveWishes } from "../../core/ports/conversations.js";
 import { DOWN_KEY, GOOD_KEY } from "../http/fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "../http/running-transport.js";
 

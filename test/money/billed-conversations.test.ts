@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { FileLength, TimedTranscript } from "../../src/domain/decoding/transcript.js";
-import { ServiceError } from "../../src/domain/errors.js";
-import { BilledSynthesis } from "../../src/money/billed-synthesis.js";
-import { BilledTranscription } from "../../src/money/billed-transcription.js";
-import type { StopReason } from "../../src/ports/conversations.js";
+import { BilledSynthesis } from "../../actors/billing/billed-synthesis.js";
+import { BilledTranscription } from "../../actors/billing/billed-transcription.js";
+import type { FileLength, TimedTranscript } from "../../core/domain/decoding/transcript.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import type { StopReason } from "../../core/ports/conversations.js";
 import { deferred, settled } from "../support/deferred.js";
 import { FreeMeter } from "../support/free-meter.js";
 

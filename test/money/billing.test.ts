@@ -5,7 +5,7 @@ import {
   type BillingEvent,
   type BillingState,
   decideBilling,
-} from "../../src/money/billing.js";
+} from "../../actors/billing/billing.js";
 import * as fc from "../support/properties.js";
 
 const STATES: readonly BillingState[] = ["unpaid", "charging", "charged", "over"];

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { creditsFor, DEFAULT_TARIFFS, type Quantity, type Tariff } from "../../src/domain/usage/tariff.js";
-import { PrepaidMeter } from "../../src/money/prepaid-meter.js";
-import type { Hold, UsageReference } from "../../src/ports/usage-meter.js";
+import { PrepaidMeter } from "../../actors/billing/prepaid-meter.js";
+import { creditsFor, DEFAULT_TARIFFS, type Quantity, type Tariff } from "../../core/domain/usage/tariff.js";
+import type { Hold, UsageReference } from "../../core/ports/usage-meter.js";
 import { FreeMeter } from "../support/free-meter.js";
 import * as fc from "../support/properties.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CountedWarning } from "../../src/observe/counted-warning.js";
-import { createLog } from "../../src/observe/log.js";
+import { CountedWarning } from "../../core/observe/counted-warning.js";
+import { createLog } from "../../core/observe/log.js";
 import { ManualTimers } from "../support/manual-timers.js";
 
 test("a warning takes one line a second at most, which counts the events since the last line", (t) => {

@@ -5,7 +5,7 @@ import { parseAst } from "vite";
 
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** Folders whose code sees what comes from outside. */
-const ROOMS = ["src", "actors", "native", "scripts", "bin"];
+const ROOMS = ["src", "actors", "native", "core", "scripts", "bin"];
 
 /** A frame of a stack, from the root on, that stands in one of these rooms. */
 const MADE_IN = new RegExp(`^(?:dist/)?((?:${ROOMS.join("|")})/[^:]*)\\.(?:js|tsx?):(\\d+:\\d+)`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { acceptsEvents } from "../../src/protocol/accepts-events.js";
+import { acceptsEvents } from "../../core/protocol/accepts-events.js";
 
 test("events are for clients that name them, and prefer nothing that is JSON", () => {
   for (const [accept, expected] of [

@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { Ajv } from "ajv";
-import { CLOSE } from "../../src/domain/close-codes.js";
-import { asyncApiDocument } from "../../src/protocol/asyncapi.js";
-import { ENDPOINTS } from "../../src/protocol/endpoints.js";
+import { CLOSE } from "../../core/domain/close-codes.js";
+import { asyncApiDocument } from "../../core/protocol/asyncapi.js";
+import { ENDPOINTS } from "../../core/protocol/endpoints.js";
 
 const OFFICIAL = createRequire(import.meta.url).resolve("@asyncapi/specs/schemas/3.0.0.json");
 

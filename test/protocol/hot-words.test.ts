@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
-import { parseTranscribeQuery } from "../../src/protocol/transcribe-query.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { parseTranscribeQuery } from "../../core/protocol/transcribe-query.js";
 import { hearingIn, TWO_OF_EACH } from "../support/catalog.js";
 
 const MODELS = hearingIn("абвгдеёжзийклмнопрстуфхцчшщъыьэюя -");

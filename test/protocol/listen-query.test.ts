@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { parseListenQuery } from "../../src/protocol/listen-query.js";
+import { parseListenQuery } from "../../core/protocol/listen-query.js";
 import { hearingIn } from "../support/catalog.js";
 
 const MODELS = hearingIn("абдеийкмнорсту ");

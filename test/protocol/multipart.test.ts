@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
-import { MultipartReader, multipartBoundary } from "../../src/protocol/multipart.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { MultipartReader, multipartBoundary } from "../../core/protocol/multipart.js";
 import * as fc from "../support/properties.js";
 
 interface Part {

@@ -3,14 +3,14 @@ import { readdirSync, readFileSync } from "node:fs";
 import { extname, join } from "node:path";
 import { before, test } from "node:test";
 import { parseAst } from "vite";
-import { CLOSE } from "../../src/domain/close-codes.js";
+import { CLOSE } from "../../core/domain/close-codes.js";
 import { SETTINGS } from "../../src/settings/settings.js";
 
 /** Where facts are stated; commands may read the three settings that lead to a service beside them. */
 const HOMES = {
-  close: "src/domain/close-codes.ts",
-  codePoints: "src/domain/text/code-points.ts",
-  names: "src/domain/errors.ts",
+  close: "core/domain/close-codes.ts",
+  codePoints: "core/domain/text/code-points.ts",
+  names: "core/domain/errors.ts",
   settings: "src/settings/",
   commands: "src/cli/",
 };
@@ -27,7 +27,7 @@ interface Node {
 const nodes: { readonly path: string; readonly node: Node }[] = [];
 
 before(() => {
-  for (const path of ["src", "actors", "native"].flatMap(sourcesIn)) {
+  for (const path of ["src", "actors", "native", "core"].flatMap(sourcesIn)) {
     const lang = extname(path) === ".tsx" ? "tsx" : "ts";
     const tree = parseAst(readFileSync(path, "utf8"), { lang, sourceType: "module" });
     walk(tree as unknown as Node, (node) => nodes.push({ path, node }));

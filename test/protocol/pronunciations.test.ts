@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openApiDocument } from "../../src/protocol/openapi.js";
-import { parseSpeechRequest } from "../../src/protocol/speech-request.js";
-import { parseSynthesisRequest } from "../../src/protocol/synthesis-request.js";
+import { openApiDocument } from "../../core/protocol/openapi.js";
+import { parseSpeechRequest } from "../../core/protocol/speech-request.js";
+import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js";
 
 const parse = (pronunciations: unknown, text = "Kaspi") =>
   parseSynthesisRequest({ text, pronunciations }).pronunciations;

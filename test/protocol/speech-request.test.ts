@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { parseSpeechRequest } from "../../core/protocol/speech-request.js";
+import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import { asFirstAsked } from "../../src/http/asked-model.js";
-import { parseSpeechRequest } from "../../src/protocol/speech-request.js";
-import { parseSynthesisRequest } from "../../src/protocol/synthesis-request.js";
 
 test("clients of the OpenAI shape choose solver steps and room tone as ours do, and begin with fewer steps", () => {
   const plain = parseSpeechRequest({ input: "Сәлем" });

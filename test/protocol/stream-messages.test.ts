@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
-import { parseStreamClientMessage } from "../../src/protocol/stream-messages.js";
-import { parseStreamQuery } from "../../src/protocol/stream-query.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { parseStreamClientMessage } from "../../core/protocol/stream-messages.js";
+import { parseStreamQuery } from "../../core/protocol/stream-query.js";
 import { CATALOG } from "../support/catalog.js";
 
 test("known messages are told apart, unknown ones ignored, and what is not JSON is null", () => {

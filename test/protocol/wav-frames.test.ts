@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { concatenatePcm } from "../../src/domain/audio/pcm.js";
-import { parseWavHeader, writeWav } from "../../src/domain/audio/wav.js";
-import { takeWords, WavFrameReader, wavFrame } from "../../src/protocol/wav-frames.js";
+import { concatenatePcm } from "../../core/domain/audio/pcm.js";
+import { parseWavHeader, writeWav } from "../../core/domain/audio/wav.js";
+import { takeWords, WavFrameReader, wavFrame } from "../../core/protocol/wav-frames.js";
 import * as fc from "../support/properties.js";
 import { encodeWavFrame, wavWithWords } from "../support/wav-frames.js";
 

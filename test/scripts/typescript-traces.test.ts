@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { asServiceError } from "../../src/domain/errors.js";
+import { asServiceError } from "../../core/domain/errors.js";
 import { temporaryFolder } from "../support/folders.js";
 
 test("a trace names the lines of TypeScript, in whatever module it stands", () => {
@@ -17,7 +17,7 @@ test("a trace names the lines of TypeScript, in whatever module it stands", () =
     assert.match(first ?? "", /^ {4}at .*\/test\/scripts\/typescript-traces\.test\.ts:14:\d+\)?$/);
     assert.doesNotMatch(first ?? "", /dist/);
     const elsewhere = asServiceError("no error at all").stack?.split("\n")[1];
-    assert.match(elsewhere ?? "", /\/src\/domain\/errors\.ts:\d+:\d+\)$/);
+    assert.match(elsewhere ?? "", /\/core\/domain\/errors\.ts:\d+:\d+\)$/);
     assert.match(stack, /\bnode:/, "frames without a source stay as they are");
   } finally {
     Error.prepareStackTrace = own!;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { type BatchRows, USUAL_ROWS } from "../../core/domain/placement/batch-rows.js";
 import { everyShape, StepGroup, stepCapacity } from "../../native/live/step-groups.js";
-import { type BatchRows, USUAL_ROWS } from "../../src/domain/placement/batch-rows.js";
 import { batchRows } from "../../src/service/engines.js";
 
 const MEASURED: BatchRows = {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ServiceError } from "../../src/domain/errors.js";
-import { Metrics } from "../../src/observe/metrics.js";
-import type { Caller } from "../../src/ports/conversations.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { Metrics } from "../../core/observe/metrics.js";
+import type { Caller } from "../../core/ports/conversations.js";
 import { listen } from "../../src/service/conversations.js";
 import { type Deferred, deferred, settled } from "../support/deferred.js";
 import { FakeLiveDecoder, RecordingSink } from "../support/fake-live.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createLog } from "../../src/observe/log.js";
-import { newRawKey } from "../../src/store/people/key-secret.js";
+import { createLog } from "../../core/observe/log.js";
+import { newRawKey } from "../../src/store/accounts/key-secret.js";
 
 function linesOf(write: (log: ReturnType<typeof createLog>) => void): string {
   let written = "";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { WavSampleReader } from "../../src/domain/audio/wav-samples.js";
+import { WavSampleReader } from "../../core/domain/audio/wav-samples.js";
 import { cut, joined, noise, silence, speech, tone, wavOf } from "./audio.js";
 
 test("pieces of any sizes join to the whole again", () => {

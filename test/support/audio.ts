@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { toInt16 } from "../../src/domain/audio/pcm.js";
-import { resample } from "../../src/domain/audio/resample.js";
-import { gaussianNoise } from "../../src/domain/synthesis/noise.js";
+import { toInt16 } from "../../core/domain/audio/pcm.js";
+import { resample } from "../../core/domain/audio/resample.js";
+import { gaussianNoise } from "../../core/domain/synthesis/noise.js";
 import { FlacStream } from "../../src/input/media/flac-stream.js";
 import { temporaryFolder } from "./folders.js";
 

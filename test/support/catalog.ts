@@ -3,8 +3,8 @@ import {
   type HearingModel,
   ModelList,
   type SpeakingModel,
-} from "../../src/domain/catalog/catalog.js";
-import { PLAIN_MANNER } from "../../src/domain/synthesis/voice-manner.js";
+} from "../../core/domain/catalog/catalog.js";
+import { PLAIN_MANNER } from "../../core/domain/synthesis/voice-manner.js";
 
 const VOICE = { name: "aigul", gender: "female", style: null, best_for: "news", manner: PLAIN_MANNER };
 

@@ -3,11 +3,11 @@ import { SynthesisEngine, type SynthesisEngineOptions } from "../../actors/synth
 import { TranscriptionEngine, type TranscriptionEngineOptions } from "../../actors/transcription/engine.js";
 import type { FilePool } from "../../actors/transcription/file-queue.js";
 import { UNPACKED } from "../../bench/support/unpacked.js";
+import { systemClock } from "../../core/ports/clock.js";
 import { startFilePool } from "../../native/file-pool.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest, SynthesizerManifest } from "../../native/models/manifest.js";
 import { startLiveWorker, startSynthesisWorker, type WorkerSettings } from "../../native/start-workers.js";
-import { systemClock } from "../../src/ports/clock.js";
 import { FAULTY_ENTRIES } from "./faulty/entries.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "./folders.js";
 import { SILENT } from "./silent-log.js";

@@ -1,4 +1,4 @@
-import type { Child } from "../../actors/kernel/supervisor.js";
+import type { Child } from "../../core/kernel/supervisor.js";
 import { type Deferred, deferred } from "./deferred.js";
 
 /** A child that lives until it is stopped or told to fail. */

@@ -1,6 +1,6 @@
-import type { LiveSink } from "../../src/ports/conversations.js";
-import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
-import type { StreamServerMessage } from "../../src/protocol/stream-messages.js";
+import type { LiveSink } from "../../core/ports/conversations.js";
+import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../core/ports/live-decoder.js";
+import type { StreamServerMessage } from "../../core/protocol/stream-messages.js";
 
 /** A decoder that decodes nothing: it keeps what it was given, and says what the test makes it say. */
 export class FakeLiveDecoder implements LiveDecoder, LiveFeed {

@@ -3,12 +3,12 @@ import { FleetLanes, type FleetLanesParts } from "../../actors/fleet/fleet-lanes
 import type { LaneEnding, LaneMove } from "../../actors/fleet/remote-live-worker.js";
 import type { LiveEngine, LiveEngineOptions } from "../../actors/live/engine.js";
 import { LiveHost, type LiveHostOptions } from "../../actors/node/live-host.js";
+import type { Bus } from "../../core/ports/bus.js";
+import { systemClock } from "../../core/ports/clock.js";
 import { readManifest } from "../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { startLiveWorker } from "../../native/start-workers.js";
 import { peerName } from "../../src/bus/open-bus.js";
-import type { Bus } from "../../src/ports/bus.js";
-import { systemClock } from "../../src/ports/clock.js";
 import { liveEngine, RECOGNIZER } from "./engines.js";
 import { RECOGNIZER_FOLDER } from "./folders.js";
 import { SILENT } from "./silent-log.js";

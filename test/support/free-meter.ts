@@ -1,6 +1,6 @@
-import { ServiceError } from "../../src/domain/errors.js";
-import { creditsFor, LIVE_TARIFF } from "../../src/domain/usage/tariff.js";
-import type { Hold, LiveFunds, LiveMeter, UsageMeter } from "../../src/ports/usage-meter.js";
+import { ServiceError } from "../../core/domain/errors.js";
+import { creditsFor, LIVE_TARIFF } from "../../core/domain/usage/tariff.js";
+import type { Hold, LiveFunds, LiveMeter, UsageMeter } from "../../core/ports/usage-meter.js";
 
 /** A meter without money behind it: everybody may do everything, and tests read what would have been charged. */
 export class FreeMeter implements UsageMeter {

@@ -1,4 +1,4 @@
-import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../src/ports/live-decoder.js";
+import type { LiveDecoder, LiveEvent, LiveFeed, LiveOptions } from "../../core/ports/live-decoder.js";
 import { type Deferred, deferred } from "./deferred.js";
 import { pace } from "./pace.js";
 

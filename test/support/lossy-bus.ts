@@ -1,4 +1,4 @@
-import type { Bus } from "../../src/ports/bus.js";
+import type { Bus } from "../../core/ports/bus.js";
 import { PassedOnBus } from "./passed-on-bus.js";
 
 /** What becomes of the messages that a connection publishes, by their number from 0. */

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/ports/clock.js";
+import type { Clock } from "../../core/ports/clock.js";
 
 /** A clock that stands until it is told to move. */
 export class ManualClock implements Clock {

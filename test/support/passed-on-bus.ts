@@ -1,4 +1,4 @@
-import type { Bus, BusMessage } from "../../src/ports/bus.js";
+import type { Bus, BusMessage } from "../../core/ports/bus.js";
 
 /** A connection on top of another, which publishes in its own way. */
 export abstract class PassedOnBus implements Bus {

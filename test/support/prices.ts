@@ -1,4 +1,4 @@
-import { creditsFor, DEFAULT_TARIFFS } from "../../src/domain/usage/tariff.js";
+import { creditsFor, DEFAULT_TARIFFS } from "../../core/domain/usage/tariff.js";
 
 /** Credits at default prices for a file of `sampleCount` samples per channel at its own rate. */
 export function fileCredits(sampleCount: number, sampleRateHz: number): number {

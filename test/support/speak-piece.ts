@@ -1,5 +1,5 @@
+import type { SynthesisJob } from "../../core/ports/synthesizer.js";
 import type { PieceModel } from "../../native/models/synthesizer.js";
-import type { SynthesisJob } from "../../src/ports/synthesizer.js";
 
 /** A piece as a model gives it, part by part, and where its characters are said. */
 export interface GivenPiece {

@@ -1,4 +1,4 @@
-import type { Span, SpanAttributes, Tracer } from "../../src/ports/span.js";
+import type { Span, SpanAttributes, Tracer } from "../../core/ports/span.js";
 
 /** What was told of one span. */
 export interface ToldSpan {

@@ -1,6 +1,6 @@
-import { riffChunk } from "../../src/domain/audio/wav-chunks.js";
-import type { WordTime } from "../../src/domain/synthesis/word-time.js";
-import { WORDS_CHUNK } from "../../src/protocol/wav-frames.js";
+import { riffChunk } from "../../core/domain/audio/wav-chunks.js";
+import type { WordTime } from "../../core/domain/synthesis/word-time.js";
+import { WORDS_CHUNK } from "../../core/protocol/wav-frames.js";
 
 /** One frame of `/v1/tts/stream`: the length of `wav` as 4 bytes, big-endian, and `wav`. */
 export function encodeWavFrame(wav: Uint8Array): Uint8Array {

@@ -1,4 +1,4 @@
-import { gaussianNoise, seedOf } from "../../../src/domain/synthesis/noise.js";
+import { gaussianNoise, seedOf } from "../../../core/domain/synthesis/noise.js";
 import { uniformRandom } from "../uniform-random.js";
 import { type Distance, heardFrom } from "./far.js";
 import { addInto, gainTo, RATE_HZ } from "./levels.js";

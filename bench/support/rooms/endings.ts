@@ -1,14 +1,14 @@
-import type { RecognizerModel } from "../../../native/models/recognizer.js";
-import { FRAME_SAMPLES } from "../../../src/domain/audio/frame.js";
-import { levelDb } from "../../../src/domain/audio/level.js";
-import { toFloat } from "../../../src/domain/audio/pcm.js";
-import { bestToken } from "../../../src/domain/decoding/greedy.js";
+import { FRAME_SAMPLES } from "../../../core/domain/audio/frame.js";
+import { levelDb } from "../../../core/domain/audio/level.js";
+import { toFloat } from "../../../core/domain/audio/pcm.js";
+import { bestToken } from "../../../core/domain/decoding/greedy.js";
 import {
   ENDPOINTER_DEFAULTS,
   Endpointer,
   pauseFramesFor,
   wordlessFramesFor,
-} from "../../../src/domain/endpointing/endpointer.js";
+} from "../../../core/domain/endpointing/endpointer.js";
+import type { RecognizerModel } from "../../../native/models/recognizer.js";
 import type { Utterance } from "./judge.js";
 import { RATE_HZ } from "./levels.js";
 import { SILERO_WINDOW_SAMPLES } from "./silero.js";

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { writeWav } from "../../../core/domain/audio/wav.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
-import { writeWav } from "../../../src/domain/audio/wav.js";
 import { errorRates } from "../../evaluate/error-rate.js";
 import { groupBy } from "../../evaluate/group-by.js";
 import { percent, table } from "../../evaluate/report.js";

@@ -1,4 +1,4 @@
-import { gaussianNoise } from "../../../src/domain/synthesis/noise.js";
+import { gaussianNoise } from "../../../core/domain/synthesis/noise.js";
 import { RATE_HZ } from "./levels.js";
 
 export type Random = () => number;

@@ -3,9 +3,9 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { toFloat } from "../../../core/domain/audio/pcm.js";
 import type { SealedFolder } from "../../../native/models/package.js";
 import { SileroVad } from "../../../native/models/silero-vad.js";
-import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { ROOT } from "../../evaluate/paths.js";
 
 const FOLDER = join(ROOT, "bench/.cache/silero");

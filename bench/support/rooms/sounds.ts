@@ -1,4 +1,4 @@
-import { gaussianNoise } from "../../../src/domain/synthesis/noise.js";
+import { gaussianNoise } from "../../../core/domain/synthesis/noise.js";
 import { uniformRandom } from "../uniform-random.js";
 import { addInto, fadeAround, RATE_HZ } from "./levels.js";
 import {

@@ -1,5 +1,5 @@
-import { FRAME_SAMPLES } from "../../../src/domain/audio/frame.js";
-import { toInt16 } from "../../../src/domain/audio/pcm.js";
+import { FRAME_SAMPLES } from "../../../core/domain/audio/frame.js";
+import { toInt16 } from "../../../core/domain/audio/pcm.js";
 import { groupBy } from "../../evaluate/group-by.js";
 import { percent, table } from "../../evaluate/report.js";
 import type { Hearer } from "./hearers.js";

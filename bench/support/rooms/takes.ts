@@ -1,5 +1,5 @@
-import { toInt16 } from "../../../src/domain/audio/pcm.js";
-import { gaussianNoise, seedOf } from "../../../src/domain/synthesis/noise.js";
+import { toInt16 } from "../../../core/domain/audio/pcm.js";
+import { gaussianNoise, seedOf } from "../../../core/domain/synthesis/noise.js";
 import { type Beds, hasTalk, type Room } from "./beds.js";
 import type { Truth } from "./judge.js";
 import { addInto, gainTo, RATE_HZ, STEP_SAMPLES } from "./levels.js";

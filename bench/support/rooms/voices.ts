@@ -1,8 +1,8 @@
+import { resample } from "../../../core/domain/audio/resample.js";
 import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest } from "../../../native/models/manifest.js";
-import { resample } from "../../../src/domain/audio/resample.js";
 import { KeptSpeaker } from "../../evaluate/kept-speech.js";
 import { MODELS } from "../../evaluate/paths.js";
 import { RATE_HZ } from "./levels.js";

@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 
 const [plainPath, packedPath, root = resolve(import.meta.dirname, "../../..")] = process.argv.slice(2);
-const decoding = (file) => import(`${root}/dist/src/domain/decoding/${file}.js`);
+const decoding = (file) => import(`${root}/dist/core/domain/decoding/${file}.js`);
 const { BIT_CONTEXTS, SYMBOL_CONTEXTS, walkStates } = await decoding("packed-states");
 const { LEAST_STATE, SHARES, SHARE_BITS, SYMBOLS } = await decoding("packed-symbols");
 const { unpackSections, walkGaps } = await decoding("packed-model");

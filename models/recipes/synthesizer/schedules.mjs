@@ -3,7 +3,7 @@
 // as the sway's, one time after another is moved as long as the mel comes nearer to that of 64 steps from the same noise.
 import { FlowMatching } from "../../../dist/native/models/flow-matching/flow-matching.js";
 import { readPackage } from "../../../dist/native/models/find-packages.js";
-import { swaySchedule } from "../../../dist/src/domain/synthesis/schedule.js";
+import { swaySchedule } from "../../../dist/core/domain/synthesis/schedule.js";
 import { corpusLines } from "../../../dist/bench/support/corpora.js";
 
 const [folder, ...counts] = process.argv.slice(2);

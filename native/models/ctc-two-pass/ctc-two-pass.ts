@@ -1,8 +1,8 @@
 import { Tensor } from "onnxruntime-node";
-import { outputBias } from "../../../src/domain/decoding/output-bias.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import { ON_CPU, preparesShapes } from "../../../src/domain/placement/provider.js";
-import { paddedFrames, paddedRows } from "../../../src/domain/placement/shared-passes.js";
+import { outputBias } from "../../../core/domain/decoding/output-bias.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { ON_CPU, preparesShapes } from "../../../core/domain/placement/provider.js";
+import { paddedFrames, paddedRows } from "../../../core/domain/placement/shared-passes.js";
 import { type GraphOptions, lastDimension, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import type { RecognizerManifest } from "../manifest.js";

@@ -1,10 +1,10 @@
 import { Tensor } from "onnxruntime-node";
-import { toInt16 } from "../../../src/domain/audio/pcm.js";
-import { resample } from "../../../src/domain/audio/resample.js";
-import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { toInt16 } from "../../../core/domain/audio/pcm.js";
+import { resample } from "../../../core/domain/audio/resample.js";
+import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { KAZAKH_LETTERS } from "../../../core/domain/text/kazakh/letters.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import { fileNameOf, type ModelPackage, readPackageFile } from "../package.js";

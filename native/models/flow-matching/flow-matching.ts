@@ -1,10 +1,10 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { fadeEnds } from "../../../src/domain/audio/fade.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import { alignFrames } from "../../../src/domain/synthesis/alignment.js";
-import { withBreath } from "../../../src/domain/synthesis/breath.js";
-import { characterBounds } from "../../../src/domain/synthesis/character-bounds.js";
-import { PulseTrain } from "../../../src/domain/synthesis/excitation.js";
+import { fadeEnds } from "../../../core/domain/audio/fade.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { alignFrames } from "../../../core/domain/synthesis/alignment.js";
+import { withBreath } from "../../../core/domain/synthesis/breath.js";
+import { characterBounds } from "../../../core/domain/synthesis/character-bounds.js";
+import { PulseTrain } from "../../../core/domain/synthesis/excitation.js";
 import {
   applyGain,
   gainSoFar,
@@ -12,24 +12,24 @@ import {
   melLevelDb,
   pieceGain,
   withGain,
-} from "../../../src/domain/synthesis/loudness.js";
+} from "../../../core/domain/synthesis/loudness.js";
 import {
   type PitchColumns,
   type PitchedCondition,
   scaleMelody,
-} from "../../../src/domain/synthesis/melody.js";
-import { GaussianNoise } from "../../../src/domain/synthesis/noise.js";
-import { type SolverSchedule, solverTimes } from "../../../src/domain/synthesis/schedule.js";
-import { type PieceTrim, trimSoFar } from "../../../src/domain/synthesis/silence.js";
+} from "../../../core/domain/synthesis/melody.js";
+import { GaussianNoise } from "../../../core/domain/synthesis/noise.js";
+import { type SolverSchedule, solverTimes } from "../../../core/domain/synthesis/schedule.js";
+import { type PieceTrim, trimSoFar } from "../../../core/domain/synthesis/silence.js";
 import {
   type ChunkRules,
   layOver,
   type SolverChunk,
   solverChunks,
-} from "../../../src/domain/synthesis/solver-chunks.js";
-import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
-import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+} from "../../../core/domain/synthesis/solver-chunks.js";
+import { paddedPatches } from "../../../core/domain/synthesis/solver-schedule.js";
+import { type VocoderWindow, vocoderWindow } from "../../../core/domain/synthesis/vocoder-windows.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { type GraphOptions, loadGraph } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import type { ManifestVoice, MelSynthesizerManifest } from "../manifest.js";

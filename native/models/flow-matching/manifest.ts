@@ -1,8 +1,8 @@
 import { z } from "zod";
-import type { LoudnessModel } from "../../../src/domain/synthesis/loudness.js";
-import type { PitchColumns } from "../../../src/domain/synthesis/melody.js";
-import type { SolverSchedule } from "../../../src/domain/synthesis/schedule.js";
-import { SPEECH_RATE_HZ } from "../../../src/domain/synthesis/speech-rate.js";
+import type { LoudnessModel } from "../../../core/domain/synthesis/loudness.js";
+import type { PitchColumns } from "../../../core/domain/synthesis/melody.js";
+import type { SolverSchedule } from "../../../core/domain/synthesis/schedule.js";
+import { SPEECH_RATE_HZ } from "../../../core/domain/synthesis/speech-rate.js";
 import {
   MEL_SYNTHESIZER_FIELDS,
   type MelSynthesizerManifest,

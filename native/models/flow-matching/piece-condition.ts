@@ -1,5 +1,5 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import type { PitchedCondition } from "../../../src/domain/synthesis/melody.js";
+import type { PitchedCondition } from "../../../core/domain/synthesis/melody.js";
 
 /** Smaller rests are made at once: a run of their own would cost as much again as they do. */
 const LEAST_REST_PATCHES = 32;

@@ -1,11 +1,11 @@
 import { Tensor } from "onnxruntime-node";
-import type { PulseTrain } from "../../../src/domain/synthesis/excitation.js";
-import type { GainCurve } from "../../../src/domain/synthesis/loudness.js";
-import type { GaussianNoise } from "../../../src/domain/synthesis/noise.js";
-import type { PieceTrim } from "../../../src/domain/synthesis/silence.js";
-import type { SolverChunk } from "../../../src/domain/synthesis/solver-chunks.js";
-import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import type { PulseTrain } from "../../../core/domain/synthesis/excitation.js";
+import type { GainCurve } from "../../../core/domain/synthesis/loudness.js";
+import type { GaussianNoise } from "../../../core/domain/synthesis/noise.js";
+import type { PieceTrim } from "../../../core/domain/synthesis/silence.js";
+import type { SolverChunk } from "../../../core/domain/synthesis/solver-chunks.js";
+import { paddedPatches } from "../../../core/domain/synthesis/solver-schedule.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import type { PieceCondition } from "./piece-condition.js";
 
 /** Frames that one row of the decoder holds. */

@@ -1,6 +1,6 @@
-import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
-import { LogMel } from "../../../src/domain/audio/log-mel.js";
-import { roundedTo16Bits } from "../../../src/domain/audio/pcm.js";
+import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
+import { LogMel } from "../../../core/domain/audio/log-mel.js";
+import { roundedTo16Bits } from "../../../core/domain/audio/pcm.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { GraphContract } from "../graph-interface.js";
 import { featuresOf, OfflineCtc } from "../offline-ctc.js";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { KAZAKH_LETTERS } from "../../../src/domain/text/kazakh/letters.js";
+import { KAZAKH_LETTERS } from "../../../core/domain/text/kazakh/letters.js";
 import { MEL_SYNTHESIZER_FIELDS, type MelSynthesizerManifest, requireVoices } from "../manifest.js";
 import type { PackageSchema } from "../package-schema.js";
 import { number } from "../rules.js";

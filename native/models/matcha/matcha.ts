@@ -1,6 +1,6 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import { fileNameOf, type ModelPackage } from "../package.js";

@@ -1,6 +1,6 @@
 import { Tensor } from "onnxruntime-node";
-import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
-import { LogMel } from "../../../src/domain/audio/log-mel.js";
+import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
+import { LogMel } from "../../../core/domain/audio/log-mel.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";
 import { type Features, featuresOf, OfflineCtc } from "../offline-ctc.js";

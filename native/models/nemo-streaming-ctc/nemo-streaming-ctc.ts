@@ -1,6 +1,6 @@
 import { Tensor } from "onnxruntime-node";
-import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
-import { LogMel } from "../../../src/domain/audio/log-mel.js";
+import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
+import { LogMel } from "../../../core/domain/audio/log-mel.js";
 import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { GraphContract } from "../graph-interface.js";

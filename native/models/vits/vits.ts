@@ -1,7 +1,7 @@
 import { type InferenceSession, Tensor } from "onnxruntime-node";
-import { fadeEnds } from "../../../src/domain/audio/fade.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { fadeEnds } from "../../../core/domain/audio/fade.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { Espeak, findEspeak } from "../../phonemes/espeak.js";
 import { sentencesOfPhonemes } from "../../phonemes/piper-phonemes.js";
 import { type GraphOptions, loadGraph } from "../graph.js";

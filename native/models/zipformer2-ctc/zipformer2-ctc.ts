@@ -1,7 +1,7 @@
 import { Tensor } from "onnxruntime-node";
-import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
-import { LogMel } from "../../../src/domain/audio/log-mel.js";
-import { ServiceError } from "../../../src/domain/errors.js";
+import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
+import { LogMel } from "../../../core/domain/audio/log-mel.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { ChunkedCtc, type ChunkGraph } from "../chunked-ctc.js";
 import { type GraphOptions, loadGraph, requireDimension } from "../graph.js";
 import type { Graph, GraphContract } from "../graph-interface.js";

@@ -1,7 +1,8 @@
 // From their own file: what only the playground needs of the client is not loaded with every page.
+
+import type { ServedPart } from "../../../core/domain/served.js";
+import type { CreditPrice } from "../../../core/domain/usage/credit-price.js";
 import { ApiError, DauysError, LiveError } from "../../client/errors.js";
-import type { ServedPart } from "../../domain/served.js";
-import type { CreditPrice } from "../../domain/usage/credit-price.js";
 
 /** What the pages could not do, in a form that every language has a text for. */
 export class Problem extends Error {

@@ -1,4 +1,4 @@
-import { creditsFor, SYNTHESIS_TARIFF } from "../../domain/usage/tariff.js";
+import { creditsFor, SYNTHESIS_TARIFF } from "../../../core/domain/usage/tariff.js";
 import type { Prices } from "./api.js";
 
 /** Credits that a text costs when all of it is spoken; by the usual tariff while the service's own is not known. */

@@ -1,6 +1,6 @@
+import type { TimedWord } from "../../../core/domain/decoding/words.js";
+import { formatSrt, formatVtt, toCues } from "../../../core/domain/text/subtitles.js";
 import type { Transcribed } from "../../client/browser.js";
-import type { TimedWord } from "../../domain/decoding/words.js";
-import { formatSrt, formatVtt, toCues } from "../../domain/text/subtitles.js";
 
 /** One form in which a result is saved. */
 export interface Download {

@@ -1,5 +1,5 @@
 // Runs on the audio thread: hands 16-bit PCM over in pieces of 40 ms.
-import { FRAME_SAMPLES } from "../../domain/audio/frame.js";
+import { FRAME_SAMPLES } from "../../../core/domain/audio/frame.js";
 
 declare class AudioWorkletProcessor {
   readonly port: MessagePort;

@@ -1,4 +1,4 @@
-import type { TimedWord } from "../../domain/decoding/words.js";
+import type { TimedWord } from "../../../core/domain/decoding/words.js";
 
 export interface Paragraph {
   /** Seconds from the beginning of the audio. */

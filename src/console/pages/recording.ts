@@ -1,4 +1,4 @@
-import { concatenatePcm } from "../../domain/audio/pcm.js";
+import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
 
 /** 20 minutes of 16-bit samples at 16 kHz are 38 MB. */
 const LONGEST_SECONDS = 20 * 60;

@@ -1,4 +1,4 @@
-import { SERVED_PARTS } from "../../domain/served.js";
+import { SERVED_PARTS } from "../../../core/domain/served.js";
 import type { Session } from "./api.js";
 
 /** Pages that ask the interface, and the part of it that each asks. */

@@ -1,9 +1,9 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
+import { writeWav } from "../../../core/domain/audio/wav.js";
+import { SPEECH_RATE_HZ } from "../../../core/domain/synthesis/speech-rate.js";
+import type { WordTime } from "../../../core/domain/synthesis/word-time.js";
 import type { SpeechRequest } from "../../client/browser.js";
-import { concatenatePcm } from "../../domain/audio/pcm.js";
-import { writeWav } from "../../domain/audio/wav.js";
-import { SPEECH_RATE_HZ } from "../../domain/synthesis/speech-rate.js";
-import type { WordTime } from "../../domain/synthesis/word-time.js";
 import { type PlayerState, SentencePlayer } from "../../player/sentence-player.js";
 import { asProblem, creditsChanged, type Problem } from "./api.js";
 import { keepResult } from "./history.js";

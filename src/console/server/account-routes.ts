@@ -1,4 +1,4 @@
-import type { User } from "../../ports/console-store.js";
+import type { User } from "../../../core/ports/console-store.js";
 import {
   AttemptLimiter,
   SIGN_INS_OF_EMAIL,

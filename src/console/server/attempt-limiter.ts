@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
-import type { Clock } from "../../ports/clock.js";
-import type { AttemptRules, Attempts } from "../../ports/console-store.js";
+import type { Clock } from "../../../core/ports/clock.js";
+import type { AttemptRules, Attempts } from "../../../core/ports/console-store.js";
 import { ConsoleError } from "./console-error.js";
 
 /** Rules, and what it is that they limit: attempts of two kinds by one name count apart. */

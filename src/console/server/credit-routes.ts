@@ -1,6 +1,6 @@
 import type { z } from "zod";
-import { seconds } from "../../domain/rounded.js";
-import type { LedgerCursor, LedgerEntry, LedgerFilter } from "../../ports/console-store.js";
+import { seconds } from "../../../core/domain/rounded.js";
+import type { LedgerCursor, LedgerEntry, LedgerFilter } from "../../../core/ports/console-store.js";
 import { AttemptLimiter } from "./attempt-limiter.js";
 import { ConsoleError } from "./console-error.js";
 import { LEDGER_CSV_TITLES, ledgerCsvLine } from "./ledger-csv.js";

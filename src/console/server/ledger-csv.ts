@@ -1,4 +1,4 @@
-import type { LedgerEntry } from "../../ports/console-store.js";
+import type { LedgerEntry } from "../../../core/ports/console-store.js";
 
 export const LEDGER_CSV_TITLES = "time,kind,credits,request_id,endpoint,key,balance\r\n";
 

@@ -1,4 +1,4 @@
-import type { Invitation, Member, MemberRefusal } from "../../ports/console-store.js";
+import type { Invitation, Member, MemberRefusal } from "../../../core/ports/console-store.js";
 import { ConsoleError } from "./console-error.js";
 import { type ConsoleRoute, type MemberCall, ORGANIZATION, ownersOnly } from "./route.js";
 import { NEW_INVITATION, NEW_ROLE, parse, REMOVAL, RENAMING } from "./schemas.js";

@@ -3,7 +3,7 @@ import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
-import { ServiceError } from "../../domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/route.js";
 import { isPage, pagePath } from "../paths.js";

@@ -1,12 +1,12 @@
+import type { Log } from "../../../core/observe/log.js";
+import type { Clock } from "../../../core/ports/clock.js";
+import type { ConsoleStore, Role, User } from "../../../core/ports/console-store.js";
+import type { TopUps } from "../../../core/ports/top-ups.js";
 import { countedAddress, type TrustedProxies } from "../../http/client-address.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { KeyEndings } from "../../http/key-endings.js";
 import type { Route } from "../../http/route.js";
 import type { TemporaryKeys } from "../../http/temporary-keys.js";
-import type { Log } from "../../observe/log.js";
-import type { Clock } from "../../ports/clock.js";
-import type { ConsoleStore, Role, User } from "../../ports/console-store.js";
-import type { TopUps } from "../../ports/top-ups.js";
 import { ConsoleError } from "./console-error.js";
 import type { PasswordCost } from "./passwords.js";
 import type { ServiceFacts } from "./service-facts.js";

@@ -1,4 +1,4 @@
-import type { FrontRequest } from "../../ports/front.js";
+import type { FrontRequest } from "../../../core/ports/front.js";
 import { ConsoleError } from "./console-error.js";
 
 /**

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { ServiceError } from "../../domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { Route } from "../../http/route.js";
 

@@ -1,7 +1,7 @@
-import type { ServedPart } from "../../domain/served.js";
-import type { ConcurrencyLimits, OrganizationTier } from "../../domain/usage/concurrency.js";
-import type { CreditPrice } from "../../domain/usage/credit-price.js";
-import type { Tariffs, UsageKind } from "../../domain/usage/tariff.js";
+import type { ServedPart } from "../../../core/domain/served.js";
+import type { ConcurrencyLimits, OrganizationTier } from "../../../core/domain/usage/concurrency.js";
+import type { CreditPrice } from "../../../core/domain/usage/credit-price.js";
+import type { Tariffs, UsageKind } from "../../../core/domain/usage/tariff.js";
 
 /** `cold`: the next request loads the model. `down`: every worker was lost, requests are refused. */
 export type EngineState = "cold" | "loading" | "warm" | "down" | "stopping";

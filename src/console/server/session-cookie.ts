@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { FrontRequest } from "../../ports/front.js";
+import type { FrontRequest } from "../../../core/ports/front.js";
 
 const NAME = "dauys_session";
 const TOKEN_PATTERN = /^[A-Za-z0-9_-]{43}$/;

@@ -1,4 +1,4 @@
-import type { User } from "../../ports/console-store.js";
+import type { User } from "../../../core/ports/console-store.js";
 import { agentName } from "./agent-name.js";
 import type { ConsoleAnswer, ConsoleDeps, OpenCall } from "./route.js";
 import { newSecret, SESSION_LIFETIME_S, secretHash, sessionCookie, sessionOf } from "./session-cookie.js";

@@ -16,8 +16,8 @@ import type {
   FrontRequest,
   Headers,
   UpgradeDecision,
-} from "../../ports/front.js";
-import { errorHeaders } from "../../protocol/error-status.js";
+} from "../../../core/ports/front.js";
+import { errorHeaders } from "../../../core/protocol/error-status.js";
 import { BodyQueue } from "../shared/body-queue.js";
 import { FloodWatch } from "../shared/flood-watch.js";
 import { newRequestId } from "../shared/request-id.js";

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
-import { ServiceError } from "../../domain/errors.js";
-import type { Departure, FrontResponse, Headers, ReaderPace } from "../../ports/front.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { Departure, FrontResponse, Headers, ReaderPace } from "../../../core/ports/front.js";
 import { PacedReader } from "../shared/paced-reader.js";
 
 export interface NodeAnswerOptions {

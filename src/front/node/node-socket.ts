@@ -1,6 +1,12 @@
 import type { RawData, WebSocket } from "ws";
-import { CLOSE } from "../../domain/close-codes.js";
-import type { Farewell, FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
+import { CLOSE } from "../../../core/domain/close-codes.js";
+import type {
+  Farewell,
+  FrontHandlers,
+  FrontLimits,
+  FrontSocket,
+  SocketEvents,
+} from "../../../core/ports/front.js";
 import type { FloodWatch } from "../shared/flood-watch.js";
 import { MessageBudget, type Verdict } from "../shared/message-budget.js";
 import { sayFarewell } from "../shared/say-farewell.js";

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { TokenBucket } from "./token-bucket.js";
 
 /** How the source of a body is slowed down. */

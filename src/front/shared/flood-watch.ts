@@ -1,5 +1,5 @@
-import type { Clock } from "../../ports/clock.js";
-import { systemClock } from "../../ports/clock.js";
+import type { Clock } from "../../../core/ports/clock.js";
+import { systemClock } from "../../../core/ports/clock.js";
 
 /** How long an address is watched after its last flood. */
 const WATCHED_MS = 60_000;

@@ -1,4 +1,4 @@
-import type { ReaderPace } from "../../ports/front.js";
+import type { ReaderPace } from "../../../core/ports/front.js";
 
 /** How one reader keeps its pace. Only time in which we wait for it counts. */
 export class PacedReader {

@@ -1,5 +1,5 @@
-import { UNTOLD_FLOOD } from "../../domain/close-codes.js";
-import type { Farewell, FrontSocket } from "../../ports/front.js";
+import { UNTOLD_FLOOD } from "../../../core/domain/close-codes.js";
+import type { Farewell, FrontSocket } from "../../../core/ports/front.js";
 
 const UNTOLD: Farewell = { messages: [], code: UNTOLD_FLOOD, reason: "too many messages" };
 

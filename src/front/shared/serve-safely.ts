@@ -1,5 +1,10 @@
-import { asServiceError } from "../../domain/errors.js";
-import type { FrontHandlers, FrontRequest, FrontResponse, UpgradeDecision } from "../../ports/front.js";
+import { asServiceError } from "../../../core/domain/errors.js";
+import type {
+  FrontHandlers,
+  FrontRequest,
+  FrontResponse,
+  UpgradeDecision,
+} from "../../../core/ports/front.js";
 import { newRequestId } from "./request-id.js";
 
 /** Runs the request handler so that nothing it does reaches the socket library: last resort behind its own errors. */

@@ -1,4 +1,4 @@
-import type { UpgradeDecision } from "../../ports/front.js";
+import type { UpgradeDecision } from "../../../core/ports/front.js";
 import { newRequestId } from "./request-id.js";
 
 /** The only version of the protocol that was ever published as a standard. */

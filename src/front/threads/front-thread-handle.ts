@@ -1,9 +1,9 @@
 import { Worker } from "node:worker_threads";
-import { settlesWithin, whenReady } from "../../../actors/kernel/readiness.js";
-import type { Child } from "../../../actors/kernel/supervisor.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { settlesWithin, whenReady } from "../../../core/kernel/readiness.js";
+import type { Child } from "../../../core/kernel/supervisor.js";
+import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
 import { RecordRing } from "../../../native/ring/record-ring.js";
-import { ServiceError } from "../../domain/errors.js";
-import type { FrontHandlers, FrontLimits, FrontSocket, SocketEvents } from "../../ports/front.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
 import {
   type FromFrontThread,

@@ -1,7 +1,7 @@
 // A front thread: the native front on a port that it shares with others; who answers is in the main thread.
 import { parentPort, workerData } from "node:worker_threads";
+import type { FrontHandlers, FrontRequest, UpgradeDecision } from "../../../core/ports/front.js";
 import { RecordRing } from "../../../native/ring/record-ring.js";
-import type { FrontHandlers, FrontRequest, UpgradeDecision } from "../../ports/front.js";
 import { loadUwsBinding } from "../uws/load-binding.js";
 import { UwsFront } from "../uws/uws-front.js";
 import {

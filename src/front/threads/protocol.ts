@@ -1,5 +1,5 @@
-import { type ErrorCode, ServiceError } from "../../domain/errors.js";
-import type { Farewell, FrontLimits, Headers } from "../../ports/front.js";
+import { type ErrorCode, ServiceError } from "../../../core/domain/errors.js";
+import type { Farewell, FrontLimits, Headers } from "../../../core/ports/front.js";
 
 /** Everything a front thread is started with. */
 export interface FrontThreadData {

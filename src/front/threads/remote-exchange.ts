@@ -1,5 +1,5 @@
-import { ServiceError } from "../../domain/errors.js";
-import type { Departure, FrontRequest, FrontResponse, Headers } from "../../ports/front.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { Departure, FrontRequest, FrontResponse, Headers } from "../../../core/ports/front.js";
 import { type ExchangeNews, type ExchangeOrder, fromWireError, type RequestHead } from "./protocol.js";
 
 type Post = (order: ExchangeOrder, transfer?: ArrayBuffer[]) => void;

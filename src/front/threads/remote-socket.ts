@@ -1,5 +1,5 @@
-import { CLOSE } from "../../domain/close-codes.js";
-import type { FrontHandlers, FrontSocket, SocketEvents } from "../../ports/front.js";
+import { CLOSE } from "../../../core/domain/close-codes.js";
+import type { FrontHandlers, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
 import { callSafely } from "../shared/serve-safely.js";
 import type { SocketOrder } from "./protocol.js";
 

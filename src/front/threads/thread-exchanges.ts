@@ -1,4 +1,4 @@
-import type { FrontRequest, FrontResponse } from "../../ports/front.js";
+import type { FrontRequest, FrontResponse } from "../../../core/ports/front.js";
 import { type ExchangeOrder, type FromFrontThread, type RequestHead, toWireError } from "./protocol.js";
 
 type Post = (message: FromFrontThread, transfer?: ArrayBuffer[]) => void;

@@ -1,5 +1,5 @@
+import type { FrontSocket, SocketEvents } from "../../../core/ports/front.js";
 import type { RecordRing } from "../../../native/ring/record-ring.js";
-import type { FrontSocket, SocketEvents } from "../../ports/front.js";
 import { GatheredAudio } from "../shared/gathered-audio.js";
 import { SOCKET_RECORD, type SocketOrder } from "./protocol.js";
 

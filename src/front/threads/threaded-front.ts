@@ -1,8 +1,13 @@
 import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
-import { Supervisor } from "../../../actors/kernel/supervisor.js";
-import type { Log } from "../../observe/log.js";
-import { DEFAULT_FRONT_LIMITS, type Front, type FrontHandlers, type FrontLimits } from "../../ports/front.js";
+import { Supervisor } from "../../../core/kernel/supervisor.js";
+import type { Log } from "../../../core/observe/log.js";
+import {
+  DEFAULT_FRONT_LIMITS,
+  type Front,
+  type FrontHandlers,
+  type FrontLimits,
+} from "../../../core/ports/front.js";
 import { openDescriptors } from "../shared/descriptors.js";
 import { loadUwsBinding } from "../uws/load-binding.js";
 import { FrontThreadHandle } from "./front-thread-handle.js";

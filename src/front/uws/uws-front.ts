@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { CLOSE } from "../../domain/close-codes.js";
+import { CLOSE } from "../../../core/domain/close-codes.js";
 import type {
   Front,
   FrontHandlers,
@@ -7,7 +7,7 @@ import type {
   FrontRequest,
   SocketEvents,
   UpgradeDecision,
-} from "../../ports/front.js";
+} from "../../../core/ports/front.js";
 import { BodyQueue } from "../shared/body-queue.js";
 import { openDescriptors } from "../shared/descriptors.js";
 import { FloodWatch } from "../shared/flood-watch.js";

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
-import { ServiceError } from "../../domain/errors.js";
-import type { Departure, FrontResponse, Headers, ReaderPace } from "../../ports/front.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { Departure, FrontResponse, Headers, ReaderPace } from "../../../core/ports/front.js";
 import { PacedReader } from "../shared/paced-reader.js";
 import type { UwsResponse } from "./uws-binding.js";
 import type { UwsReading } from "./uws-reading.js";

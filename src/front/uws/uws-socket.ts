@@ -1,4 +1,4 @@
-import type { Farewell, FrontSocket, SocketEvents } from "../../ports/front.js";
+import type { Farewell, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
 import { MessageBudget } from "../shared/message-budget.js";
 import type { UwsSocket } from "./uws-binding.js";
 

@@ -1,9 +1,9 @@
-import { seconds } from "../../domain/rounded.js";
-import type { UsageSum } from "../../ports/account-reports.js";
-import { type Balance, type Usage, usageUnit } from "../../protocol/account-schemas.js";
-import { NO_QUERY } from "../../protocol/catalog-schemas.js";
-import { readQuery } from "../../protocol/query.js";
-import { parseUsageQuery } from "../../protocol/usage-query.js";
+import { seconds } from "../../../core/domain/rounded.js";
+import type { UsageSum } from "../../../core/ports/account-reports.js";
+import { type Balance, type Usage, usageUnit } from "../../../core/protocol/account-schemas.js";
+import { NO_QUERY } from "../../../core/protocol/catalog-schemas.js";
+import { readQuery } from "../../../core/protocol/query.js";
+import { parseUsageQuery } from "../../../core/protocol/usage-query.js";
 import { type AdmitDeps, admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import { PolledReports } from "../polled-reports.js";

@@ -1,8 +1,8 @@
-import { everyModel } from "../../domain/catalog/catalog.js";
-import { ServiceError } from "../../domain/errors.js";
-import { SERVED_PARTS, type ServedPart, servesTask } from "../../domain/served.js";
-import { HTTP_OPERATIONS } from "../../protocol/endpoints.js";
-import { isServed, servedElsewhere } from "../../protocol/served-endpoints.js";
+import { everyModel } from "../../../core/domain/catalog/catalog.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { SERVED_PARTS, type ServedPart, servesTask } from "../../../core/domain/served.js";
+import { HTTP_OPERATIONS } from "../../../core/protocol/endpoints.js";
+import { isServed, servedElsewhere } from "../../../core/protocol/served-endpoints.js";
 import type { Handlers, Route, RouteDeps } from "../route.js";
 import { accountHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";

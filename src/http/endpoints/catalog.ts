@@ -4,11 +4,16 @@ import {
   everyModel,
   type HearingModel,
   type SpeakingModel,
-} from "../../domain/catalog/catalog.js";
-import { SERVED_PARTS, servesTask } from "../../domain/served.js";
-import { type Model, type Models, VOICES_QUERY, type Voices } from "../../protocol/catalog-schemas.js";
-import { errorHeaders } from "../../protocol/error-status.js";
-import { readQuery } from "../../protocol/query.js";
+} from "../../../core/domain/catalog/catalog.js";
+import { SERVED_PARTS, servesTask } from "../../../core/domain/served.js";
+import {
+  type Model,
+  type Models,
+  VOICES_QUERY,
+  type Voices,
+} from "../../../core/protocol/catalog-schemas.js";
+import { errorHeaders } from "../../../core/protocol/error-status.js";
+import { readQuery } from "../../../core/protocol/query.js";
 import type { Handlers, RouteDeps } from "../route.js";
 
 type CatalogOperation =

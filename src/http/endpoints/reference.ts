@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { CatalogModel } from "../../domain/catalog/catalog.js";
-import type { ServedPart } from "../../domain/served.js";
-import { asyncApiDocument } from "../../protocol/asyncapi.js";
-import { openApiDocument } from "../../protocol/openapi.js";
-import { servedEndpoints } from "../../protocol/served-endpoints.js";
+import type { CatalogModel } from "../../../core/domain/catalog/catalog.js";
+import type { ServedPart } from "../../../core/domain/served.js";
+import { asyncApiDocument } from "../../../core/protocol/asyncapi.js";
+import { openApiDocument } from "../../../core/protocol/openapi.js";
+import { servedEndpoints } from "../../../core/protocol/served-endpoints.js";
 import type { Exchange } from "../exchange.js";
 import type { Route } from "../route.js";
 import { documentLinks, documentRoutes } from "./documents.js";

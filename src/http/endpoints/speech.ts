@@ -1,10 +1,10 @@
-import { littleEndianBytes } from "../../domain/audio/pcm.js";
-import type { Catalog } from "../../domain/catalog/catalog.js";
-import { ServiceError } from "../../domain/errors.js";
-import { shown } from "../../protocol/fields.js";
-import { ignoredHeader } from "../../protocol/ignored-names.js";
-import { parseSpeechRequest } from "../../protocol/speech-request.js";
-import type { SynthesisRequest } from "../../protocol/synthesis-request.js";
+import { littleEndianBytes } from "../../../core/domain/audio/pcm.js";
+import type { Catalog } from "../../../core/domain/catalog/catalog.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { shown } from "../../../core/protocol/fields.js";
+import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
+import { parseSpeechRequest } from "../../../core/protocol/speech-request.js";
+import type { SynthesisRequest } from "../../../core/protocol/synthesis-request.js";
 import { admit } from "../admit.js";
 import { asFirstAsked } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";

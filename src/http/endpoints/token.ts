@@ -1,5 +1,5 @@
-import { NO_QUERY } from "../../protocol/catalog-schemas.js";
-import { readQuery } from "../../protocol/query.js";
+import { NO_QUERY } from "../../../core/protocol/catalog-schemas.js";
+import { readQuery } from "../../../core/protocol/query.js";
 import { type AdmitDeps, admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import type { Handlers, RouteDeps } from "../route.js";

@@ -1,13 +1,17 @@
-import type { BilledTranscript } from "../../domain/decoding/transcript.js";
-import { ServiceError } from "../../domain/errors.js";
-import { seconds } from "../../domain/rounded.js";
-import { majorityLanguage } from "../../domain/text/script.js";
-import { formatSrt, formatVtt, toCues } from "../../domain/text/subtitles.js";
-import type { Departure } from "../../ports/front.js";
-import { ignoredHeader } from "../../protocol/ignored-names.js";
-import { parseTranscriptionForm, type TranscriptFormat } from "../../protocol/transcription-form.js";
-import { toTranscription, toVerboseSegment, usageHeaders } from "../../protocol/transcription-response.js";
-import type { Transcription } from "../../protocol/transcription-schemas.js";
+import type { BilledTranscript } from "../../../core/domain/decoding/transcript.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { seconds } from "../../../core/domain/rounded.js";
+import { majorityLanguage } from "../../../core/domain/text/script.js";
+import { formatSrt, formatVtt, toCues } from "../../../core/domain/text/subtitles.js";
+import type { Departure } from "../../../core/ports/front.js";
+import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
+import { parseTranscriptionForm, type TranscriptFormat } from "../../../core/protocol/transcription-form.js";
+import {
+  toTranscription,
+  toVerboseSegment,
+  usageHeaders,
+} from "../../../core/protocol/transcription-response.js";
+import type { Transcription } from "../../../core/protocol/transcription-schemas.js";
 import { namedModel } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
 import { jsonInTurns } from "../json-in-turns.js";

@@ -1,5 +1,5 @@
-import type { Container } from "../../domain/audio/container.js";
-import { ServiceError } from "../../domain/errors.js";
+import type { Container } from "../../../core/domain/audio/container.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import type { ChildEnd, ChildLimits } from "./limited-child.js";
 
 /** One file to be decoded. */

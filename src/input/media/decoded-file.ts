@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ServiceError } from "../../domain/errors.js";
-import type { AudioDecoder } from "../../ports/audio-decoder.js";
-import type { SpoolRoom } from "../../ports/spool-room.js";
+import type { ServiceError } from "../../../core/domain/errors.js";
+import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
+import type { SpoolRoom } from "../../../core/ports/spool-room.js";
 
 /** A file of any container, and where its audio may be put. */
 export interface SubmittedFile {

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 
 /** How many may wait; beyond it the newcomer is refused. */
 const LONGEST_QUEUE = 256;

@@ -1,4 +1,4 @@
-import type { Container } from "../../domain/audio/container.js";
+import type { Container } from "../../../core/domain/audio/container.js";
 import {
   type ContainerDecoder,
   DECODE_LIMITS,

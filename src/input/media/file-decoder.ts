@@ -1,9 +1,9 @@
 import { type FileHandle, open } from "node:fs/promises";
-import { CONTAINER_HEAD_BYTES, detectContainer, id3Bytes } from "../../domain/audio/container.js";
-import { audioTooLong } from "../../domain/audio/too-long.js";
-import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../domain/audio/wav.js";
-import { asServiceError, ServiceError } from "../../domain/errors.js";
-import type { AudioDecoder } from "../../ports/audio-decoder.js";
+import { CONTAINER_HEAD_BYTES, detectContainer, id3Bytes } from "../../../core/domain/audio/container.js";
+import { audioTooLong } from "../../../core/domain/audio/too-long.js";
+import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../../core/domain/audio/wav.js";
+import { asServiceError, ServiceError } from "../../../core/domain/errors.js";
+import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
 import type { ContainerDecoder } from "./container-decoder.js";
 import type { DecoderPermits } from "./decoder-permits.js";
 

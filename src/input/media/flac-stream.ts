@@ -1,4 +1,4 @@
-import { id3Bytes } from "../../domain/audio/container.js";
+import { id3Bytes } from "../../../core/domain/audio/container.js";
 import { FlacBits, NeedsMoreBytes } from "./flac-bits.js";
 import { decodeFlacFrame, type FlacFrame, type FlacStreamInfo, isFlacSync } from "./flac-frame.js";
 

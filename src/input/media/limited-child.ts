@@ -1,5 +1,5 @@
-import { LimitedSpawn, type ProcessLimits } from "../../children/limited-spawn.js";
-import { ServiceError } from "../../domain/errors.js";
+import { LimitedSpawn, type ProcessLimits } from "../../../core/child-processes/limited-spawn.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 
 /** What a decoder process may use. */
 export interface ChildLimits extends Omit<ProcessLimits, "niceness"> {

@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
-import { pathOfProgram, runsProgram } from "../../children/find-program.js";
-import type { Log } from "../../observe/log.js";
-import type { AudioDecoder } from "../../ports/audio-decoder.js";
+import { pathOfProgram, runsProgram } from "../../../core/child-processes/find-program.js";
+import type { Log } from "../../../core/observe/log.js";
+import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
 import type { ContainerDecoder, DecodeJob } from "./container-decoder.js";
 import { DecoderPermits } from "./decoder-permits.js";
 import { FfmpegDecoder } from "./ffmpeg-decoder.js";

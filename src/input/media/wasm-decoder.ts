@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
-import { type Container, isOggOpus } from "../../domain/audio/container.js";
-import { ServiceError } from "../../domain/errors.js";
+import { type Container, isOggOpus } from "../../../core/domain/audio/container.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import {
   type ContainerDecoder,
   DECODE_LIMITS,

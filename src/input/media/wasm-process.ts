@@ -1,8 +1,8 @@
 // The process behind WasmDecoder: codec, source, target and seconds as arguments; anything that goes wrong is a failure.
 import { open } from "node:fs/promises";
 import { MPEGDecoder } from "mpg123-decoder";
-import { toInt16 } from "../../domain/audio/pcm.js";
-import { writeWav } from "../../domain/audio/wav.js";
+import { toInt16 } from "../../../core/domain/audio/pcm.js";
+import { writeWav } from "../../../core/domain/audio/wav.js";
 import { FlacStream } from "./flac-stream.js";
 import { OpusStream } from "./opus-stream.js";
 

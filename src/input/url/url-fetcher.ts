@@ -2,8 +2,8 @@ import { lookup } from "node:dns/promises";
 import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
-import { ServiceError } from "../../domain/errors.js";
-import type { UrlSource } from "../../ports/url-source.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { UrlSource } from "../../../core/ports/url-source.js";
 import type { AddressPolicy } from "./address-policy.js";
 import { hostOf, parseAudioUrl, refused } from "./url-rules.js";
 

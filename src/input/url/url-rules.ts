@@ -1,4 +1,4 @@
-import { ServiceError } from "../../domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 
 const LONGEST_URL = 4_096;
 /** Ports below this belong to system services; of those only the web's own are asked. */

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
-import { LIVE_RATE_HZ } from "../../domain/audio/frame.js";
-import { StreamedPcm } from "../../domain/audio/streamed-pcm.js";
-import type { WavHeader } from "../../domain/audio/wav.js";
-import { ratio, seconds } from "../../domain/rounded.js";
-import { listenCredential } from "../../http/bearer.js";
-import type { LiveConversation, LiveWishes } from "../../ports/conversations.js";
+import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
+import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
+import type { WavHeader } from "../../../core/domain/audio/wav.js";
+import { ratio, seconds } from "../../../core/domain/rounded.js";
+import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
 import {
   type ListenResults,
   type ListenServerMessage,
   parseListenClientMessage,
-} from "../../protocol/listen-messages.js";
-import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../protocol/listen-query.js";
-import type { StreamServerMessage } from "../../protocol/stream-messages.js";
+} from "../../../core/protocol/listen-messages.js";
+import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
+import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
+import { listenCredential } from "../../http/bearer.js";
 import {
   type ErrorMessage,
   type LiveDialect,

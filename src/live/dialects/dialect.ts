@@ -1,11 +1,11 @@
-import type { WavHeader } from "../../domain/audio/wav.js";
-import type { HearingModel, ModelList } from "../../domain/catalog/catalog.js";
-import { ServiceError } from "../../domain/errors.js";
+import type { WavHeader } from "../../../core/domain/audio/wav.js";
+import type { HearingModel, ModelList } from "../../../core/domain/catalog/catalog.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { LiveConversation, LiveWishes } from "../../../core/ports/conversations.js";
+import type { FrontRequest, Headers } from "../../../core/ports/front.js";
+import type { LivePath } from "../../../core/protocol/endpoints.js";
+import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import type { StreamCredential } from "../../http/bearer.js";
-import type { LiveConversation, LiveWishes } from "../../ports/conversations.js";
-import type { FrontRequest, Headers } from "../../ports/front.js";
-import type { LivePath } from "../../protocol/endpoints.js";
-import type { StreamServerMessage } from "../../protocol/stream-messages.js";
 
 /** One message on the wire: text, or binary. */
 export type WireMessage = string | Uint8Array;

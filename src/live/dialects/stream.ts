@@ -1,10 +1,13 @@
-import { LIVE_RATE_HZ } from "../../domain/audio/frame.js";
-import type { WavHeader } from "../../domain/audio/wav.js";
+import { LIVE_RATE_HZ } from "../../../core/domain/audio/frame.js";
+import type { WavHeader } from "../../../core/domain/audio/wav.js";
+import type { LiveConversation } from "../../../core/ports/conversations.js";
+import { encodeMessagePack } from "../../../core/protocol/stream-encoding.js";
+import {
+  parseStreamClientMessage,
+  type StreamServerMessage,
+} from "../../../core/protocol/stream-messages.js";
+import { encodingOf, parseStreamQuery } from "../../../core/protocol/stream-query.js";
 import { streamCredential } from "../../http/bearer.js";
-import type { LiveConversation } from "../../ports/conversations.js";
-import { encodeMessagePack } from "../../protocol/stream-encoding.js";
-import { parseStreamClientMessage, type StreamServerMessage } from "../../protocol/stream-messages.js";
-import { encodingOf, parseStreamQuery } from "../../protocol/stream-query.js";
 import { type LiveDialect, unfitWav, type WireMessage } from "./dialect.js";
 
 const NO_MESSAGES: readonly WireMessage[] = [];

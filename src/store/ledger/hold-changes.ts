@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import { creditsFor, type UsageKind } from "../../domain/usage/tariff.js";
+import { creditsFor, type UsageKind } from "../../../core/domain/usage/tariff.js";
 import { Batches, BUSY } from "./batches.js";
 import type { Cover, HoldId, NewHold } from "./holds.js";
 import { afterLostRaces } from "./lost-races.js";

@@ -1,5 +1,5 @@
 import { closeSync, ftruncateSync, openSync, readFileSync, writeSync } from "node:fs";
-import type { Log } from "../../observe/log.js";
+import type { Log } from "../../../core/observe/log.js";
 import { isErrno } from "../postgres/secret-files.js";
 
 /** Id, padded with zeros, and then a whole number of units. */

@@ -1,6 +1,6 @@
 import type { ISql, Sql } from "postgres";
-import type { Quantity, Tariff, UsageKind } from "../../domain/usage/tariff.js";
-import type { UsageOrigin } from "../../ports/usage-meter.js";
+import type { Quantity, Tariff, UsageKind } from "../../../core/domain/usage/tariff.js";
+import type { UsageOrigin } from "../../../core/ports/usage-meter.js";
 import { afterLostRaces } from "./lost-races.js";
 
 /** A hold that is to be opened. */

@@ -1,5 +1,10 @@
 import type { ISql, Sql } from "postgres";
-import { KEPT_FOR_MS, type KeptAnswer, type KeyedRequest, type Paid } from "../../ports/idempotency.js";
+import {
+  KEPT_FOR_MS,
+  type KeptAnswer,
+  type KeyedRequest,
+  type Paid,
+} from "../../../core/ports/idempotency.js";
 import { decideClaim, type LastAttempt } from "./claim-decision.js";
 
 /** Rows that one sweep removes at most, so that it stays short. */

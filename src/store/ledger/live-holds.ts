@@ -1,8 +1,8 @@
-import { ServiceError } from "../../domain/errors.js";
-import { creditsFor, type Tariff } from "../../domain/usage/tariff.js";
-import type { Log } from "../../observe/log.js";
-import type { Clock } from "../../ports/clock.js";
-import type { LiveFunds, LiveMeter } from "../../ports/usage-meter.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { creditsFor, type Tariff } from "../../../core/domain/usage/tariff.js";
+import type { Log } from "../../../core/observe/log.js";
+import type { Clock } from "../../../core/ports/clock.js";
+import type { LiveFunds, LiveMeter } from "../../../core/ports/usage-meter.js";
 import { within } from "../postgres/within.js";
 import type { HoldChanges } from "./hold-changes.js";
 import type { HoldJournal } from "./hold-journal.js";

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 
 export function outOfCredits(needed: number, left: number): ServiceError {
   return new ServiceError("OUT_OF_CREDITS", `out of credits: needs ${needed} credits, ${left} left`);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { tooManyRequests, WORK_OF } from "../../domain/usage/concurrency.js";
-import type { Clock } from "../../ports/clock.js";
+import { tooManyRequests, WORK_OF } from "../../../core/domain/usage/concurrency.js";
+import type { Clock } from "../../../core/ports/clock.js";
 import { TooManyAtOnce } from "./hold-changes.js";
 import type { HoldId, HoldLimit, NewHold } from "./holds.js";
 

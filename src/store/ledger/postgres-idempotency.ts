@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../observe/log.js";
-import type { Attempt, Claim, Idempotency, KeyedRequest } from "../../ports/idempotency.js";
+import type { Log } from "../../../core/observe/log.js";
+import type { Attempt, Claim, Idempotency, KeyedRequest } from "../../../core/ports/idempotency.js";
 import { within } from "../postgres/within.js";
 import type { ClaimedRow, IdempotencyKeys } from "./idempotency-keys.js";
 import { meteringUnavailable } from "./metering-errors.js";

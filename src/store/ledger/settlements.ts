@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Log } from "../../observe/log.js";
+import type { Log } from "../../../core/observe/log.js";
 import { within } from "../postgres/within.js";
 
 const FIRST_PAUSE_MS = 200;

@@ -1,5 +1,5 @@
 import type { ISql } from "postgres";
-import { FREE_GRANT_CREDITS } from "../../domain/usage/tariff.js";
+import { FREE_GRANT_CREDITS } from "../../../core/domain/usage/tariff.js";
 
 /** One movement of credits from one account to another; never changed after it was made. */
 export interface Transfer {

@@ -1,9 +1,20 @@
 import { randomBytes } from "node:crypto";
-import { ServiceError } from "../../domain/errors.js";
-import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../../domain/usage/tariff.js";
-import type { Log } from "../../observe/log.js";
-import type { Clock } from "../../ports/clock.js";
-import type { Hold, LiveFunds, LiveMeter, UsageMeter, UsageReference } from "../../ports/usage-meter.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import {
+  creditsFor,
+  type Quantity,
+  type Tariffs,
+  type UsageKind,
+} from "../../../core/domain/usage/tariff.js";
+import type { Log } from "../../../core/observe/log.js";
+import type { Clock } from "../../../core/ports/clock.js";
+import type {
+  Hold,
+  LiveFunds,
+  LiveMeter,
+  UsageMeter,
+  UsageReference,
+} from "../../../core/ports/usage-meter.js";
 import { within } from "../postgres/within.js";
 import type { Accounts } from "./accounts.js";
 import { type HoldChanges, TooManyAtOnce } from "./hold-changes.js";

@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, randomInt } from "node:crypto";
 import type { Sql } from "postgres";
-import type { TopUpOrder, TopUps } from "../../ports/top-ups.js";
+import type { TopUpOrder, TopUps } from "../../../core/ports/top-ups.js";
 import { Transfers } from "./transfers.js";
 
 /** A voucher as it is shown in lists. */

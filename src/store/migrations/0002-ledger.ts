@@ -1,4 +1,4 @@
-import { FREE_GRANT_CREDITS } from "../../domain/usage/tariff.js";
+import { FREE_GRANT_CREDITS } from "../../../core/domain/usage/tariff.js";
 import type { Migration } from "../postgres/migrate.js";
 
 /**
@@ -47,7 +47,7 @@ export const ledger: Migration = {
     create trigger transfers_are_kept before truncate on transfers
       for each statement execute function refuse_change();
 
-    -- The same ceiling as src/domain/usage/tariff.ts, in whole numbers.
+    -- The same ceiling as core/domain/usage/tariff.ts, in whole numbers.
     create function credits_for(units bigint, per_second bigint, credits bigint, per_units bigint)
       returns bigint language sql immutable strict
       return (units * credits + per_second * per_units - 1) / (per_second * per_units);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import postgres, { type Sql } from "postgres";
-import type { Log } from "../../observe/log.js";
+import type { Log } from "../../../core/observe/log.js";
 import type { PostgresConnection } from "./embedded-postgres.js";
 
 const MAX_CONNECTIONS = 8;

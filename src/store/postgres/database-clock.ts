@@ -1,5 +1,5 @@
 import type { Sql } from "postgres";
-import type { Clock, SharedClock } from "../../ports/clock.js";
+import type { Clock, SharedClock } from "../../../core/ports/clock.js";
 
 /** Half of what an answer took is how far off its time may be: a slower one tells less than the last one did. */
 const SLOWEST_MS = 1_000;

@@ -1,4 +1,4 @@
-import type { Log } from "../../observe/log.js";
+import type { Log } from "../../../core/observe/log.js";
 
 export interface DriverGuard {
   readonly log: Log;

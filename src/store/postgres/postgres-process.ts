@@ -2,8 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { open, readFile, rename, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { settlesWithin, whenReady } from "../../../actors/kernel/readiness.js";
-import type { Child } from "../../../actors/kernel/supervisor.js";
+import { settlesWithin, whenReady } from "../../../core/kernel/readiness.js";
+import type { Child } from "../../../core/kernel/supervisor.js";
 import { launch, type PostgresLauncher } from "./postgres-launcher.js";
 
 export interface PostgresProcessOptions {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Actor, type ActorOptions } from "../../../actors/kernel/actor.js";
+import { Actor, type ActorOptions } from "../../../core/kernel/actor.js";
 
 type Options = ActorOptions<readonly number[], number, number>;
 

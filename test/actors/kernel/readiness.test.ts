@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { settlesWithin, whenReady } from "../../../actors/kernel/readiness.js";
+import { settlesWithin, whenReady } from "../../../core/kernel/readiness.js";
 import { deferred, settled } from "../../support/deferred.js";
 
 /** A start whose three outcomes are the test's to bring about. */

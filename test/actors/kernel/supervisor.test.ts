@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type ChildEnd, type RestartPause, Supervisor } from "../../../actors/kernel/supervisor.js";
+import { type ChildEnd, type RestartPause, Supervisor } from "../../../core/kernel/supervisor.js";
 import { type Deferred, deferred, settled } from "../../support/deferred.js";
 import { FakeChild } from "../../support/fake-child.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as nextRound } from "node:timers/promises";
-import { Turns } from "../../../actors/kernel/turns.js";
+import { Turns } from "../../../core/kernel/turns.js";
 
 test("of several that work in slices one has a turn in each round of the event loop, in the order they came", async () => {
   const turns = new Turns();

@@ -8,8 +8,8 @@ import {
   type LiveState,
   NEW_SESSION,
 } from "../../../actors/live/decision.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { LiveEvent } from "../../../src/ports/live-decoder.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { LiveEvent } from "../../../core/ports/live-decoder.js";
 import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 16_000;

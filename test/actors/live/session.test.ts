@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { LiveSession } from "../../../actors/live/session.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { StreamOptions, StreamServerMessage } from "../../../src/protocol/stream-messages.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { StreamOptions, StreamServerMessage } from "../../../core/protocol/stream-messages.js";
 import { FakeLiveDecoder, RecordingSink } from "../../support/fake-live.js";
 import { FreeMeter } from "../../support/free-meter.js";
 import { ManualTimers } from "../../support/manual-timers.js";

@@ -6,7 +6,7 @@ import {
   type ResidencyMessage,
   type ResidencyState,
 } from "../../../actors/residency/model-residency.js";
-import { ServiceError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import * as fc from "../../support/properties.js";
 
 const FAILURE = new ServiceError("ENGINE_BUSY", "no model");

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Lease, MODEL_WAIT_MS, ResidentModel } from "../../../actors/residency/resident-model.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import { systemClock } from "../../../src/ports/clock.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { systemClock } from "../../../core/ports/clock.js";
 import { settled } from "../../support/deferred.js";
 import { type FakeEngine, FakeEngines } from "../../support/fake-engine.js";
 import { ManualTimers } from "../../support/manual-timers.js";

@@ -6,8 +6,8 @@ import {
   type SynthesisMessage,
   type SynthesisState,
 } from "../../../actors/synthesis/decision.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { SpeechChunk } from "../../../src/ports/conversations.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { SpeechChunk } from "../../../core/ports/conversations.js";
 import * as fc from "../../support/properties.js";
 
 const SENTENCES_AHEAD = 2;

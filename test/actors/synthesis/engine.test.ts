@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 import { eventually } from "../../support/eventually.js";
 import { momentOfFault } from "../../support/pace.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planSynthesis } from "../../../actors/synthesis/plan.js";
-import { parseSpeechRequest } from "../../../src/protocol/speech-request.js";
-import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
+import { parseSpeechRequest } from "../../../core/protocol/speech-request.js";
+import { parseSynthesisRequest } from "../../../core/protocol/synthesis-request.js";
 import { SPEAKING } from "../../support/catalog.js";
 
 async function seedOf(body: object): Promise<number> {

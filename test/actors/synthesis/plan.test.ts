@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { planSynthesis } from "../../../actors/synthesis/plan.js";
-import type { SpeakingModel } from "../../../src/domain/catalog/catalog.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import { PLAIN_MANNER } from "../../../src/domain/synthesis/voice-manner.js";
-import { countCodePoints } from "../../../src/domain/text/code-points.js";
-import { parseSynthesisRequest } from "../../../src/protocol/synthesis-request.js";
+import type { SpeakingModel } from "../../../core/domain/catalog/catalog.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { PLAIN_MANNER } from "../../../core/domain/synthesis/voice-manner.js";
+import { countCodePoints } from "../../../core/domain/text/code-points.js";
+import { parseSynthesisRequest } from "../../../core/protocol/synthesis-request.js";
 
 const MODEL: SpeakingModel = {
   name: "svc-kk-v1",

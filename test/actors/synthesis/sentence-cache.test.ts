@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
 import { SentenceCache } from "../../../actors/synthesis/sentence-cache.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { SynthesisJob, SynthesizedPiece } from "../../../src/ports/synthesizer.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { SynthesisJob, SynthesizedPiece } from "../../../core/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 
 const JOB: SynthesisJob = {

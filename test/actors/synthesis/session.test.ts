@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SynthesisPlan } from "../../../actors/synthesis/planned-speech.js";
 import { SynthesisSession } from "../../../actors/synthesis/session.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import { RoomTone } from "../../../src/domain/synthesis/room-tone.js";
-import type { Urgency } from "../../../src/domain/synthesis/urgency.js";
-import type { Delivery, SpeechChunk } from "../../../src/ports/conversations.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import { RoomTone } from "../../../core/domain/synthesis/room-tone.js";
+import type { Urgency } from "../../../core/domain/synthesis/urgency.js";
+import type { Delivery, SpeechChunk } from "../../../core/ports/conversations.js";
 import type {
   SpeakOptions,
   SynthesisJob,
   SynthesizedPiece,
   Synthesizer,
-} from "../../../src/ports/synthesizer.js";
+} from "../../../core/ports/synthesizer.js";
 import { type Deferred, deferred, settled } from "../../support/deferred.js";
 
 const RATE_HZ = 24_000;

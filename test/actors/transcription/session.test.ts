@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { TranscriptionSession } from "../../../actors/transcription/session.js";
-import type { FileTranscript } from "../../../src/domain/decoding/transcript.js";
-import { ServiceError } from "../../../src/domain/errors.js";
+import type { FileTranscript } from "../../../core/domain/decoding/transcript.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { deferred, settled } from "../../support/deferred.js";
 import * as fc from "../../support/properties.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { detectContainer, id3Bytes, isOggOpus } from "../../../src/domain/audio/container.js";
+import { detectContainer, id3Bytes, isOggOpus } from "../../../core/domain/audio/container.js";
 import * as fc from "../../support/properties.js";
 
 const SIGNATURES = {

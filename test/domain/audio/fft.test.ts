@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Fft } from "../../../src/domain/audio/fft.js";
+import { Fft } from "../../../core/domain/audio/fft.js";
 import * as fc from "../../support/properties.js";
 
 const sample = fc.double({ min: -1, max: 1, noNaN: true });

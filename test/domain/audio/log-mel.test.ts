@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { FRONT_ENDS, type FrontEnd } from "../../../src/domain/audio/front-ends.js";
-import { binsFirst, LogMel, normalizeBins } from "../../../src/domain/audio/log-mel.js";
+import { FRONT_ENDS, type FrontEnd } from "../../../core/domain/audio/front-ends.js";
+import { binsFirst, LogMel, normalizeBins } from "../../../core/domain/audio/log-mel.js";
 
 /** Made by models/recipes/adapters/feature_reference.py with torch and NumPy, which share no code with ours. */
 const REFERENCE = JSON.parse(readFileSync("test/fixtures/adapters/log-mel-reference.json", "utf8")) as {

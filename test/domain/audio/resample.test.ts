@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { inputSpan, Resampler, resample, resampleSpan } from "../../../src/domain/audio/resample.js";
-import { ServiceError } from "../../../src/domain/errors.js";
+import { inputSpan, Resampler, resample, resampleSpan } from "../../../core/domain/audio/resample.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import * as fc from "../../support/properties.js";
 
 const PAIRS: readonly (readonly [number, number])[] = [

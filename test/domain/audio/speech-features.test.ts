@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { FRONT_ENDS } from "../../../src/domain/audio/front-ends.js";
-import { LogMel, normalizeBins } from "../../../src/domain/audio/log-mel.js";
-import { roundedTo16Bits, toFloat } from "../../../src/domain/audio/pcm.js";
+import { FRONT_ENDS } from "../../../core/domain/audio/front-ends.js";
+import { LogMel, normalizeBins } from "../../../core/domain/audio/log-mel.js";
+import { roundedTo16Bits, toFloat } from "../../../core/domain/audio/pcm.js";
 import { speech } from "../../support/audio.js";
 
 /** Every `stride`-th value, made by models/recipes/adapters/feature_reference.py with torch, which shares no code with ours. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { concatenatePcm } from "../../../src/domain/audio/pcm.js";
-import { StreamedPcm } from "../../../src/domain/audio/streamed-pcm.js";
+import { concatenatePcm } from "../../../core/domain/audio/pcm.js";
+import { StreamedPcm } from "../../../core/domain/audio/streamed-pcm.js";
 import * as fc from "../../support/properties.js";
 
 function streamed(stream: StreamedPcm, bytes: Uint8Array, cuts: readonly number[]): Int16Array {

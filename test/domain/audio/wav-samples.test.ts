@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { writeWav } from "../../../src/domain/audio/wav.js";
-import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
+import { writeWav } from "../../../core/domain/audio/wav.js";
+import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 
 const PCM = Int16Array.from({ length: 200 }, (_, index) => index * 150 - 15_000);
 const WAV = new Uint8Array(writeWav(PCM, 16_000));

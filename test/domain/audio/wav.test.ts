@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, writeWav } from "../../../src/domain/audio/wav.js";
-import { WavSampleReader } from "../../../src/domain/audio/wav-samples.js";
-import { ServiceError } from "../../../src/domain/errors.js";
+import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, writeWav } from "../../../core/domain/audio/wav.js";
+import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { speechAsWav } from "../../support/audio.js";
 import * as fc from "../../support/properties.js";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { CtcAligner } from "../../../src/domain/decoding/ctc-alignment.js";
+import { CtcAligner } from "../../../core/domain/decoding/ctc-alignment.js";
 import * as fc from "../../support/properties.js";
 import { collapse, logProbsOf, SMALL_VOCABULARY } from "./reference.js";
 

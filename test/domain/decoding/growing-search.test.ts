@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { continuedText } from "../../../src/domain/decoding/continued-text.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { continuedText } from "../../../core/domain/decoding/continued-text.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
 import * as fc from "../../support/properties.js";
 import { BigramModel, logProbsOf, SMALL_VOCABULARY } from "./reference.js";
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { HotWords } from "../../../src/domain/decoding/hot-words.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { HotWords } from "../../../core/domain/decoding/hot-words.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
 import * as fc from "../../support/properties.js";
 import { collapse, logProbsOf } from "./reference.js";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 import { gunzipSync } from "node:zlib";
-import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
-import { EMPTY_WORD_HASH, extendWordHash } from "../../../src/domain/decoding/lexicon.js";
-import { ServiceError } from "../../../src/domain/errors.js";
+import { LanguageModel } from "../../../core/domain/decoding/language-model.js";
+import { EMPTY_WORD_HASH, extendWordHash } from "../../../core/domain/decoding/lexicon.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 
 const FILE = new URL("../../../../models/svc-kk-ru-v2/lm.bin", import.meta.url);
 const bytes = gunzipSync(readFileSync(FILE));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LocalAgreement } from "../../../src/domain/decoding/local-agreement.js";
-import type { TimedWord } from "../../../src/domain/decoding/words.js";
+import { LocalAgreement } from "../../../core/domain/decoding/local-agreement.js";
+import type { TimedWord } from "../../../core/domain/decoding/words.js";
 import * as fc from "../../support/properties.js";
 
 /** Words of half a second with a tenth between them, the first at `startSeconds`. */

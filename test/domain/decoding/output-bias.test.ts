@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { BeamDecoder } from "../../../src/domain/decoding/beam-decoder.js";
-import { outputBias } from "../../../src/domain/decoding/output-bias.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
+import { BeamDecoder } from "../../../core/domain/decoding/beam-decoder.js";
+import { outputBias } from "../../../core/domain/decoding/output-bias.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
 
 const VOCABULARY = ["", " ", "а", "б"];
 const OPTIONS = { beamWidth: 8, languageModelWeight: 0, characterBonus: 0, wordBonus: 0 };

@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { BeamDecoder } from "../../../src/domain/decoding/beam-decoder.js";
-import type { TokenModel } from "../../../src/domain/decoding/language-model.js";
-import { type BeamSearchOptions, PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { textOf } from "../../../src/domain/decoding/words.js";
+import { BeamDecoder } from "../../../core/domain/decoding/beam-decoder.js";
+import type { TokenModel } from "../../../core/domain/decoding/language-model.js";
+import {
+  type BeamSearchOptions,
+  PrefixBeamSearch,
+} from "../../../core/domain/decoding/prefix-beam-search.js";
+import { textOf } from "../../../core/domain/decoding/words.js";
 import * as fc from "../../support/properties.js";
 import { BigramModel, everyText, logProbsOf, SMALL_VOCABULARY, simpleBeamSearch } from "./reference.js";
 

@@ -1,5 +1,5 @@
-import type { TokenModel } from "../../../src/domain/decoding/language-model.js";
-import { EMPTY_WORD_HASH, extendWordHash } from "../../../src/domain/decoding/lexicon.js";
+import type { TokenModel } from "../../../core/domain/decoding/language-model.js";
+import { EMPTY_WORD_HASH, extendWordHash } from "../../../core/domain/decoding/lexicon.js";
 
 /** Output 0 is blank, 1 is the space. */
 export const SMALL_VOCABULARY = ["", " ", "а", "б"] as const;

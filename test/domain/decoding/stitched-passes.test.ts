@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decodeGreedily } from "../../../src/domain/decoding/greedy.js";
-import { type PassRows, passesOver, stitchPasses } from "../../../src/domain/decoding/stitched-passes.js";
+import { decodeGreedily } from "../../../core/domain/decoding/greedy.js";
+import { type PassRows, passesOver, stitchPasses } from "../../../core/domain/decoding/stitched-passes.js";
 import * as fc from "../../support/properties.js";
 
 const VOCABULARY = ["", " ", "а", "б", "в"];

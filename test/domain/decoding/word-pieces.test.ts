@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BeamDecoder } from "../../../src/domain/decoding/beam-decoder.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { textOf, timedWords } from "../../../src/domain/decoding/words.js";
+import { BeamDecoder } from "../../../core/domain/decoding/beam-decoder.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
+import { textOf, timedWords } from "../../../core/domain/decoding/words.js";
 
 /** Pieces as public recognisers have them: a space begins a word, a lone one too, and some outputs are no text. */
 const VOCABULARY = ["", " сә", "лем", " дүние", "", " ", "м"];

@@ -6,9 +6,9 @@ import {
   type EndpointerOptions,
   type HeardFrame,
   pauseFramesFor,
-} from "../../../src/domain/endpointing/endpointer.js";
-import { patienceBehind } from "../../../src/domain/endpointing/patience.js";
-import type { SpeakerState } from "../../../src/domain/endpointing/speaker-level.js";
+} from "../../../core/domain/endpointing/endpointer.js";
+import { patienceBehind } from "../../../core/domain/endpointing/patience.js";
+import type { SpeakerState } from "../../../core/domain/endpointing/speaker-level.js";
 import * as fc from "../../support/properties.js";
 
 /** One letter per frame: `#` speech, `.` silence, `~` between the thresholds. */

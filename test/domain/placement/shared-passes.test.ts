@@ -8,7 +8,7 @@ import {
   rowsOfLength,
   sharedRun,
   sharedRuns,
-} from "../../../src/domain/placement/shared-passes.js";
+} from "../../../core/domain/placement/shared-passes.js";
 import { array, assert as assertOf, integer, property, uniqueArray } from "../../support/properties.js";
 
 const TABLE: readonly RowsOfLength[] = [

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { alignFrames } from "../../../src/domain/synthesis/alignment.js";
+import { alignFrames } from "../../../core/domain/synthesis/alignment.js";
 import * as fc from "../../support/properties.js";
 
 /** Durations as the encoder gives them; below zero stands for less than nothing. */

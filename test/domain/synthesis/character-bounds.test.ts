@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { characterBounds } from "../../../src/domain/synthesis/character-bounds.js";
+import { characterBounds } from "../../../core/domain/synthesis/character-bounds.js";
 
 const HOP = 256;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { pulseTrain } from "../../../src/domain/synthesis/excitation.js";
+import { pulseTrain } from "../../../core/domain/synthesis/excitation.js";
 import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 24_000;

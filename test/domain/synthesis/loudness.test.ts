@@ -8,7 +8,7 @@ import {
   melLevelDb,
   pieceGain,
   withGain,
-} from "../../../src/domain/synthesis/loudness.js";
+} from "../../../core/domain/synthesis/loudness.js";
 import * as fc from "../../support/properties.js";
 
 const HOP_SECONDS = 256 / 24_000;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { gaussianNoise, seedOf } from "../../../src/domain/synthesis/noise.js";
+import { gaussianNoise, seedOf } from "../../../core/domain/synthesis/noise.js";
 import * as fc from "../../support/properties.js";
 
 const COUNT = 100_000;

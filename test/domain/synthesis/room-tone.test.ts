@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Fft } from "../../../src/domain/audio/fft.js";
-import { ROOM_TONE_DB, RoomTone } from "../../../src/domain/synthesis/room-tone.js";
-import { SPEECH_RATE_HZ } from "../../../src/domain/synthesis/speech-rate.js";
+import { Fft } from "../../../core/domain/audio/fft.js";
+import { ROOM_TONE_DB, RoomTone } from "../../../core/domain/synthesis/room-tone.js";
+import { SPEECH_RATE_HZ } from "../../../core/domain/synthesis/speech-rate.js";
 import * as fc from "../../support/properties.js";
 
 const SECONDS = 10;

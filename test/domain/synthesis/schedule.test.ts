@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { solverTimes, swaySchedule } from "../../../src/domain/synthesis/schedule.js";
+import { solverTimes, swaySchedule } from "../../../core/domain/synthesis/schedule.js";
 import * as fc from "../../support/properties.js";
 
 const anySteps = fc.integer({ min: 1, max: 64 });

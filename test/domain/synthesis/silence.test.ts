@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fadeEnds } from "../../../src/domain/audio/fade.js";
-import { pauseAfterMs } from "../../../src/domain/synthesis/pauses.js";
+import { fadeEnds } from "../../../core/domain/audio/fade.js";
+import { pauseAfterMs } from "../../../core/domain/synthesis/pauses.js";
 import {
   LEADING_FRAMES,
   TRAILING_FRAMES,
   trimSilence,
   trimSoFar,
-} from "../../../src/domain/synthesis/silence.js";
+} from "../../../core/domain/synthesis/silence.js";
 import * as fc from "../../support/properties.js";
 
 const BINS = 2;

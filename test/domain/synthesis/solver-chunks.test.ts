@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { GROWING_CHUNKS, layOver, solverChunks } from "../../../src/domain/synthesis/solver-chunks.js";
+import { GROWING_CHUNKS, layOver, solverChunks } from "../../../core/domain/synthesis/solver-chunks.js";
 import * as fc from "../../support/properties.js";
 
 const PATCHES = fc.integer({ min: 1, max: 2_000 });

@@ -5,8 +5,8 @@ import {
   type PieceInFlight,
   type PieceStage,
   paddedPatches,
-} from "../../../src/domain/synthesis/solver-schedule.js";
-import { chunkDueAtMs, dueAtMs, type Urgency } from "../../../src/domain/synthesis/urgency.js";
+} from "../../../core/domain/synthesis/solver-schedule.js";
+import { chunkDueAtMs, dueAtMs, type Urgency } from "../../../core/domain/synthesis/urgency.js";
 import * as fc from "../../support/properties.js";
 
 const WINDOW = { start: 0, end: 54, contextStart: 0, contextEnd: 64 };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type VocoderWindow, vocoderWindow } from "../../../src/domain/synthesis/vocoder-windows.js";
+import { type VocoderWindow, vocoderWindow } from "../../../core/domain/synthesis/vocoder-windows.js";
 import * as fc from "../../support/properties.js";
 
 const REACH = 10;

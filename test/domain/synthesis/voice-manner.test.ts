@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { withBreath } from "../../../src/domain/synthesis/breath.js";
-import { scaleMelody } from "../../../src/domain/synthesis/melody.js";
-import { pauseAfterMs } from "../../../src/domain/synthesis/pauses.js";
+import { withBreath } from "../../../core/domain/synthesis/breath.js";
+import { scaleMelody } from "../../../core/domain/synthesis/melody.js";
+import { pauseAfterMs } from "../../../core/domain/synthesis/pauses.js";
 
 const logOf = (frames: number) => Math.log1p(frames);
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { WordTime } from "../../../src/domain/synthesis/word-time.js";
-import { saidWords, WrittenWords } from "../../../src/domain/synthesis/word-times.js";
-import { spokenSentences } from "../../../src/domain/text/spoken-sentences.js";
+import type { WordTime } from "../../../core/domain/synthesis/word-time.js";
+import { saidWords, WrittenWords } from "../../../core/domain/synthesis/word-times.js";
+import { spokenSentences } from "../../../core/domain/text/spoken-sentences.js";
 import * as fc from "../../support/properties.js";
 
 const RATE_HZ = 1_000;

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readAsWritten } from "../../../src/domain/text/as-written.js";
-import { dictionaryOf } from "../../../src/domain/text/kazakh/dictionary.js";
-import { spokenSentences } from "../../../src/domain/text/spoken-sentences.js";
+import { readAsWritten } from "../../../core/domain/text/as-written.js";
+import { dictionaryOf } from "../../../core/domain/text/kazakh/dictionary.js";
+import { spokenSentences } from "../../../core/domain/text/spoken-sentences.js";
 
 test("figures, capitals and signs stay for the voice's own reading", () => {
   const text = "Цена  выросла\nна 15% — до 2 500 ₽ (т.е. вдвое)!";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { brokenPauseRule } from "../../../src/domain/text/pause-marks.js";
-import { spokenSentences } from "../../../src/domain/text/spoken-sentences.js";
+import { brokenPauseRule } from "../../../core/domain/text/pause-marks.js";
+import { spokenSentences } from "../../../core/domain/text/spoken-sentences.js";
 
 const SHORT = 250;
 const MIDDLE = 500;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { corpusLines } from "../../../bench/support/corpora.js";
-import { textNotes } from "../../../src/domain/text/notes.js";
+import { textNotes } from "../../../core/domain/text/notes.js";
 
 test("a text with a Russian sentence is noted, Kazakh ones with Russian words are not", () => {
   for (const text of [

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { brokenPauseRule, pauseMarks } from "../../../src/domain/text/pause-marks.js";
-import { spokenSentences } from "../../../src/domain/text/spoken-sentences.js";
+import { brokenPauseRule, pauseMarks } from "../../../core/domain/text/pause-marks.js";
+import { spokenSentences } from "../../../core/domain/text/spoken-sentences.js";
 import * as fc from "../../support/properties.js";
 
 const lengths = (text: string) => pauseMarks(text).map(({ milliseconds }) => milliseconds);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { corpusLines } from "../../../bench/support/corpora.js";
-import { majorityLanguage, wordLanguage } from "../../../src/domain/text/script.js";
+import { majorityLanguage, wordLanguage } from "../../../core/domain/text/script.js";
 
 const wordsOf = (line: string) => line.toLowerCase().match(/[а-яёәғқңөұүһі]+/g) ?? [];
 

@@ -4,7 +4,7 @@ import {
   LONGEST_PIECE_CHARACTERS,
   splitIntoPieces,
   splitIntoSentences,
-} from "../../../src/domain/text/sentences.js";
+} from "../../../core/domain/text/sentences.js";
 import * as fc from "../../support/properties.js";
 
 /** Sentences are written with | between them; the splitter has to find the same places. */

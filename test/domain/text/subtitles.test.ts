@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { formatSrt, formatVtt, toCues } from "../../../src/domain/text/subtitles.js";
+import { formatSrt, formatVtt, toCues } from "../../../core/domain/text/subtitles.js";
 import * as fc from "../../support/properties.js";
 
 test("cues keep every word in order and hold their rules", () => {

@@ -4,8 +4,8 @@ import { IncomingMessage } from "node:http";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
 import { WebSocket } from "ws";
+import { DEFAULT_FRONT_LIMITS, type FrontHandlers, type SocketEvents } from "../../../core/ports/front.js";
 import { NodeFront } from "../../../src/front/node/node-front.js";
-import { DEFAULT_FRONT_LIMITS, type FrontHandlers, type SocketEvents } from "../../../src/ports/front.js";
 
 const HOST = "Host: here.test\r\n";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
-import { ServiceError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { BodyQueue } from "../../../src/front/shared/body-queue.js";
 import { TokenBucket } from "../../../src/front/shared/token-bucket.js";
 

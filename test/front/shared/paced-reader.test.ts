@@ -3,18 +3,18 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { test } from "node:test";
-import { NodeFront } from "../../../src/front/node/node-front.js";
-import { PacedReader } from "../../../src/front/shared/paced-reader.js";
-import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
-import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
-import { UwsFront } from "../../../src/front/uws/uws-front.js";
-import { createLog } from "../../../src/observe/log.js";
+import { createLog } from "../../../core/observe/log.js";
 import {
   DEFAULT_FRONT_LIMITS,
   type Front,
   type FrontHandlers,
   type FrontLimits,
-} from "../../../src/ports/front.js";
+} from "../../../core/ports/front.js";
+import { NodeFront } from "../../../src/front/node/node-front.js";
+import { PacedReader } from "../../../src/front/shared/paced-reader.js";
+import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
+import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
+import { UwsFront } from "../../../src/front/uws/uws-front.js";
 import { eventually } from "../../support/eventually.js";
 import { pace } from "../../support/pace.js";
 

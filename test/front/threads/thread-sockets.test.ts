@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { FrontSocket } from "../../../core/ports/front.js";
 import { RecordRing } from "../../../native/ring/record-ring.js";
 import { SOCKET_RECORD } from "../../../src/front/threads/protocol.js";
 import { ThreadSockets } from "../../../src/front/threads/thread-sockets.js";
-import type { FrontSocket } from "../../../src/ports/front.js";
 
 const SOCKET: FrontSocket = {
   bufferedBytes: 0,

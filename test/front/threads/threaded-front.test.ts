@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { test } from "node:test";
 import { WebSocket } from "ws";
-import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
-import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
-import { createLog } from "../../../src/observe/log.js";
+import { createLog } from "../../../core/observe/log.js";
 import {
   DEFAULT_FRONT_LIMITS,
   type FrontHandlers,
   type FrontRequest,
   type FrontSocket,
   type SocketEvents,
-} from "../../../src/ports/front.js";
+} from "../../../core/ports/front.js";
+import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
+import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { eventually } from "../../support/eventually.js";
 import { FAULTY_ENTRIES } from "../../support/faulty/entries.js";
 import { FaultOrders } from "../../support/faulty/orders.js";

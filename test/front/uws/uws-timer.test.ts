@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DEFAULT_FRONT_LIMITS } from "../../../core/ports/front.js";
 import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import type { UwsApp } from "../../../src/front/uws/uws-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
-import { DEFAULT_FRONT_LIMITS } from "../../../src/ports/front.js";
 
 /** What today's library tells of its timers, beside what the front uses. */
 interface ToldApp extends UwsApp {

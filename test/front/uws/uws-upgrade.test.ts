@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { DEFAULT_FRONT_LIMITS } from "../../../core/ports/front.js";
 import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
-import { DEFAULT_FRONT_LIMITS } from "../../../src/ports/front.js";
 import { runProgram } from "../../support/run-program.js";
 
 const binding = loadUwsBinding();

@@ -1,8 +1,8 @@
 // Opens WebSockets on a front that takes its time to decide, and prints how many heard what they were told.
 import { WebSocket } from "ws";
+import { DEFAULT_FRONT_LIMITS } from "../../../core/ports/front.js";
 import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
-import { DEFAULT_FRONT_LIMITS } from "../../../src/ports/front.js";
 import { pace } from "../../support/pace.js";
 
 const TOLD = "told once open";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
-import { ServiceError } from "../../../src/domain/errors.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { AddressPolicy } from "../../../src/input/url/address-policy.js";
 import { type FetchLimits, UrlFetcher } from "../../../src/input/url/url-fetcher.js";
 import { momentOfFault } from "../../support/pace.js";

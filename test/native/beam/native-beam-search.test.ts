@@ -1,13 +1,16 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import test from "node:test";
+import { HotWords } from "../../../core/domain/decoding/hot-words.js";
+import { LanguageModel } from "../../../core/domain/decoding/language-model.js";
+import { EMPTY_WORD_HASH, extendWordHash } from "../../../core/domain/decoding/lexicon.js";
+import {
+  type BeamSearchOptions,
+  PrefixBeamSearch,
+} from "../../../core/domain/decoding/prefix-beam-search.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { loadBinding, type NativeModel, type NativeSearch } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
-import { HotWords } from "../../../src/domain/decoding/hot-words.js";
-import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
-import { EMPTY_WORD_HASH, extendWordHash } from "../../../src/domain/decoding/lexicon.js";
-import { type BeamSearchOptions, PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { ServiceError } from "../../../src/domain/errors.js";
 import { modelFile } from "../../domain/decoding/model-file.js";
 import { logProbsOf } from "../../domain/decoding/reference.js";
 import * as fc from "../../support/properties.js";

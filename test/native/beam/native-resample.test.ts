@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { inputSpan, resampleSpan } from "../../../core/domain/audio/resample.js";
 import { loadBinding } from "../../../native/beam/binding.js";
-import { inputSpan, resampleSpan } from "../../../src/domain/audio/resample.js";
 import * as fc from "../../support/properties.js";
 
 const RATES = [8_000, 11_025, 24_000, 44_100, 48_000];

@@ -4,11 +4,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { gunzipSync, gzipSync } from "node:zlib";
+import { LanguageModel } from "../../../core/domain/decoding/language-model.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
-import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { ServiceError } from "../../../src/domain/errors.js";
 import { modelFile } from "../../domain/decoding/model-file.js";
 import { temporaryFolder } from "../../support/folders.js";
 

@@ -2,6 +2,13 @@ import assert from "node:assert/strict";
 import { readdirSync, statSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { gunzipSync } from "node:zlib";
+import { toFloat } from "../../../core/domain/audio/pcm.js";
+import { resample } from "../../../core/domain/audio/resample.js";
+import { BeamDecoder } from "../../../core/domain/decoding/beam-decoder.js";
+import { HotWords } from "../../../core/domain/decoding/hot-words.js";
+import { LanguageModel } from "../../../core/domain/decoding/language-model.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
+import { commonWords } from "../../../core/domain/decoding/word-confidence.js";
 import { loadBinding } from "../../../native/beam/binding.js";
 import { NativeBeamSearch, sharedModel } from "../../../native/beam/native-beam-search.js";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
@@ -11,13 +18,6 @@ import { FlowMatching } from "../../../native/models/flow-matching/flow-matching
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
 import type { MelSynthesizerManifest, RecognizerManifest } from "../../../native/models/manifest.js";
 import { readPackageFile } from "../../../native/models/package.js";
-import { toFloat } from "../../../src/domain/audio/pcm.js";
-import { resample } from "../../../src/domain/audio/resample.js";
-import { BeamDecoder } from "../../../src/domain/decoding/beam-decoder.js";
-import { HotWords } from "../../../src/domain/decoding/hot-words.js";
-import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { commonWords } from "../../../src/domain/decoding/word-confidence.js";
 import { joined, noise, RATE_HZ, silence, speech, tone } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER } from "../../support/folders.js";
 

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Worker } from "node:worker_threads";
+import { LanguageModel } from "../../../core/domain/decoding/language-model.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
 import { loadBinding } from "../../../native/beam/binding.js";
-import { LanguageModel } from "../../../src/domain/decoding/language-model.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { modelFile } from "../../domain/decoding/model-file.js";
 import { logProbsOf } from "../../domain/decoding/reference.js";
 import { eventually } from "../../support/eventually.js";

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type BatchRows, USUAL_ROWS } from "../../../core/domain/placement/batch-rows.js";
+import { chooseRows } from "../../../core/domain/placement/row-choice.js";
 import { readDeviceTuning, writeDeviceTuning } from "../../../native/devices/tuning.js";
-import { type BatchRows, USUAL_ROWS } from "../../../src/domain/placement/batch-rows.js";
-import { chooseRows } from "../../../src/domain/placement/row-choice.js";
 import { temporaryFolder } from "../../support/folders.js";
 
 const ROWS: BatchRows = {

@@ -2,16 +2,16 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { liveOpen } from "../../../bench/support/live-open.js";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
+import {
+  type Hypotheses,
+  PrefixBeamSearch,
+  type TokenSearch,
+} from "../../../core/domain/decoding/prefix-beam-search.js";
 import { LiveStepper } from "../../../native/live/stepper.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
-import {
-  type Hypotheses,
-  PrefixBeamSearch,
-  type TokenSearch,
-} from "../../../src/domain/decoding/prefix-beam-search.js";
 import { joined, silence, speech } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";

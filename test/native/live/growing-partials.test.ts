@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { liveOpen } from "../../../bench/support/live-open.js";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
 import { LiveStepper } from "../../../native/live/stepper.js";
 import type { DecodingParameters } from "../../../native/models/manifest.js";
 import type { RecognizerModel } from "../../../native/models/recognizer.js";
@@ -13,7 +14,6 @@ import type { Recognizer } from "../../../native/recognition/load-recognizer.js"
 import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer, ToLiveWorker } from "../../../native/threads/protocol.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
 import { joined, silence, tone } from "../../support/audio.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
 

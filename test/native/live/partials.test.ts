@@ -5,16 +5,16 @@ import { groupBy } from "../../../bench/evaluate/group-by.js";
 import { liveOpen } from "../../../bench/support/live-open.js";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
 import { joinedStream, SAMPLE_RATE_HZ, speechOf } from "../../../bench/support/spoken-stream.js";
+import {
+  type Hypotheses,
+  PrefixBeamSearch,
+  type TokenSearch,
+} from "../../../core/domain/decoding/prefix-beam-search.js";
 import { LiveStepper } from "../../../native/live/stepper.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
-import {
-  type Hypotheses,
-  PrefixBeamSearch,
-  type TokenSearch,
-} from "../../../src/domain/decoding/prefix-beam-search.js";
 import { joined, silence, speech, tone } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 

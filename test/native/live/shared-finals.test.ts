@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { liveOpen } from "../../../bench/support/live-open.js";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
+import { PrefixBeamSearch } from "../../../core/domain/decoding/prefix-beam-search.js";
+import { type BatchRows, USUAL_ROWS } from "../../../core/domain/placement/batch-rows.js";
 import { LiveStepper } from "../../../native/live/stepper.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import { UtteranceDecoder } from "../../../native/recognition/utterance-decoder.js";
 import { PcmRing } from "../../../native/ring/pcm-ring.js";
 import type { LiveWorkerAnswer } from "../../../native/threads/protocol.js";
-import { PrefixBeamSearch } from "../../../src/domain/decoding/prefix-beam-search.js";
-import { type BatchRows, USUAL_ROWS } from "../../../src/domain/placement/batch-rows.js";
 import { joined, silence, speech } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 

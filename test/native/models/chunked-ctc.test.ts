@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { FRONT_ENDS, type FrontEnd } from "../../../core/domain/audio/front-ends.js";
+import { LogMel } from "../../../core/domain/audio/log-mel.js";
 import { ChunkedCtc, type ChunkGraph } from "../../../native/models/chunked-ctc.js";
-import { FRONT_ENDS, type FrontEnd } from "../../../src/domain/audio/front-ends.js";
-import { LogMel } from "../../../src/domain/audio/log-mel.js";
 
 const BINS = 8;
 const WINDOW_FRAMES = 25;

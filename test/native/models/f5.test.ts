@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { F5 } from "../../../native/models/f5/f5.js";
 import type { F5Manifest } from "../../../native/models/f5/manifest.js";
 import { readPackage } from "../../../native/models/find-packages.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json } from "../../support/folders.js";
 import { speakPiece } from "../../support/speak-piece.js";
 

@@ -5,13 +5,13 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { integratedLoudness } from "../../../bench/support/loudness.js";
 import { addedClickDb } from "../../../bench/support/seams.js";
+import { paddedPatches } from "../../../core/domain/synthesis/solver-schedule.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { readPackage } from "../../../native/models/find-packages.js";
 import { FlowMatching } from "../../../native/models/flow-matching/flow-matching.js";
 import type { FlowMatchingContents } from "../../../native/models/flow-matching/manifest.js";
 import type { SolverPiece } from "../../../native/models/flow-matching/solver-piece.js";
 import type { MelSynthesizerManifest } from "../../../native/models/manifest.js";
-import { paddedPatches } from "../../../src/domain/synthesis/solver-schedule.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { changeManifest, copyOfPackage, type Json, SYNTHESIZER_FOLDER } from "../../support/folders.js";
 
 const RATE_HZ = 24_000;

@@ -4,6 +4,7 @@ import { link, readFile, rename, rm, utimes, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { InferenceSession, Tensor } from "onnxruntime-node";
+import { ServiceError } from "../../../core/domain/errors.js";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
 import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
 import { readManifest, readPackage } from "../../../native/models/find-packages.js";
@@ -12,7 +13,6 @@ import { checkGraphFiles, LocationFinder } from "../../../native/models/graph-fi
 import type { RecognizerManifest } from "../../../native/models/manifest.js";
 import { graphOverMappedWeights } from "../../../native/models/mapped-graph.js";
 import type { PackageFolder } from "../../../native/models/package.js";
-import { ServiceError } from "../../../src/domain/errors.js";
 import { RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
 const OPTIONS = { intraOpThreads: 1 };

@@ -3,12 +3,12 @@ import { createHash } from "node:crypto";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { ServiceError } from "../../../core/domain/errors.js";
 import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
 import { findPackages, readManifest, readPackage } from "../../../native/models/find-packages.js";
 import type { RecognizerManifest } from "../../../native/models/manifest.js";
 import { graphFile, type PackageFolder, readPackageFile } from "../../../native/models/package.js";
 import { packageFiles } from "../../../native/models/package-files.js";
-import { ServiceError } from "../../../src/domain/errors.js";
 import { type Json, RECOGNIZER_FOLDER, SYNTHESIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 
 const SHA256 = "0".repeat(64);

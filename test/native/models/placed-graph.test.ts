@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { kindOfRunError, ProviderError } from "../../../core/domain/placement/provider-error.js";
 import { CtcTwoPass } from "../../../native/models/ctc-two-pass/ctc-two-pass.js";
 import type { CtcTwoPassContents } from "../../../native/models/ctc-two-pass/manifest.js";
 import { DeviceCells } from "../../../native/models/device-cells.js";
@@ -8,7 +9,6 @@ import type { RecognizerManifest } from "../../../native/models/manifest.js";
 import type { ModelPackage } from "../../../native/models/package.js";
 import type { StepBatch } from "../../../native/models/recognizer.js";
 import { RunTimes } from "../../../native/models/run-times.js";
-import { kindOfRunError, ProviderError } from "../../../src/domain/placement/provider-error.js";
 import { pretendCuda, setDeviceFault } from "../../support/device/pretended.js";
 import { RECOGNIZER_FOLDER } from "../../support/folders.js";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { type ErrorCode, ServiceError } from "../../../core/domain/errors.js";
 import { Espeak } from "../../../native/phonemes/espeak.js";
 import { sentencesOfPhonemes } from "../../../native/phonemes/piper-phonemes.js";
-import { type ErrorCode, ServiceError } from "../../../src/domain/errors.js";
 import { ESPEAK, NEEDS_ESPEAK } from "../../support/espeak.js";
 import { temporaryFolder } from "../../support/folders.js";
 

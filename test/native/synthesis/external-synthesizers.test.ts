@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { SynthesisEngine } from "../../../actors/synthesis/engine.js";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import { startSynthesisWorker } from "../../../native/start-workers.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { synthesisEngine } from "../../support/engines.js";
 import { NEEDS_ESPEAK } from "../../support/espeak.js";
 import { FAULTY_ENTRIES } from "../../support/faulty/entries.js";

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { ProviderError } from "../../../core/domain/placement/provider-error.js";
+import type { SynthesisJob } from "../../../core/ports/synthesizer.js";
 import type { PieceModel, PieceTurn } from "../../../native/models/synthesizer.js";
 import { PieceQueue } from "../../../native/synthesis/piece-queue.js";
 import { SYNTHESIS_CELL } from "../../../native/threads/protocol.js";
-import { ServiceError } from "../../../src/domain/errors.js";
-import type { ProviderError } from "../../../src/domain/placement/provider-error.js";
-import type { SynthesisJob } from "../../../src/ports/synthesizer.js";
 import { deferred } from "../../support/deferred.js";
 
 const JOB: SynthesisJob = { modelId: "m", voice: "v", spokenText: "а", speed: 1, nfe: 4, seed: 0 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { toFloat } from "../../../core/domain/audio/pcm.js";
 import { SpeechOut } from "../../../native/synthesis/speech-out.js";
-import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { joined, tone } from "../../support/audio.js";
 
 async function sent(rateHz: number, parts: readonly Float32Array[]): Promise<Int16Array> {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Provider } from "../../../core/domain/placement/provider.js";
+import { ProviderError, type ProviderErrorKind } from "../../../core/domain/placement/provider-error.js";
 import type { Placing } from "../../../native/threads/placing.js";
-import type { Provider } from "../../../src/domain/placement/provider.js";
-import { ProviderError, type ProviderErrorKind } from "../../../src/domain/placement/provider-error.js";
 import { placingLog } from "../../support/device/placing-log.js";
 
 function failure(provider: Provider, kind: ProviderErrorKind): ProviderError {

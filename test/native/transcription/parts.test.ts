@@ -3,12 +3,12 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { recognizerIn } from "../../../bench/support/recognizer.js";
+import { toFloat } from "../../../core/domain/audio/pcm.js";
 import type { Recognizer } from "../../../native/recognition/load-recognizer.js";
 import type { FilePiece, HeardPart, WavSource } from "../../../native/threads/protocol.js";
 import { decodePieces } from "../../../native/transcription/decode.js";
 import { hearPart } from "../../../native/transcription/hear.js";
 import { openWav, WavAudio } from "../../../native/transcription/wav-audio.js";
-import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { joined, silence, speech, wavOf } from "../../support/audio.js";
 import { RECOGNIZER_FOLDER, temporaryFolder } from "../../support/folders.js";
 

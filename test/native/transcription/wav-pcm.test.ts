@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
+import { toFloat } from "../../../core/domain/audio/pcm.js";
 import { openWav, WavAudio } from "../../../native/transcription/wav-audio.js";
-import { toFloat } from "../../../src/domain/audio/pcm.js";
 import { joined, noise, silence, wavOf } from "../../support/audio.js";
 import { temporaryFolder } from "../../support/folders.js";
 

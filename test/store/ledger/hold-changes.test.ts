@@ -1,7 +1,7 @@
 // Changes of holds that go to the database together: each is what it would be alone.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { DEFAULT_TARIFFS } from "../../../src/domain/usage/tariff.js";
+import { DEFAULT_TARIFFS } from "../../../core/domain/usage/tariff.js";
 import { HoldChanges, HoldIsOver, TooManyAtOnce } from "../../../src/store/ledger/hold-changes.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, beforeEach, test } from "node:test";
-import { SYNTHESIS_TARIFF } from "../../../src/domain/usage/tariff.js";
-import type { KeptAnswer } from "../../../src/ports/idempotency.js";
+import { SYNTHESIS_TARIFF } from "../../../core/domain/usage/tariff.js";
+import type { KeptAnswer } from "../../../core/ports/idempotency.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
 import { IdempotencyKeys } from "../../../src/store/ledger/idempotency-keys.js";
 import { PostgresIdempotency } from "../../../src/store/ledger/postgres-idempotency.js";

@@ -5,7 +5,7 @@ import {
   DEFAULT_TARIFFS,
   FREE_GRANT_CREDITS,
   type UsageKind,
-} from "../../../src/domain/usage/tariff.js";
+} from "../../../core/domain/usage/tariff.js";
 import { HoldChanges, HoldIsOver } from "../../../src/store/ledger/hold-changes.js";
 import type { NewHold } from "../../../src/store/ledger/holds.js";
 import { sweep } from "../../../src/store/ledger/sweep.js";

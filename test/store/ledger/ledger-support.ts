@@ -1,5 +1,6 @@
 import type { Sql } from "postgres";
-import { LIVE_TARIFF } from "../../../src/domain/usage/tariff.js";
+import { LIVE_TARIFF } from "../../../core/domain/usage/tariff.js";
+import { Organizations } from "../../../src/store/accounts/organizations.js";
 import { Accounts } from "../../../src/store/ledger/accounts.js";
 import { HoldChanges } from "../../../src/store/ledger/hold-changes.js";
 import { Holds, type NewHold } from "../../../src/store/ledger/holds.js";
@@ -7,7 +8,6 @@ import { IdempotencyKeys } from "../../../src/store/ledger/idempotency-keys.js";
 import { ServiceInstances } from "../../../src/store/ledger/service-instances.js";
 import { Transfers } from "../../../src/store/ledger/transfers.js";
 import { MIGRATIONS } from "../../../src/store/migrations/all.js";
-import { Organizations } from "../../../src/store/people/organizations.js";
 import { connect } from "../../../src/store/postgres/connect.js";
 import type { EmbeddedPostgres } from "../../../src/store/postgres/embedded-postgres.js";
 import { migrate } from "../../../src/store/postgres/migrate.js";

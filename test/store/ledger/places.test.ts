@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ServiceError } from "../../../src/domain/errors.js";
+import type { ServiceError } from "../../../core/domain/errors.js";
 import { TooManyAtOnce } from "../../../src/store/ledger/hold-changes.js";
 import { Places } from "../../../src/store/ledger/places.js";
 import { ManualClock } from "../../support/manual-clock.js";

@@ -48,7 +48,7 @@ test("a service over a driver that npm installed with --ignore-scripts says why 
   let code = await readFile(join(folder, CONNECTION), "utf8");
   for (const [found, wanted] of await readRepairs()) code = code.replace(wanted, () => found);
   await writeFile(join(folder, CONNECTION), code);
-  for (const floor of ["src", "actors", "native"]) {
+  for (const floor of ["src", "actors", "native", "core"]) {
     await cp(join(ROOT, "dist", floor), join(folder, "dist", floor), { recursive: true });
   }
   await cp(join(ROOT, "package.json"), join(folder, "package.json"));

@@ -1,6 +1,6 @@
+import type { Provider } from "../../../core/domain/placement/provider.js";
 import { DeviceCells } from "../../../native/models/device-cells.js";
 import { Placing } from "../../../native/threads/placing.js";
-import type { Provider } from "../../../src/domain/placement/provider.js";
 
 /** Where an engine's workers run, and in `told` what it has said of that. */
 export interface PlacingLog {

@@ -1,4 +1,4 @@
-import { moneyFor } from "../../../domain/usage/credit-price.js";
+import { moneyFor } from "../../../../core/domain/usage/credit-price.js";
 import type { Prices } from "../api.js";
 import type { Loaded } from "../hooks.js";
 import { useWords } from "../text/language.js";

@@ -1,5 +1,5 @@
-import { writeWav } from "../../../domain/audio/wav.js";
-import { SPEECH_RATE_HZ } from "../../../domain/synthesis/speech-rate.js";
+import { writeWav } from "../../../../core/domain/audio/wav.js";
+import { SPEECH_RATE_HZ } from "../../../../core/domain/synthesis/speech-rate.js";
 import { clock } from "../clock.js";
 import { save } from "../save.js";
 import { useWords } from "../text/language.js";

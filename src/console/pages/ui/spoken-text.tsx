@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
-import type { WordTime } from "../../../domain/synthesis/word-time.js";
+import type { WordTime } from "../../../../core/domain/synthesis/word-time.js";
 import { useWords } from "../text/language.js";
 
 interface SpokenTextProps {

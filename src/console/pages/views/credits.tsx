@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { moneyFor } from "../../../domain/usage/credit-price.js";
+import { moneyFor } from "../../../../core/domain/usage/credit-price.js";
 import { ask, type Credits, creditsChanged, type LedgerEntry, type Prices } from "../api.js";
 import { useLoaded, useWork } from "../hooks.js";
 import { useWords } from "../text/language.js";

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { writeWav } from "../../../../core/domain/audio/wav.js";
 import type { LiveDone, LiveTranscription } from "../../../client/browser.js";
-import { writeWav } from "../../../domain/audio/wav.js";
 import { asProblem, creditsChanged, Problem } from "../api.js";
 import { clock } from "../clock.js";
 import { type HeardLine, heardDownloads, heardText } from "../downloads.js";

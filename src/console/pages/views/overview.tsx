@@ -1,4 +1,4 @@
-import { FREE_GRANT_CREDITS } from "../../../domain/usage/tariff.js";
+import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
 import type { ApiKey, Credits, Prices } from "../api.js";
 import { useLoaded } from "../hooks.js";
 import { Link } from "../router.js";

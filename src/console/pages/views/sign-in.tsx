@@ -1,4 +1,4 @@
-import { FREE_GRANT_CREDITS } from "../../../domain/usage/tariff.js";
+import { FREE_GRANT_CREDITS } from "../../../../core/domain/usage/tariff.js";
 import { ask, type Prices, type Session } from "../api.js";
 import { useLoaded, useTitle, useWork } from "../hooks.js";
 import { Link } from "../router.js";

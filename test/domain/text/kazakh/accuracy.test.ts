@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
-import { type GrammaticalCase, inCase } from "../../../../src/domain/text/kazakh/suffixes.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
+import { type GrammaticalCase, inCase } from "../../../../core/domain/text/kazakh/suffixes.js";
 import { facts, tableRows } from "./fixtures.js";
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;

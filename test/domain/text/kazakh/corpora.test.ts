@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { corpusLines } from "../../../../bench/support/corpora.js";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
 import { assertMapped } from "./word-map.js";
 
 const FILES = [

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { dictionaryOf } from "../../../../src/domain/text/kazakh/dictionary.js";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
+import { dictionaryOf } from "../../../../core/domain/text/kazakh/dictionary.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
 import {
   growthBy,
   soughtWord,
   spokenPronunciation,
-} from "../../../../src/domain/text/kazakh/pronunciations.js";
+} from "../../../../core/domain/text/kazakh/pronunciations.js";
 import * as fc from "../../../support/properties.js";
 import { assertMapped } from "./word-map.js";
 

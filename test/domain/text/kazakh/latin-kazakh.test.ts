@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { corpusLines } from "../../../../bench/support/corpora.js";
-import { latinAlphabetOf } from "../../../../src/domain/text/kazakh/latin-kazakh.js";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
-import { spokenSentences } from "../../../../src/domain/text/spoken-sentences.js";
+import { latinAlphabetOf } from "../../../../core/domain/text/kazakh/latin-kazakh.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
+import { spokenSentences } from "../../../../core/domain/text/spoken-sentences.js";
 import { assertMapped } from "./word-map.js";
 
 const spoken = (text: string) =>

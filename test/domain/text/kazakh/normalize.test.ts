@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
-import { cardinal } from "../../../../src/domain/text/kazakh/numerals.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
+import { cardinal } from "../../../../core/domain/text/kazakh/numerals.js";
 import * as fc from "../../../support/properties.js";
 
 const spoken = (text: string) => normalizeKazakh(text, { expand: true }).spoken;

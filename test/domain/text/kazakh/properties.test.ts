@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
-import { cardinal, ordinal } from "../../../../src/domain/text/kazakh/numerals.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
+import { cardinal, ordinal } from "../../../../core/domain/text/kazakh/numerals.js";
 import * as fc from "../../../support/properties.js";
 import { tableRows } from "./fixtures.js";
 import { assertMapped } from "./word-map.js";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { normalizeKazakh } from "../../../../src/domain/text/kazakh/normalize.js";
-import { spokenSentences } from "../../../../src/domain/text/spoken-sentences.js";
+import { normalizeKazakh } from "../../../../core/domain/text/kazakh/normalize.js";
+import { spokenSentences } from "../../../../core/domain/text/spoken-sentences.js";
 
 /** Each spoken word with the written text it is said for. */
 function wordPairs(text: string): string[] {

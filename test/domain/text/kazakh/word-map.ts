@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { SpokenText } from "../../../../src/domain/text/kazakh/normalize.js";
+import type { SpokenText } from "../../../../core/domain/text/kazakh/normalize.js";
 
 const LETTER_OR_DIGIT = /[\p{L}\p{N}]/gu;
 const WORDS = /[^ ,.!?:;—]+/gu;

@@ -1,0 +1,61 @@
+import type { BilledTranscript, FileLength, TimedTranscript } from "../../core/domain/decoding/transcript.js";
+import type { StopReason, TranscriptionConversation } from "../../core/ports/conversations.js";
+import type { Departure } from "../../core/ports/front.js";
+import type { UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
+import { Billing } from "./billing.js";
+
+/** A transcription that does not know of money. */
+export interface UnbilledTranscription {
+  readonly transcript: Promise<TimedTranscript>;
+  stop(reason: StopReason): void;
+}
+
+/** A file that is paid for: held when its length is known, charged with the result, released on every other way out. */
+export class BilledTranscription implements TranscriptionConversation {
+  readonly transcript: Promise<BilledTranscript>;
+  readonly answer: Departure = {
+    leaving: () => this.#billing.noteDelivered(this.#units),
+    held: () => this.#billing.noteDelivered(0),
+  };
+  readonly #session: UnbilledTranscription;
+  readonly #billing: Billing;
+  #units = 0;
+
+  /** @param start begins the work, which tells its length before it decodes anything and fails when that is refused */
+  constructor(
+    meter: UsageMeter,
+    reference: UsageReference,
+    start: (onLength: (length: FileLength) => Promise<void>) => UnbilledTranscription,
+  ) {
+    this.#billing = new Billing(meter, reference, "transcription");
+    this.#session = start((length) => this.#holdFor(length));
+    this.transcript = this.#charged();
+    // A client may leave before the answer is waited for.
+    this.transcript.catch(() => {});
+  }
+
+  stop(reason: StopReason): void {
+    this.#billing.stop(reason);
+    this.#session.stop(reason);
+  }
+
+  complete(): void {
+    this.#billing.complete();
+  }
+
+  async #holdFor({ sampleCountIn, sampleRateInHz }: FileLength): Promise<void> {
+    this.#units = sampleCountIn;
+    await this.#billing.hold("file", { units: sampleCountIn, unitsPerSecond: sampleRateInHz });
+  }
+
+  async #charged(): Promise<BilledTranscript> {
+    try {
+      const transcript = await this.#session.transcript;
+      await this.#billing.charge();
+      return { ...transcript, creditsCharged: this.#billing.creditsCharged };
+    } catch (thrown) {
+      this.#billing.stop("service-stops");
+      throw thrown;
+    }
+  }
+}

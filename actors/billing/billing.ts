@@ -1,0 +1,167 @@
+import { ServiceError } from "../../core/domain/errors.js";
+import type { Quantity, UsageKind } from "../../core/domain/usage/tariff.js";
+import type { StopReason } from "../../core/ports/conversations.js";
+import type { Hold, UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
+
+/** How far the payment of a piece of work is; `over` once it is decided who pays what. */
+export type BillingState = "unpaid" | "charging" | "charged" | "over";
+
+export type BillingEvent =
+  /** The meter has set the price aside. */
+  | "held"
+  /** The first bytes are about to leave. */
+  | "charge"
+  /** The charge is written. */
+  | "written"
+  /** The last byte has gone out. */
+  | "completed"
+  | StopReason;
+
+/** What becomes of the hold. `refuse` changes nothing: the work must not go on. */
+export type BillingEffect =
+  | "none"
+  | "charge"
+  | "complete"
+  | "release"
+  | "refund-all"
+  | "refund-rest"
+  | "refuse";
+
+export interface BillingDecision {
+  readonly state: BillingState;
+  readonly effect: BillingEffect;
+}
+
+function go(state: BillingState, effect: BillingEffect = "none"): BillingDecision {
+  return { state, effect };
+}
+
+/**
+ * Until the charge is written nothing has gone out, so an end costs nothing. After that a client who leaves has paid for
+ * all of it, and what the service fails to deliver is given back.
+ */
+const DECISIONS: Record<BillingState, Record<BillingEvent, BillingDecision>> = {
+  unpaid: {
+    held: go("unpaid"),
+    charge: go("charging", "charge"),
+    written: go("unpaid"),
+    // An answer without audio: there was nothing to charge for.
+    completed: go("over", "release"),
+    "client-left": go("over", "release"),
+    "service-stops": go("over", "release"),
+  },
+  charging: {
+    held: go("charging"),
+    charge: go("charging", "refuse"),
+    written: go("charged"),
+    completed: go("charging"),
+    "client-left": go("over", "refund-all"),
+    "service-stops": go("over", "refund-all"),
+  },
+  charged: {
+    held: go("charged"),
+    charge: go("charged", "refuse"),
+    written: go("charged"),
+    completed: go("over", "complete"),
+    "client-left": go("over", "complete"),
+    "service-stops": go("over", "refund-rest"),
+  },
+  over: {
+    // The client left while the meter was asked: nothing else will release this hold.
+    held: go("over", "release"),
+    charge: go("over", "refuse"),
+    written: go("over", "refuse"),
+    completed: go("over"),
+    "client-left": go("over"),
+    "service-stops": go("over"),
+  },
+};
+
+/** Pure: what an event does to the payment of a piece of work. */
+export function decideBilling(state: BillingState, event: BillingEvent): BillingDecision {
+  return DECISIONS[state][event];
+}
+
+/** The payment of one synthesis or one file: held, charged, and completed, released or given back. */
+export class Billing {
+  readonly #meter: UsageMeter;
+  readonly #reference: UsageReference;
+  readonly #work: string;
+  #state: BillingState = "unpaid";
+  #hold: Hold | null = null;
+
+  /** @param work names it in errors, such as `synthesis` */
+  constructor(meter: UsageMeter, reference: UsageReference, work: string) {
+    this.#meter = meter;
+    this.#reference = reference;
+    this.#work = work;
+  }
+
+  /** What the work cost; 0 before it is charged and after it is settled. */
+  get creditsCharged(): number {
+    return this.#state === "charged" ? (this.#hold?.credits ?? 0) : 0;
+  }
+
+  get isCharged(): boolean {
+    return this.#state === "charged";
+  }
+
+  /**
+   * Sets the price aside.
+   * @throws {ServiceError} `CANCELLED` when the work ended meanwhile, `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
+   */
+  async hold(kind: UsageKind, quantity: Quantity): Promise<void> {
+    if (this.#state !== "unpaid") throw this.#cancelled();
+    this.#hold = await this.#meter.hold(this.#reference, kind, quantity);
+    if (this.#tell("held") === "release") throw this.#cancelled();
+  }
+
+  /** @throws {ServiceError} `CANCELLED` when the work ended before the charge was written */
+  async charge(): Promise<void> {
+    this.#tell("charge");
+    await this.#hold?.charge();
+    this.#tell("written");
+  }
+
+  /** So many units have left, or are about to. Cheap; does nothing unless the work is charged. */
+  noteDelivered(units: number): void {
+    if (this.isCharged) this.#hold?.delivered(units);
+  }
+
+  complete(): void {
+    this.#tell("completed");
+  }
+
+  /** May be called twice. @param deliveredUnits what the client has got, which is not given back */
+  stop(reason: StopReason, deliveredUnits = 0): void {
+    this.#tell(reason, deliveredUnits);
+  }
+
+  #tell(event: BillingEvent, deliveredUnits = 0): BillingEffect {
+    const { state, effect } = decideBilling(this.#state, event);
+    this.#state = state;
+    switch (effect) {
+      case "refuse":
+        throw this.#cancelled();
+      case "complete":
+        void this.#hold?.complete();
+        break;
+      case "release":
+        void this.#hold?.release();
+        break;
+      case "refund-all":
+        void this.#hold?.refund(0);
+        break;
+      case "refund-rest":
+        void this.#hold?.refund(deliveredUnits);
+        break;
+      case "charge":
+      case "none":
+    }
+    return effect;
+  }
+
+  #cancelled(): ServiceError {
+    return new ServiceError("CANCELLED", `${this.#work} was cancelled`);
+  }
+}

@@ -1,0 +1,58 @@
+import { creditsFor, type Quantity, type Tariffs, type UsageKind } from "../../core/domain/usage/tariff.js";
+import type { Paid } from "../../core/ports/idempotency.js";
+import type { Hold, UsageMeter, UsageReference } from "../../core/ports/usage-meter.js";
+
+/** A hold on nothing: what it stands for has been paid. */
+const NOTHING_TO_CHARGE = {
+  charge: async () => {},
+  delivered: () => {},
+  complete: async () => {},
+  refund: async () => {},
+  release: async () => {},
+};
+
+/**
+ * Meters work that is done again for a client who has paid for it, wholly or for its beginning: only the rest is held and
+ * charged. All charges together are never more than the price of the work, and less by no more than a unit's price.
+ */
+export class PrepaidMeter implements UsageMeter {
+  readonly #meter: UsageMeter;
+  readonly #tariffs: Tariffs;
+  readonly #paid: Paid;
+
+  constructor(meter: UsageMeter, tariffs: Tariffs, paid: Paid) {
+    this.#meter = meter;
+    this.#tariffs = tariffs;
+    this.#paid = paid;
+  }
+
+  requireCredit: UsageMeter["requireCredit"] = (...args) => this.#meter.requireCredit(...args);
+  openLive: UsageMeter["openLive"] = (...args) => this.#meter.openLive(...args);
+
+  async hold(reference: UsageReference, kind: UsageKind, quantity: Quantity): Promise<Hold> {
+    const units = this.#restOf(kind, quantity);
+    if (units === 0) return { credits: this.#paid.credits, ...NOTHING_TO_CHARGE };
+    const hold = await this.#meter.hold(reference, kind, { ...quantity, units });
+    return {
+      credits: this.#paid.credits + hold.credits,
+      charge: () => hold.charge(),
+      delivered: (units) => hold.delivered(this.#restOf(kind, { ...quantity, units })),
+      complete: () => hold.complete(),
+      refund: (delivered) => hold.refund(this.#restOf(kind, { ...quantity, units: delivered })),
+      release: () => hold.release(),
+    };
+  }
+
+  /** Units of `quantity` that are still to be charged. */
+  #restOf(kind: UsageKind, quantity: Quantity): number {
+    // A file is charged as a whole.
+    if (kind === "file" && this.#paid.isAudioUnknown !== true) return 0;
+    const tariff = this.#tariffs[kind];
+    const credits = Math.max(0, creditsFor(quantity, tariff) - this.#paid.credits);
+    // Each charge is rounded up: the rest is what makes the sum come out, not what is left to say.
+    const affordable = Math.floor((credits * tariff.perUnits * quantity.unitsPerSecond) / tariff.credits);
+    // Samples that were paid for may have been of another rate: of files the credits alone count.
+    const unpaid = kind === "file" ? quantity.units : quantity.units - this.#paid.units;
+    return Math.max(0, Math.min(unpaid, affordable));
+  }
+}

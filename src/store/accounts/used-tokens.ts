@@ -1,0 +1,49 @@
+import type { Sql } from "postgres";
+import { ServiceError } from "../../../core/domain/errors.js";
+import type { Log } from "../../../core/observe/log.js";
+import type { TokenUses, UsedToken } from "../../../core/ports/token-uses.js";
+import { within } from "../postgres/within.js";
+
+/** A question that a client waits for. */
+const ANSWER_MS = 3_000;
+/** A use is remembered for longer than its token lasts: the clock may be set back a little. */
+const REMEMBERED_S = 600;
+
+/** The table `used_tokens`: a row for each stream token that was used lately. */
+export class UsedTokens implements TokenUses {
+  readonly #sql: Sql;
+  readonly #log: Log;
+
+  constructor(sql: Sql, log: Log) {
+    this.#sql = sql;
+    this.#log = log;
+  }
+
+  async use(token: UsedToken): Promise<boolean> {
+    try {
+      return await within(ANSWER_MS, this.#use(token));
+    } catch (cause) {
+      this.#log.warn({ err: cause }, "use of a stream token not written");
+      throw new ServiceError("AUTH_UNAVAILABLE", "stream tokens cannot be checked at the moment", { cause });
+    }
+  }
+
+  async #use({ id, untilMs, identity: { keyId, organizationId, grant } }: UsedToken): Promise<boolean> {
+    const session = grant === undefined ? null : Buffer.from(grant.session, "base64url");
+    const rows = await this.#sql`
+      insert into used_tokens (id, expires_at)
+      select ${Buffer.from(id)}, to_timestamp(${untilMs / 1_000}::float8)
+      where not exists (select from api_keys where id = ${keyId} and revoked_at is not null)
+        and (${session}::bytea is null or exists (
+          select from sessions join memberships using (user_id)
+          where hash = ${session}::bytea and organization_id = ${organizationId} and expires_at > now()))
+      on conflict (id) do nothing returning id`;
+    return rows.length > 0;
+  }
+
+  /** Forgets uses of tokens that are too old anyway. */
+  async removeExpired(): Promise<void> {
+    await this
+      .#sql`delete from used_tokens where expires_at < now() - make_interval(secs => ${REMEMBERED_S})`;
+  }
+}

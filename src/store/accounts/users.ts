@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import type { ISql, Sql } from "postgres";
+import type {
+  Membership,
+  OpenSession,
+  PersonRemoval,
+  SessionOrigin,
+  SessionPlace,
+  User,
+  Users,
+} from "../../../core/ports/console-store.js";
+import { acceptInvitation } from "./members.js";
+import { insertOrganization } from "./organizations.js";
+import { removePerson } from "./remove-person.js";
+
+/** Sessions that a person is shown; "all others" reaches those that are not. */
+const MOST_SHOWN_SESSIONS = 100;
+
+/** The tables `users` and `sessions`. */
+export class PostgresUsers implements Users {
+  readonly #sql: Sql;
+
+  constructor(sql: Sql) {
+    this.#sql = sql;
+  }
+
+  async signUp(person: {
+    email: string;
+    passwordHash: string;
+    organizationName: string;
+  }): Promise<User | null> {
+    return await this.#sql.begin(async (transaction) => {
+      const user = await insertUser(transaction, person);
+      if (user === null) return null;
+      const { id: organizationId } = await insertOrganization(transaction, person.organizationName);
+      await transaction`
+        insert into memberships (organization_id, user_id, role) values (${organizationId}, ${user.id}, 'owner')`;
+      return user;
+    });
+  }
+
+  async signUpInvited(person: {
+    email: string;
+    passwordHash: string;
+    invitation: Buffer;
+  }): Promise<User | "taken" | "invalid"> {
+    const refused = new Error("the invitation is not good any more");
+    try {
+      return await this.#sql.begin(async (transaction) => {
+        const user = await insertUser(transaction, person);
+        if (user === null) return "taken" as const;
+        // Thrown, so that the person is not kept.
+        if ((await acceptInvitation(transaction, person.invitation, user.id)) === null) throw refused;
+        return user;
+      });
+    } catch (error) {
+      if (error === refused) return "invalid";
+      throw error;
+    }
+  }
+
+  async findByEmail(email: string): Promise<(User & { readonly passwordHash: string }) | null> {
+    const [row] = await this.#sql<(User & { passwordHash: string })[]>`
+      select id, email, password_hash as "passwordHash" from users where email = ${email}`;
+    return row ?? null;
+  }
+
+  async memberships(userId: string): Promise<Membership[]> {
+    return await this.#sql<Membership[]>`
+      select organization_id as "organizationId", organizations.name as "organizationName", role
+      from memberships join organizations on organizations.id = organization_id
+      where user_id = ${userId} order by memberships.created_at, organization_id`;
+  }
+
+  async openSession(
+    userId: string,
+    hash: Buffer,
+    lifetimeSeconds: number,
+    { address, agent }: SessionOrigin,
+  ): Promise<void> {
+    await this.#sql`delete from sessions where user_id = ${userId} and expires_at < now()`;
+    await this.#sql`
+      insert into sessions (hash, user_id, expires_at, address, agent)
+      values (${hash}, ${userId}, now() + make_interval(secs => ${lifetimeSeconds}), ${address}, ${agent})`;
+  }
+
+  async sessions(userId: string, current: Buffer): Promise<readonly OpenSession[]> {
+    return await this.#sql<OpenSession[]>`
+      select ${this.#sessionId()} as id, created_at as "createdAt", expires_at as "expiresAt", address, agent,
+        hash = ${current} as "isCurrent"
+      from sessions where user_id = ${userId} and expires_at > now()
+      order by created_at desc, hash limit ${MOST_SHOWN_SESSIONS}`;
+  }
+
+  async endSession(userId: string, sessionId: string): Promise<Buffer | null> {
+    const [row] = await this.#sql<{ hash: Buffer }[]>`
+      delete from sessions where user_id = ${userId} and ${this.#sessionId()} = ${sessionId} returning hash`;
+    return row?.hash ?? null;
+  }
+
+  async endOtherSessions(userId: string, current: Buffer): Promise<readonly Buffer[]> {
+    const rows = await this.#sql<{ hash: Buffer }[]>`
+      delete from sessions where user_id = ${userId} and hash <> ${current} returning hash`;
+    return rows.map(({ hash }) => hash);
+  }
+
+  remove(userId: string): Promise<PersonRemoval> {
+    return removePerson(this.#sql, userId);
+  }
+
+  async findSession(hash: Buffer): Promise<User | null> {
+    const [row] = await this.#sql<User[]>`
+      select users.id, email from sessions join users on users.id = user_id
+      where hash = ${hash} and expires_at > now()`;
+    return row ?? null;
+  }
+
+  async setPassword(userId: string, passwordHash: string): Promise<void> {
+    await this.#sql.begin(async (transaction) => {
+      await replacePassword(transaction, userId, passwordHash);
+    });
+  }
+
+  async goodPlaces(places: readonly SessionPlace[]): Promise<readonly SessionPlace[]> {
+    if (places.length === 0) return [];
+    // One parameter, however many there are; as digits, because the driver has no arrays of bytes.
+    const hashes = places.map(({ session }) => session.toString("hex"));
+    const rows = await this.#sql<SessionPlace[]>`
+      select hash as session, organization_id as "organizationId"
+      from sessions join memberships using (user_id)
+      where hash in (select decode(digits, 'hex') from unnest(${hashes}::text[]) as given (digits)) and expires_at > now()`;
+    const good = new Set(rows.map(placeName));
+    return places.filter((place) => good.has(placeName(place)));
+  }
+
+  async closeSession(hash: Buffer): Promise<void> {
+    await this.#sql`delete from sessions where hash = ${hash}`;
+  }
+
+  /** 96 bits of the kept hash: the cookie cannot be made from them. */
+  #sessionId() {
+    return this.#sql`'ses_' || encode(substr(hash, 1, 12), 'hex')`;
+  }
+}
+
+function placeName({ session, organizationId }: SessionPlace): string {
+  return `${session.toString("hex")} ${organizationId}`;
+}
+
+/** From here on no session goes on and no link works that was there before: a person with the old password is out. */
+export async function replacePassword(sql: ISql, userId: string, passwordHash: string): Promise<User | null> {
+  const [row] = await sql<User[]>`
+    update users set password_hash = ${passwordHash} where id = ${userId} returning id, email`;
+  await sql`delete from sessions where user_id = ${userId}`;
+  await sql`delete from password_resets where user_id = ${userId}`;
+  return row ?? null;
+}
+
+async function insertUser(
+  sql: ISql,
+  { email, passwordHash }: { readonly email: string; readonly passwordHash: string },
+): Promise<User | null> {
+  const id = `usr_${randomBytes(12).toString("hex")}`;
+  const [row] = await sql<User[]>`
+    insert into users (id, email, password_hash) values (${id}, ${email}, ${passwordHash})
+    on conflict (email) do nothing returning id, email`;
+  return row ?? null;
+}
