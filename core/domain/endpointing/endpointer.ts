@@ -28,7 +28,7 @@ export interface EndpointerOptions {
 
 export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
   onThreshold: 0.5,
-  offThreshold: 0.35,
+  offThreshold: 0.3,
   openingFrames: 2,
   leadFrames: 8,
   pauseFrames: 5,

@@ -28,7 +28,7 @@ interface SpeakerRules {
 }
 
 const SPEAKER_RULES: SpeakerRules = {
-  opening: { fromDb: 10, toDb: 16 },
+  opening: { fromDb: 9, toDb: 13 },
   holding: { fromDb: 11, toDb: 18 },
   recentFrames: 6,
   faintDb: 38,

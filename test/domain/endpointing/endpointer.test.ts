@@ -217,7 +217,7 @@ const anyOptions = fc.record({
 function speechFlags(frames: readonly number[]): boolean[] {
   let isSpeech = false;
   return frames.map((probability) => {
-    isSpeech = isSpeech ? probability >= 0.35 : probability >= 0.5;
+    isSpeech = isSpeech ? probability >= 0.3 : probability >= 0.5;
     return isSpeech;
   });
 }
