@@ -1,18 +1,19 @@
 import { FRAME_SAMPLES, LIVE_RATE_HZ } from "../audio/frame.js";
+import { RecentFrames, SUM_STEPS } from "./recent-frames.js";
 import { SpeakerLevel, type SpeakerState } from "./speaker-level.js";
 
 const FRAME_MS = (1_000 * FRAME_SAMPLES) / LIVE_RATE_HZ;
 
-/** Frames of silence fed after the last audio, so that speech right before the end is still seen as speech. */
+/** Frames of silence appended after the last audio, so that speech right before the end is still detected. */
 export const FINISH_FRAMES = 8;
 
 /** All counts are frames of 40 ms. */
 export interface EndpointerOptions {
-  /** A frame becomes speech at this probability or above. */
+  /** Speech starts at this probability. */
   readonly onThreshold: number;
-  /** Speech goes on until a frame falls below this probability. */
+  /** Speech ends below this probability. */
   readonly offThreshold: number;
-  /** Consecutive speech frames that open an utterance; fewer are taken for a click. */
+  /** Consecutive speech frames that open an utterance; a click is shorter. */
   readonly openingFrames: number;
   /** Audio kept before the first speech frame. */
   readonly leadFrames: number;
@@ -22,7 +23,7 @@ export interface EndpointerOptions {
   readonly longestFrames: number;
   /** A longest utterance is cut at the least likely speech within so many of its last frames. */
   readonly cutWindowFrames: number;
-  /** Speech without a new letter for so long ends the utterance; infinite where letters are not known frame by frame. */
+  /** Speech without a new letter for this long ends the utterance; infinite if letters are not known frame by frame. */
   readonly wordlessFrames: number;
 }
 
@@ -37,11 +38,13 @@ export const ENDPOINTER_DEFAULTS: EndpointerOptions = {
   wordlessFrames: Number.POSITIVE_INFINITY,
 };
 
-/** `wordless`: voice activity went on, but no letter came any more. */
+/** `wordless`: voice activity continued without new letters. */
 export type EndpointReason = "pause" | "too-long" | "finalize" | "wordless";
 
-/** `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance
- * was cut. `speechMean` is the mean probability of speech of the frames from the first of speech to the end. */
+/**
+ * `endFrame` is exclusive: one past the last speech frame, or the frame where a longest utterance was cut. `speechMean` is
+ * the mean probability of speech from the first speech frame to the end.
+ */
 export type EndpointEvent =
   | { readonly type: "started" | "resumed"; readonly utterance: number; readonly startFrame: number }
   | {
@@ -58,77 +61,66 @@ export type EndpointEvent =
       readonly endFrame: number;
       readonly speechMean: number;
       readonly reason: EndpointReason;
-      /** Letters came out of it, as far as its frames say; true where they do not. */
+      /** The utterance had letters; true if letters are not known frame by frame. */
       readonly hasLetters: boolean;
-      /** The speaker's level at the end, for a session that continues from there. */
+      /** The speaker's level at the end, to resume a session from there. */
       readonly speaker: SpeakerState | null;
-      /** The utterance was ended in the middle of speech: what follows belongs to the same run of it. */
+      /** The utterance was ended in the middle of speech; the next frames continue it. */
       readonly isMidSpeech: boolean;
     };
 
-/** Who decides how long a pause may be: the threshold alone, or also what the language model expects behind the text. */
+/** What decides how long a pause may last: the threshold alone, or also how likely the sentence ends here. */
 export const ENDPOINTINGS = ["fixed", "adaptive"] as const;
 export type Endpointing = (typeof ENDPOINTINGS)[number];
 
-/** The longest pause is so many thresholds. */
+/** Longest pause, in thresholds. */
 export const MOST_PATIENCE = 3;
 
-/** How many times the threshold a pause may last before it ends the utterance, at most `MOST_PATIENCE`; asked when the threshold has passed. */
+/** Returns how many thresholds a pause may last, at most `MOST_PATIENCE`; called once the threshold has passed. */
 export type Patience = () => number;
 
-/** Probabilities are summed in whole steps: a sum is then the same wherever counting began. */
-const STEPS = 1 << 16;
 const NO_EVENTS: readonly EndpointEvent[] = [];
 
 /** Evidence about a frame besides its probability of speech. */
 export interface HeardFrame {
-  /** See `levelDb` of the audio; 0 throughout where it is not known. */
+  /** See `levelDb`; always 0 if levels are not known. */
   readonly levelDb: number;
-  /** A new letter came out in it; true where letters are not known frame by frame. */
+  /** The frame brought a new letter; true if letters are not known frame by frame. */
   readonly hasLetter: boolean;
 }
 
 export const NOTHING_MORE: HeardFrame = { levelDb: 0, hasLetter: true };
 
-/** Voice activity that has no letters may go on for so much longer than a pause would have to last. */
+/** How much longer than a pause voice activity without letters may last, 1 s. */
 const WORDLESS_FRAMES = 25;
 
-/** See `EndpointerOptions.wordlessFrames`. */
+/** Derives `EndpointerOptions.wordlessFrames` from the longest pause. */
 export function wordlessFramesFor(longestPauseFrames: number): number {
   return longestPauseFrames + WORDLESS_FRAMES;
 }
 
-/** Silence in frames that is at least `pauseMs` long. */
+/** Converts a pause to frames, rounded up. */
 export function pauseFramesFor(pauseMs: number): number {
   return Math.max(1, Math.ceil(pauseMs / FRAME_MS));
 }
 
 /**
- * Finds utterances in a row of speech probabilities, one per 40 ms frame.
+ * Finds utterances in a sequence of speech probabilities, one per 40 ms frame.
  *
- * An utterance opens with `openingFrames` of speech in a row and ends after `pauseFrames` of silence. `halfway` comes when
- * half of that silence has passed, in time for a second decoding pass; `resumed` takes it back. Utterances are numbered
- * from 0, come in order and never overlap. Only the frames decide, and patience where it is given: nothing depends on how
- * audio arrived.
+ * An utterance opens after `openingFrames` of speech in a row and ends after `pauseFrames` of silence. `halfway` is emitted
+ * after half of that silence, in time for a second decoding pass; `resumed` cancels it. Utterances are numbered from 0, in
+ * order, and never overlap. The result depends on the frames (and on `patience`) alone, not on how the audio arrived.
  *
- * A frame of speech counts if it is loud enough to be the near speaker's (`SpeakerLevel`). In a room where voice activity never
- * ends, an utterance ends when no letters come any more.
+ * A frame counts as speech if it is loud enough to be the near speaker's (`SpeakerLevel`). In a room where voice activity
+ * never ends, an utterance ends when letters stop.
  */
 export class Endpointer {
   readonly #options: EndpointerOptions;
   readonly #halfwayFrames: number;
   readonly #patience: Patience | null;
-  /** The last frames, each at its number modulo the length. */
-  readonly #probabilities: Float32Array;
-  readonly #speechFlags: Uint8Array;
-  readonly #levels: Float32Array;
-  readonly #letterFlags: Uint8Array;
-  /** Sum of the probabilities before each of these frames, in steps. */
-  readonly #sums: Float64Array;
-  #sum = 0;
-  /** Frames taken, and frames that have come. */
+  readonly #frames: RecentFrames;
+  /** Frames processed; after an end, fewer than have arrived. */
   #frameCount = 0;
-  #heldCount = 0;
   #isSpeech = false;
   #speechRun = 0;
   #utterance = -1;
@@ -136,21 +128,21 @@ export class Endpointer {
   #startFrame = 0;
   /** One past the last speech frame of the open utterance. */
   #speechEnd = 0;
-  /** First frame of speech of the open utterance, and sums before it and before the end. */
+  /** First speech frame of the open utterance, and the probability sums before it and before the end. */
   #speechStart = 0;
   #startSum = 0;
   #endSum = 0;
   /** No utterance may begin before this frame. */
   #earliestStart = 0;
   readonly #speaker: SpeakerLevel;
-  /** One past the last frame of the open utterance that had a letter; its first frame of speech until there is one. */
+  /** One past the open utterance's last frame with a letter; its first speech frame until there is one. */
   #lettersEnd = 0;
   #hasLetters = false;
 
   /**
-   * @param isMidSpeech frame 0 follows the end of an utterance that was ended in the middle of speech
-   * @param speaker of what came before frame 0
-   * @throws {RangeError} when the options contradict each other
+   * @param isMidSpeech frame 0 continues an utterance that was ended in the middle of speech
+   * @param speaker state before frame 0
+   * @throws {RangeError} if the options contradict each other
    */
   constructor(
     options: Partial<EndpointerOptions> = {},
@@ -162,16 +154,12 @@ export class Endpointer {
     this.#speaker = new SpeakerLevel(speaker);
     this.#options = checkedOptions({ ...ENDPOINTER_DEFAULTS, ...options });
     this.#halfwayFrames = Math.ceil(this.#options.pauseFrames / 2);
-    // One frame more than the window: a cut looks at the frame before it. An opening looks back as far as its lead.
+    // One frame more than the window, because a cut looks at the frame before it; an opening looks back over its lead.
     const { cutWindowFrames, leadFrames, openingFrames, pauseFrames, wordlessFrames } = this.#options;
     const longestPause = patience === null ? pauseFrames : pauseFrames * MOST_PATIENCE;
     const wordless = Number.isFinite(wordlessFrames) ? wordlessFrames : 0;
     const held = Math.max(cutWindowFrames, leadFrames + openingFrames, longestPause, wordless) + 1;
-    this.#probabilities = new Float32Array(held);
-    this.#speechFlags = new Uint8Array(held);
-    this.#sums = new Float64Array(held);
-    this.#levels = new Float32Array(held);
-    this.#letterFlags = new Uint8Array(held);
+    this.#frames = new RecentFrames(held);
     this.#isSpeech = isMidSpeech;
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
   }
@@ -186,7 +174,7 @@ export class Endpointer {
     return this.#isOpen;
   }
 
-  /** Frames of silence that are missing until `halfway`; null in speech, behind `halfway`, and between utterances. */
+  /** Frames of silence left until `halfway`; null during speech, after `halfway`, and between utterances. */
   get framesToHalfway(): number | null {
     const silenceFrames = this.#frameCount - this.#speechEnd;
     if (!this.#isOpen || silenceFrames === 0 || silenceFrames >= this.#halfwayFrames) return null;
@@ -198,52 +186,49 @@ export class Endpointer {
     return this.#utterance;
   }
 
-  /** First frame that a later event can still ask for: audio before it may be forgotten. */
+  /** First frame that a later event can still refer to: audio before it may be dropped. */
   get earliestNeededFrame(): number {
     if (this.#isOpen) return this.#startFrame;
     const onset = this.#frameCount - this.#speechRun;
     return Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
   }
 
-  /** The speaker's level for a session that continues from this frame, between utterances. */
+  /** Returns the speaker's level to resume a session from this frame, between utterances. */
   speakerAt(frame: number): SpeakerState | null {
     return this.#speaker.at(frame);
   }
 
-  /** Takes the next frame. NaN counts as silence. The returned array is only read. */
+  /** Processes the next frame. NaN counts as silence. The returned array must not be changed. */
   push(
     speechProbability: number,
     { levelDb, hasLetter }: HeardFrame = NOTHING_MORE,
   ): readonly EndpointEvent[] {
-    const slot = this.#heldCount++ % this.#probabilities.length;
-    this.#probabilities[slot] = Number.isNaN(speechProbability) ? 0 : speechProbability;
-    this.#levels[slot] = levelDb;
-    this.#letterFlags[slot] = hasLetter ? 1 : 0;
-    this.#sums[slot] = this.#sum;
-    this.#sum += Math.round(this.#probabilities[slot]! * STEPS);
-    return this.#takeHeld(null);
+    this.#frames.push(speechProbability, levelDb, hasLetter);
+    return this.#processFrames(null);
   }
 
-  /** Ends the open utterance now; the speech so far is its end. Nothing happens between utterances. */
+  /** Ends the open utterance after its last speech frame. Does nothing between utterances. */
   finalizeNow(): readonly EndpointEvent[] {
     if (!this.#isOpen) return NO_EVENTS;
     const isMidSpeech = this.#speechEnd === this.#frameCount;
-    return this.#takeHeld(this.#end({ end: this.#speechEnd, sum: this.#endSum }, "finalize", isMidSpeech));
+    return this.#processFrames(
+      this.#end({ end: this.#speechEnd, sum: this.#endSum }, "finalize", isMidSpeech),
+    );
   }
 
   /**
-   * Takes the frames that are held and not taken yet. An end lies in the past: the frames after it are taken again, by an
-   * endpointer that has just begun, so that a session that is replayed from there finds the same.
+   * Processes the frames that have arrived. An end lies in the past: the frames after it are processed again with fresh
+   * state, so that a session replayed from that end finds the same utterances.
    */
-  #takeHeld(first: EndpointEvent | null): readonly EndpointEvent[] {
+  #processFrames(first: EndpointEvent | null): readonly EndpointEvent[] {
     let events: EndpointEvent[] | null = first === null ? null : [first];
-    while (this.#frameCount < this.#heldCount) {
+    while (this.#frameCount < this.#frames.count) {
       const frame = this.#frameCount++;
       const before = { end: this.#speechEnd, sum: this.#endSum };
       const event = this.#step(frame);
       if (event !== null) events = [...(events ?? []), event];
       if (!this.#isOpen) continue;
-      // Silence after a longest utterance ends it by itself; only more speech has to be cut.
+      // Silence after a longest utterance ends it anyway; only more speech must be cut.
       if (this.#speechEnd - this.#startFrame > this.#options.longestFrames) {
         events = [...(events ?? []), this.#cut(before)];
       } else if (this.#frameCount - this.#lettersEnd >= this.#options.wordlessFrames) {
@@ -254,12 +239,11 @@ export class Endpointer {
   }
 
   #step(frame: number): EndpointEvent | null {
-    const slot = frame % this.#probabilities.length;
-    this.#isSpeech = this.#isNearSpeech(frame, slot);
-    this.#speechFlags[slot] = this.#isSpeech ? 1 : 0;
+    this.#isSpeech = this.#isNearSpeech(frame);
+    this.#frames.markSpeech(frame, this.#isSpeech);
     this.#speechRun = this.#isSpeech ? this.#speechRun + 1 : 0;
     if (!this.#isOpen) return this.#speechRun >= this.#options.openingFrames ? this.#start(frame) : null;
-    if (this.#letterFlags[slot] === 1) {
+    if (this.#frames.hasLetter(frame)) {
       this.#lettersEnd = frame + 1;
       this.#hasLetters = true;
     }
@@ -277,14 +261,14 @@ export class Endpointer {
     };
   }
 
-  #isNearSpeech(frame: number, slot: number): boolean {
+  #isNearSpeech(frame: number): boolean {
     const { onThreshold, offThreshold } = this.#options;
     const threshold = this.#isSpeech ? offThreshold : onThreshold;
-    const level = this.#levels[slot]!;
+    const level = this.#frames.level(frame);
     const needed = this.#isOpen
       ? this.#speaker.toHold(threshold, level)
       : this.#speaker.toOpen(threshold, level, frame);
-    return this.#probabilities[slot]! >= needed;
+    return this.#frames.probability(frame) >= needed;
   }
 
   #isOver(silenceFrames: number): boolean {
@@ -294,11 +278,7 @@ export class Endpointer {
   }
 
   #meanUpTo({ end, sum }: SpeechEnd): number {
-    return (sum - this.#startSum) / STEPS / (end - this.#speechStart);
-  }
-
-  #sumBefore(frame: number): number {
-    return frame === this.#heldCount ? this.#sum : this.#sums[frame % this.#sums.length]!;
+    return (sum - this.#startSum) / SUM_STEPS / (end - this.#speechStart);
   }
 
   #start(frame: number): EndpointEvent {
@@ -307,18 +287,17 @@ export class Endpointer {
     this.#utterance++;
     this.#startFrame = Math.max(this.#earliestStart, onset - this.#options.leadFrames, 0);
     this.#speechEnd = frame + 1;
-    this.#endSum = this.#sumBefore(frame + 1);
-    // A run of speech may have begun before the utterance, in the one before it.
+    this.#endSum = this.#frames.sumBefore(frame + 1);
+    // The run of speech may have started in the utterance before this one.
     const first = Math.max(onset, this.#startFrame);
     this.#speechStart = first;
-    this.#startSum = this.#sumBefore(first);
+    this.#startSum = this.#frames.sumBefore(first);
     this.#lettersEnd = first;
     this.#hasLetters = false;
     for (let heard = first; heard <= frame; heard++) {
-      const slot = heard % this.#levels.length;
-      if (heard === first) this.#speaker.begin(this.#levels[slot]!);
-      else this.#speaker.follow(this.#levels[slot]!);
-      if (this.#letterFlags[slot] === 0) continue;
+      if (heard === first) this.#speaker.begin(this.#frames.level(heard));
+      else this.#speaker.follow(this.#frames.level(heard));
+      if (!this.#frames.hasLetter(heard)) continue;
       this.#lettersEnd = heard + 1;
       this.#hasLetters = true;
     }
@@ -328,12 +307,12 @@ export class Endpointer {
   #extend(frame: number): EndpointEvent | null {
     const wasHalfway = frame - this.#speechEnd >= this.#halfwayFrames;
     this.#speechEnd = frame + 1;
-    this.#endSum = this.#sumBefore(frame + 1);
-    this.#speaker.follow(this.#levels[frame % this.#levels.length]!);
+    this.#endSum = this.#frames.sumBefore(frame + 1);
+    this.#speaker.follow(this.#frames.level(frame));
     return wasHalfway ? { type: "resumed", utterance: this.#utterance, startFrame: this.#startFrame } : null;
   }
 
-  /** Ends the open utterance; what comes next is the frame at its end. */
+  /** Ends the open utterance; processing continues from the frame at its end. */
   #end(at: SpeechEnd, reason: EndpointReason, isMidSpeech: boolean): EndpointEvent {
     const speechMean = this.#meanUpTo(at);
     this.#isOpen = false;
@@ -341,7 +320,7 @@ export class Endpointer {
     this.#speaker.end(this.#hasLetters, at.end);
     this.#frameCount = at.end;
     this.#isSpeech = isMidSpeech;
-    // Inside a run of speech the rest belongs to the same run, however short it is: it opens at once.
+    // The rest of a run of speech opens an utterance at once, however short it is.
     this.#speechRun = isMidSpeech ? this.#options.openingFrames - 1 : 0;
     return {
       type: "ended",
@@ -356,36 +335,32 @@ export class Endpointer {
     };
   }
 
-  /** Ends the utterance in its best gap. */
+  /** Cuts a longest utterance in its best gap. */
   #cut(before: SpeechEnd): EndpointEvent {
     const cutFrame = this.#bestGap();
-    const isMidSpeech = this.#speechFlags[(cutFrame - 1) % this.#speechFlags.length] === 1;
-    const cut = { end: cutFrame, sum: this.#sumBefore(cutFrame) };
+    const isMidSpeech = this.#frames.isSpeech(cutFrame - 1);
+    const cut = { end: cutFrame, sum: this.#frames.sumBefore(cutFrame) };
     return this.#end(before.end < cutFrame ? before : cut, "too-long", isMidSpeech);
   }
 
-  /** Ends an utterance in which nothing is said any more after its last letter. */
+  /** Ends an utterance whose letters have stopped. */
   #endWordless(): EndpointEvent {
-    // Letters come out late, so speech had ended before the last of them. Without any, all of it was something else.
+    // Letters arrive late, so speech ended before the last of them. Without letters none of it was speech.
     const end = this.#hasLetters ? Math.min(this.#speechEnd, this.#lettersEnd) : this.#frameCount;
-    return this.#end({ end, sum: this.#sumBefore(end) }, "wordless", false);
+    return this.#end({ end, sum: this.#frames.sumBefore(end) }, "wordless", false);
   }
 
-  /** The frame of least probable speech in the window, the latest of equals. */
+  /** Returns the frame of least probable speech in the window, the latest of equals. */
   #bestGap(): number {
     let best = this.#frameCount - 1;
     for (let frame = best - 1; frame >= this.#frameCount - this.#options.cutWindowFrames; frame--) {
-      if (this.#probabilityOf(frame) < this.#probabilityOf(best)) best = frame;
+      if (this.#frames.probability(frame) < this.#frames.probability(best)) best = frame;
     }
     return best;
   }
-
-  #probabilityOf(frame: number): number {
-    return this.#probabilities[frame % this.#probabilities.length]!;
-  }
 }
 
-/** An end of speech, exclusive, and the sum of all probabilities before it. */
+/** An exclusive end of speech, and the sum of the probabilities before it. */
 interface SpeechEnd {
   readonly end: number;
   readonly sum: number;
@@ -408,7 +383,7 @@ function checkedOptions(options: EndpointerOptions): EndpointerOptions {
       throw new RangeError(`${name} must be a whole number of at least ${least}, received ${value}`);
     }
   }
-  // A cut must leave the opening of the utterance on its left side.
+  // A cut must leave the opening of the utterance to its left.
   const shortest = options.cutWindowFrames + leadFrames + openingFrames;
   if (!Number.isInteger(longestFrames) || longestFrames < shortest) {
     throw new RangeError(

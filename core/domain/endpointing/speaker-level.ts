@@ -1,4 +1,4 @@
-/** The last speaker's level, which a session takes along when it moves to another worker. */
+/** The last speaker's level, which moves with a session to another worker. */
 export interface SpeakerState {
   /** Level of the loud frames, see `levelDb`. */
   readonly levelDb: number;
@@ -6,7 +6,7 @@ export interface SpeakerState {
   readonly silentFrames: number;
 }
 
-/** A voice closer to the speaker than `fromDb` is trusted; one further below him than `toDb` is never his. */
+/** A voice less than `fromDb` below the speaker is trusted; one more than `toDb` below is someone else's. */
 interface DoubtRange {
   readonly fromDb: number;
   readonly toDb: number;
@@ -14,15 +14,15 @@ interface DoubtRange {
 
 /** All levels are in dB, all counts are frames of 40 ms. */
 interface SpeakerRules {
-  /** Below the last speaker, for a voice that would open an utterance. Between the two it must be the more certain. */
+  /** Below the last speaker, for a voice that would open an utterance; between the two it needs a higher probability. */
   readonly opening: DoubtRange;
   /** Below an utterance's own loud frames, for a voice that would hold it open. */
   readonly holding: DoubtRange;
-  /** The loudest of so many frames counts: vowels are closer together than that. */
+  /** The loudest of this many frames counts; vowels are closer together than that. */
   readonly recentFrames: number;
   /** A single frame this far below the utterance's loud frames is not part of it. */
   readonly faintDb: number;
-  /** After this time without an utterance, quieter voices are admitted again, by this much a frame. */
+  /** After this time without an utterance the limit falls by this much a frame. */
   readonly forgetAfterFrames: number;
   readonly forgetDbPerFrame: number;
 }
@@ -36,17 +36,16 @@ const SPEAKER_RULES: SpeakerRules = {
   forgetDbPerFrame: 0.08,
 };
 
-/** No probability reaches it. */
+/** A threshold that no probability reaches. */
 const NEVER = 2;
-/** How much it falls in a quieter frame, 2.5 dB a second, so that it follows a speaker who grows quiet. */
+/** How much the level falls in a quieter frame, 2.5 dB a second, to follow a speaker who becomes quiet. */
 const FALL_DB = 0.1;
-/** Most that the level falls from one utterance to the next, so that a background voice cannot walk it down. */
+/** Most that the level falls from one utterance to the next, so that a background voice cannot lower it step by step. */
 const MOST_FALL_DB = 2;
 
 /**
- * Tracks how loud the near speaker of a session is. Voice activity remembers a second and a half; a room in which others keep
- * talking needs a longer memory. The level changes at the ends of utterances only, so a session that is replayed from such an
- * end hears the same again.
+ * Tracks how loud a session's near speaker is. Voice activity remembers 1.5 s; a room where others keep talking needs a
+ * longer memory. The level changes only when an utterance ends, so a session replayed from there behaves the same.
  */
 export class SpeakerLevel {
   readonly #rules: SpeakerRules;
@@ -70,13 +69,13 @@ export class SpeakerLevel {
     this.#lastEnd = -(speaker?.silentFrames ?? 0);
   }
 
-  /** State for a session that continues elsewhere from this frame; null before the first utterance has ended. */
+  /** Returns the state to resume a session from this frame; null before the first utterance has ended. */
   at(frame: number): SpeakerState | null {
     if (this.#levelDb === null) return null;
     return { levelDb: this.#levelDb, silentFrames: frame - this.#lastEnd };
   }
 
-  /** Probability that a frame of this level needs to open an utterance; above 1 it cannot. */
+  /** Returns the probability that a frame of this level needs to open an utterance; above 1 it cannot. */
   toOpen(threshold: number, levelDb: number, frame: number): number {
     if (this.#levelDb === null) return threshold;
     const { forgetAfterFrames, forgetDbPerFrame } = this.#rules;
@@ -84,7 +83,7 @@ export class SpeakerLevel {
     return needed(threshold, this.#levelDb - forgotten - levelDb, this.#rules.opening);
   }
 
-  /** Probability that the next frame of an utterance needs to hold it open; above 1 it cannot. */
+  /** Returns the probability that the next frame needs to hold the utterance open; above 1 it cannot. */
   toHold(threshold: number, levelDb: number): number {
     this.#recent[this.#recentAt++ % this.#recent.length] = levelDb;
     if (levelDb < this.#utteranceDb - this.#rules.faintDb) return NEVER;
@@ -103,8 +102,8 @@ export class SpeakerLevel {
 
   /** Takes the level of the utterance's next speech frame. */
   follow(levelDb: number): void {
-    // As loud as two frames in a row: a bang is shorter. It rises at once, so that it depends little on where the
-    // utterance begins, which a session that is resumed in the middle of one does not know.
+    // Two frames in a row must be as loud: a bang is shorter. The level rises at once, so it depends little on where
+    // the utterance starts, which a session resumed in the middle of a word does not know.
     this.#utteranceDb = Math.max(this.#utteranceDb - FALL_DB, Math.min(levelDb, this.#lastDb));
     this.#lastDb = levelDb;
     this.#topDb = Math.max(this.#topDb, this.#utteranceDb);
@@ -125,7 +124,7 @@ export class SpeakerLevel {
   }
 }
 
-/** Probability that a voice needs at this distance below the speaker. */
+/** Returns the probability that a voice needs at this distance below the speaker. */
 function needed(threshold: number, belowDb: number, { fromDb, toDb }: DoubtRange): number {
   if (belowDb <= fromDb) return threshold;
   if (belowDb >= toDb) return NEVER;
