@@ -253,7 +253,7 @@ test("every page of docs is linked on the reference page, and served as it is wr
 
 test("browsers get the pages of docs as HTML whose links lead somewhere and which runs nothing", async () => {
   const page = await browse("/docs/api.md");
-  assert.match(page, /<h2 id="errors">Errors<\/h2>/);
+  assert.match(page, /<h2 id="endpoints">Endpoints<\/h2>/);
   assert.match(page, /<a href="\/docs\/api\.md" aria-current="page">/);
   const names = [...page.slice(page.indexOf("<nav"), page.indexOf("</nav>")).matchAll(/href="([^"]+)"/g)];
   const pages = names.map((match) => match[1]!).filter((path) => path.endsWith(".md"));
