@@ -106,25 +106,7 @@ export function firstAudioPlot(): string {
 export function burstPlot(): string {
   const first = resultOf<FirstSoundResult>("first-sound");
   const synthesis = resultOf<SynthesisResult>("synthesis");
-  const rounds = synthesis.rounds.filter(({ nfe }) => nfe === NFE);
-  const single = first.firstSound.flatMap(({ firstSoundMs }) => firstSoundMs);
-  const lines = [
-    {
-      colour: "a",
-      points: [
-        { streams: 1, p50: quantile(single, 0.5), p95: quantile(single, 0.95) },
-        { streams: first.crowd.streams, ...first.crowd.firstSoundMs },
-      ],
-    },
-    {
-      colour: "c",
-      points: rounds.map(({ streams, sharedFirstAudioMs }) => ({ streams, ...sharedFirstAudioMs })),
-    },
-    {
-      colour: "b",
-      points: rounds.map(({ streams, serialFirstAudioMs }) => ({ streams, ...serialFirstAudioMs })),
-    },
-  ] as const;
+  const lines = burstLines(first, synthesis);
   const all = lines.flatMap(({ points }) => points);
   const most = Math.max(...all.map(({ streams }) => streams));
   const highestMs = Math.max(...all.map(({ p95 }) => p95));
@@ -172,4 +154,27 @@ export function burstPlot(): string {
       };
     },
   );
+}
+
+/** A line for each way to serve a burst: percentiles of the first audio by the number of streams. */
+function burstLines(first: FirstSoundResult, synthesis: SynthesisResult) {
+  const rounds = synthesis.rounds.filter(({ nfe }) => nfe === NFE);
+  const single = first.firstSound.flatMap(({ firstSoundMs }) => firstSoundMs);
+  return [
+    {
+      colour: "a",
+      points: [
+        { streams: 1, p50: quantile(single, 0.5), p95: quantile(single, 0.95) },
+        { streams: first.crowd.streams, ...first.crowd.firstSoundMs },
+      ],
+    },
+    {
+      colour: "c",
+      points: rounds.map(({ streams, sharedFirstAudioMs }) => ({ streams, ...sharedFirstAudioMs })),
+    },
+    {
+      colour: "b",
+      points: rounds.map(({ streams, serialFirstAudioMs }) => ({ streams, ...serialFirstAudioMs })),
+    },
+  ] as const;
 }
