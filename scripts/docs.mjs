@@ -6,11 +6,16 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { capacityTable } from "../dist/bench/capacity/capacity.js";
+import { roomTable } from "../dist/bench/plots/rooms.js";
 import { SETTINGS } from "../dist/src/settings/settings.js";
 import { wrapProse } from "./wrap-prose.mjs";
 
 const root = fileURLToPath(new URL("../", import.meta.url));
-const PARTS = { settings: settingsTable, capacity: () => `${capacityTable()}\n` };
+const PARTS = {
+  settings: settingsTable,
+  capacity: () => `${capacityTable()}\n`,
+  rooms: () => `${roomTable()}\n`,
+};
 
 const isCheck = process.argv.includes("--check");
 const changed = documents().filter((path) => refresh(path, wrapProse(withParts(read(path)))));

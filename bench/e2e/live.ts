@@ -1,6 +1,5 @@
 import { saveResult } from "../save-result.js";
 import { freePort } from "../support/free-port.js";
-import { drawLiveChart } from "../support/live-chart.js";
 import { type LiveRound, MESSAGE_SAMPLES, runLiveRound } from "../support/live-round.js";
 import { percentiles, showPercentiles } from "../support/percentiles.js";
 import { creditDevelopment, startServiceProcess } from "../support/service-process.js";
@@ -42,7 +41,6 @@ export async function run(options: {
       highestSessionsWithin: { p99Ms: REACH_P99_MS, sessions: highest },
       rounds: figures.map((figure, index) => ({ ...figure, raw: kept(rounds[index]!) })),
     });
-    await drawLiveChart(figures, REACH_P99_MS);
   } finally {
     await service.stop();
   }

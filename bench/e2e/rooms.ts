@@ -4,7 +4,6 @@ import { saveResult } from "../save-result.js";
 import { recognizerIn } from "../support/recognizer.js";
 import { Beds, ROOMS, type Room } from "../support/rooms/beds.js";
 import { cellsOf, cellTable, type HeardTake } from "../support/rooms/cells.js";
-import { drawRoomChart } from "../support/rooms/chart.js";
 import { EOU_MS } from "../support/rooms/endings.js";
 import { type Hearer, ownHearer, sileroHearers } from "../support/rooms/hearers.js";
 import type { Truth, Utterance } from "../support/rooms/judge.js";
@@ -76,7 +75,6 @@ export async function run(options: {
     const { count, aloneMinutes, sessions } = plan;
     const parameters = { model: MODEL, eouMs: EOU_MS, count, aloneMinutes, sessions, silero: SILERO_PACKAGE };
     await saveResult("rooms", { parameters, cells, aftermath, alone, accuracy, frames });
-    await drawRoomChart(cells);
   } finally {
     for (const hearer of hearers) await hearer.release();
     await recognizer.model.release();

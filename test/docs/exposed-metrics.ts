@@ -24,13 +24,18 @@ export function exposedMetrics(): Promise<ReadonlySet<string>> {
 }
 
 async function namesOf(): Promise<ReadonlySet<string>> {
+  const text = await everyMetric().text();
+  return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
+}
+
+/** The service's metrics with all observers in use. */
+export function everyMetric(): Metrics {
   const metrics = new Metrics({ withProcess: true });
   metrics.observeSpool(() => 0);
   metrics.observeHeldSpeech(() => 0);
   metrics.observeDeviceErrors([], () => 0);
-  metrics.observeRuns([], () => []);
+  metrics.observeRuns([1], () => [{ graph: "any", counts: [0, 0], sumMs: 0, rows: 0 }]);
   metrics.observeFleet(() => ({ capacity: 0, used: 0, oldestBeatMs: 0 }));
   metrics.observeCallRoom(() => ({}));
-  const text = await metrics.text();
-  return new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map((match) => match[1]!));
+  return metrics;
 }

@@ -321,7 +321,7 @@ export const MODULES: readonly Module[] = [
   module("bin", "`npx dauys` as a program", "src/cli", "files modules processes tools"),
 
   module(
-    "bench bench/capacity bench/e2e bench/evaluate bench/micro bench/support bench/support/rooms",
+    "bench bench/capacity bench/e2e bench/evaluate bench/micro bench/plots bench/support bench/support/rooms",
     "measurements of everything",
     `${BASE} core/observe core/protocol core/ports src/settings src/client native/ring native/beam native/models native/threads
      native/devices native/recognition native/live native/synthesis native/transcription native src/models actors/live

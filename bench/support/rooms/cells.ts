@@ -16,7 +16,7 @@ import type { Who } from "./speakers.js";
 import type { Take } from "./takes.js";
 
 /** Finals as clients receive them. The other systems are voice activity with a rule, measured in audio time. */
-const FINALS = "finals";
+export const FINALS = "finals";
 
 /** A take with the results of all systems. */
 export interface HeardTake {

@@ -1,0 +1,25 @@
+import { accuracyPlot } from "./accuracy.js";
+import { besidePlot } from "./beside.js";
+import { filesPlot } from "./files.js";
+import { faultsPlot, fleetPlot } from "./fleet.js";
+import { finalsPlot, sessionCostPlot } from "./live.js";
+import { roomsPlot } from "./rooms.js";
+import { burstPlot, firstAudioPlot } from "./speech.js";
+
+const FOLDER = "docs/pictures/";
+
+/** Every plot of saved results as SVG, by its path from the repository's root. */
+export function plots(): ReadonlyMap<string, string> {
+  return new Map([
+    [`${FOLDER}finals.svg`, finalsPlot()],
+    [`${FOLDER}session-cost.svg`, sessionCostPlot()],
+    [`${FOLDER}rooms.svg`, roomsPlot()],
+    [`${FOLDER}accuracy.svg`, accuracyPlot()],
+    [`${FOLDER}first-audio.svg`, firstAudioPlot()],
+    [`${FOLDER}bursts.svg`, burstPlot()],
+    [`${FOLDER}files.svg`, filesPlot()],
+    [`${FOLDER}fleet.svg`, fleetPlot()],
+    [`${FOLDER}faults.svg`, faultsPlot()],
+    [`${FOLDER}beside.svg`, besidePlot()],
+  ]);
+}
