@@ -28,10 +28,9 @@ import { readInstalledModels } from "./service/installed-models.js";
 import { readMachine } from "./service/machine.js";
 import { Owned } from "./service/owned.js";
 import { missingProviders, Placements } from "./service/placements.js";
-import { describePlan, planModels } from "./service/planned-workers.js";
 import type { Program } from "./service/process.js";
 import { THREAD_ENTRIES } from "./service/thread-entries.js";
-import type { EngineKind } from "./service/worker-plan.js";
+import { describePlan, type EngineKind, planModels } from "./service/worker-plan.js";
 
 /** What a node does of one kind. */
 interface NodeHost {

@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs
 import { join } from "node:path";
 import type { Log } from "../../core/observe/log.js";
 import { KEPT_FOR_MS } from "../../core/ports/idempotency.js";
-import type { DiskSpace } from "./spool-budget.js";
+import type { DiskSpace } from "./spool.js";
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
 /** The room is for so many organizations, even if only one uses it. */

@@ -2,10 +2,14 @@ import { asServiceError, errorName, type ServiceError } from "../../core/domain/
 import type { Log } from "../../core/observe/log.js";
 import type { Departure, FrontRequest, FrontResponse, Headers } from "../../core/ports/front.js";
 import { NO_SPAN, type Span } from "../../core/ports/span.js";
-import { isOpenAiPath, OPENAI_CLIENT_HEADER } from "../../core/protocol/endpoints.js";
+import {
+  ANSWER_HEADERS,
+  IDEMPOTENCY,
+  isOpenAiPath,
+  OPENAI_CLIENT_HEADER,
+} from "../../core/protocol/endpoints.js";
 import { errorBody, openAiErrorBody } from "../../core/protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS } from "../../core/protocol/error-status.js";
-import { CORS_HEADERS } from "./cors.js";
 
 /** A shorter wait for a model is no cold start that a client would notice. */
 const COLD_START_FROM_MS = 1_000;
@@ -137,4 +141,33 @@ export class Exchange {
     if (this.#modelWaitMs <= COLD_START_FROM_MS) return {};
     return { "x-svc-cold-start-ms": String(Math.round(this.#modelWaitMs)) };
   }
+}
+
+const EXPOSED = [
+  ...Object.keys(ANSWER_HEADERS),
+  ...Object.keys(IDEMPOTENCY.answerHeaders),
+  ...["X-Svc-Error", "x-request-id", "x-should-retry", "Retry-After"],
+].join(", ");
+
+/** On every answer: browsers of any origin may call the API, without cookies. */
+export const CORS_HEADERS: Readonly<Record<string, string>> = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": EXPOSED,
+};
+
+/** Answer to an OPTIONS request. The requested headers are reflected, since `*` does not cover Authorization. */
+export function preflightHeaders(request: FrontRequest, methods: readonly string[]): Record<string, string> {
+  const requested = request.header("access-control-request-headers") ?? "";
+  const allowed = requested.split(",").map((name) => name.trim().toLowerCase());
+  const names = allowed.filter((name) => /^[a-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name)).slice(0, 50);
+  return {
+    allow: methods.join(", "),
+    "access-control-allow-methods": methods.join(", "),
+    "access-control-allow-headers":
+      names.length > 0
+        ? names.join(", ")
+        : `authorization, content-type, ${IDEMPOTENCY.header.toLowerCase()}`,
+    "access-control-max-age": "86400",
+    vary: "access-control-request-headers",
+  };
 }

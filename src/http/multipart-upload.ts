@@ -2,7 +2,7 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { FrontRequest } from "../../core/ports/front.js";
 import { requireKnownNames, shownName } from "../../core/protocol/known-names.js";
 import { type MultipartEvent, MultipartReader, multipartBoundary } from "../../core/protocol/multipart.js";
-import { paced, UPLOAD_PACE } from "./paced-body.js";
+import { paced, UPLOAD_PACE } from "./read-body.js";
 
 const FILE_PART = "file";
 /** All fields of a form together. */

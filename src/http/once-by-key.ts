@@ -3,10 +3,11 @@ import { ServiceError } from "../../core/domain/errors.js";
 import type { Caller } from "../../core/ports/conversations.js";
 import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeptAnswer, KeyedRequest, Paid } from "../../core/ports/idempotency.js";
-import { converse } from "./admit.js";
+import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
 import { AnswerCopy } from "./answer-copy.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
+import { converse } from "./running-work.js";
 
 /** What it takes to do a request's work once. */
 export type OnceDeps = Pick<RouteDeps, "running" | "idempotency" | "answers">;
@@ -178,4 +179,27 @@ function reused(): ServiceError {
     "IDEMPOTENCY_KEY_REUSED",
     "this Idempotency-Key belongs to another request: send that one again, or use a new key",
   );
+}
+
+/**
+ * What the ids of models add to a request's fingerprint. They were added late: requests that name no model, or the one that
+ * was then the only one, have the fingerprint they had before, whichever model answers them now.
+ */
+const FIRST_SPEAKING = "svc-kk-v1";
+const FIRST_HEARING = "svc-kk-ru-v2";
+
+/** A request to speak, as its fingerprint has it: with the usual room tone it has that from before there was any. */
+export function asFirstAsked(request: SynthesisRequest) {
+  const { model, room_tone } = request;
+  // Members keep their places, and what is undefined is not written.
+  return { ...request, model: model ?? FIRST_SPEAKING, room_tone: room_tone ? undefined : false };
+}
+
+/** The model of a request to transcribe, as its fingerprint has it; nothing where none is named. */
+export function namedModel(asked: {
+  readonly model: { readonly name: string };
+  readonly isModelNamed: boolean;
+}): readonly string[] {
+  const { name } = asked.model;
+  return asked.isModelNamed && name !== FIRST_HEARING ? [name] : [];
 }

@@ -12,10 +12,9 @@ import type { HttpOperation } from "../../core/protocol/endpoints.js";
 import type { AnswerFiles } from "./answer-files.js";
 import type { Exchange } from "./exchange.js";
 import type { KeyEndings } from "./key-endings.js";
-import type { OrganizationSlots } from "./organization-slots.js";
-import type { RunningWork } from "./running-work.js";
-import type { SpeechBudget } from "./speech-budget.js";
-import type { StreamTokens } from "./stream-tokens.js";
+import type { OrganizationSlots, RunningWork } from "./running-work.js";
+import type { StreamTokens } from "./signed-credentials.js";
+import type { SpeechBudget } from "./speech-answer.js";
 
 /** One path and method; HEAD is answered by GET. A path that ends in `/*` takes everything below it, `:name` any one segment. */
 export interface Route {

@@ -1,3 +1,14 @@
+import { ServiceError } from "../../core/domain/errors.js";
+import {
+  type ConcurrencyLimits,
+  tooManyRequests,
+  type WorkKind,
+} from "../../core/domain/usage/concurrency.js";
+import type { StopReason } from "../../core/ports/conversations.js";
+import type { KeyIdentity } from "../../core/ports/key-store.js";
+import type { Exchange } from "./exchange.js";
+import type { RouteDeps } from "./route.js";
+
 /** Something that runs for a client and can be asked to come to an end. */
 export interface Work {
   /** The service stops: say so to the client and finish within the deadline. */
@@ -53,4 +64,86 @@ export class RunningWork {
     });
     this.#onEmpty = null;
   }
+}
+
+/**
+ * Runs a conversation until its answer is complete. It ends early, within one model step, when the client leaves, when
+ * the answer cannot be delivered, and when the service has waited long enough for it.
+ */
+export async function converse(
+  exchange: Exchange,
+  deps: Pick<RouteDeps, "running">,
+  conversation: { stop(reason: StopReason): void },
+  answer: () => Promise<void>,
+): Promise<void> {
+  const { signal } = exchange.request;
+  const onGone = () => conversation.stop(stopReason(signal.reason));
+  const over = deps.running.add({ goingAway: () => {}, stop: () => conversation.stop("service-stops") });
+  signal.addEventListener("abort", onGone, { once: true });
+  try {
+    if (signal.aborted) throw new ServiceError("CANCELLED", "the client is gone");
+    await answer();
+  } catch (thrown) {
+    conversation.stop(stopReason(thrown));
+    throw thrown;
+  } finally {
+    signal.removeEventListener("abort", onGone);
+    over();
+  }
+}
+
+/** A connection that was lost by our own thread is not the client's doing, and what did not go out is given back. */
+function stopReason(reason: unknown): StopReason {
+  return reason instanceof ServiceError && reason.code === "WORKER_LOST" ? "service-stops" : "client-left";
+}
+
+/**
+ * How much of each kind of work runs for each organization in this service right now. What is too much is refused, never
+ * queued, and before it costs anything; holds are counted over all services when they are opened.
+ */
+export class OrganizationSlots {
+  readonly #limitsOf: (identity: KeyIdentity) => ConcurrencyLimits;
+  /** Organizations with nothing running have no entry. */
+  readonly #taken = new Map<string, number>();
+
+  constructor(limitsOf: (identity: KeyIdentity) => ConcurrencyLimits) {
+    this.#limitsOf = limitsOf;
+  }
+
+  /** How much of it the organization may have at once. */
+  limitOf(identity: KeyIdentity, kind: WorkKind): number {
+    return this.#limitsOf(identity)[kind];
+  }
+
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` when `take` would */
+  check(identity: KeyIdentity, kind: WorkKind): void {
+    const limit = this.limitOf(identity, kind);
+    if (this.#count(nameOf(identity, kind)) >= limit) throw tooManyRequests(kind, limit);
+  }
+
+  /**
+   * @returns what to call when the work is over; calling it twice does nothing
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` when the organization has as many as it may
+   */
+  take(identity: KeyIdentity, kind: WorkKind): () => void {
+    this.check(identity, kind);
+    const name = nameOf(identity, kind);
+    this.#taken.set(name, this.#count(name) + 1);
+    let isTaken = true;
+    return () => {
+      if (!isTaken) return;
+      isTaken = false;
+      const left = this.#count(name) - 1;
+      if (left > 0) this.#taken.set(name, left);
+      else this.#taken.delete(name);
+    };
+  }
+
+  #count(name: string): number {
+    return this.#taken.get(name) ?? 0;
+  }
+}
+
+function nameOf(identity: KeyIdentity, kind: WorkKind): string {
+  return `${kind} ${identity.organizationId}`;
 }

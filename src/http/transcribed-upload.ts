@@ -3,7 +3,7 @@ import type { BilledTranscript } from "../../core/domain/decoding/transcript.js"
 import type { Caller, FileWishes } from "../../core/ports/conversations.js";
 import type { Departure, FrontRequest } from "../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../core/ports/spool-room.js";
-import { type AdmitDeps, admit, converse } from "./admit.js";
+import { type AdmitDeps, admit } from "./admit.js";
 import type { Exchange } from "./exchange.js";
 import {
   fingerprintOf,
@@ -13,6 +13,7 @@ import {
   requireCreditForFile,
 } from "./once-by-key.js";
 import type { RouteDeps } from "./route.js";
+import { converse } from "./running-work.js";
 import { LONGEST_UPLOAD_BYTES, safeExtension, uploadTooLarge, withUpload } from "./spool.js";
 
 /** What stands in a form around its file, about. */

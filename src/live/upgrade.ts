@@ -1,5 +1,8 @@
+import { createHash } from "node:crypto";
+import { LRUCache } from "lru-cache";
 import { asServiceError, errorName, ServiceError } from "../../core/domain/errors.js";
 import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
+import type { Clock } from "../../core/ports/clock.js";
 import type { Caller } from "../../core/ports/conversations.js";
 import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
@@ -9,16 +12,16 @@ import { errorBody } from "../../core/protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
 import { ignoredHeader } from "../../core/protocol/ignored-names.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
-import { newRequestId } from "../front/shared/request-id.js";
-import { authenticate, type StreamCredential } from "../http/bearer.js";
-import { CORS_HEADERS } from "../http/cors.js";
+import { newRequestId } from "../front/shared/request-head.js";
+import { authenticate } from "../http/admit.js";
+import { CORS_HEADERS } from "../http/exchange.js";
+import type { KeyEndings } from "../http/key-endings.js";
 import type { RouteDeps } from "../http/route.js";
-import { isToken } from "../http/stream-tokens.js";
-import { LiveAuthorization } from "./authorization.js";
+import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
-import type { ErrorMessage, LiveDialect } from "./dialects/dialect.js";
+import type { ErrorMessage, LiveDialect, StreamCredential } from "./dialects/dialect.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
-import { Floods, floodFarewell } from "./floods.js";
+import { Floods, floodClosing } from "./floods.js";
 import { LiveSocket, serverFault } from "./live-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
@@ -74,7 +77,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
         return { ...events, flooded };
       };
       const { ignored } = translation;
-      return { ...accept({ ...accepted, ignored }, open), floodFarewell: floodFarewell(translation) };
+      return { ...accept({ ...accepted, ignored }, open), floodClosing: floodClosing(translation) };
     } catch (thrown) {
       const error = asServiceError(thrown);
       span.end(errorName(error.code));
@@ -144,4 +147,43 @@ function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): U
     headers,
     body: JSON.stringify(errorBody(error)),
   };
+}
+
+const REUSED_FOR_MS = 5 * 60_000;
+const REMEMBERED_KEYS = 10_000;
+
+/**
+ * Live authorizations are reused for five minutes, unless the key is temporary or is known to have ended. Keys are
+ * remembered by a hash only.
+ */
+export class LiveAuthorization implements KeyStore {
+  readonly #keys: KeyStore;
+  readonly #clock: Clock;
+  readonly #endings: KeyEndings;
+  readonly #known = new LRUCache<string, { readonly identity: KeyIdentity; readonly untilMs: number }>({
+    max: REMEMBERED_KEYS,
+  });
+
+  constructor(keys: KeyStore, clock: Clock, endings: KeyEndings) {
+    this.#keys = keys;
+    this.#clock = clock;
+    this.#endings = endings;
+  }
+
+  async find(rawKey: string): Promise<KeyIdentity | null> {
+    const name = createHash("sha256").update(rawKey).digest("base64");
+    const known = this.#known.get(name);
+    if (
+      known !== undefined &&
+      known.untilMs > this.#clock.nowMs() &&
+      !this.#endings.hasEnded(known.identity)
+    ) {
+      return known.identity;
+    }
+    const identity = await this.#keys.find(rawKey);
+    if (identity === null) this.#known.delete(name);
+    else if (identity.grant === undefined)
+      this.#known.set(name, { identity, untilMs: this.#clock.nowMs() + REUSED_FOR_MS });
+    return identity;
+  }
 }

@@ -8,7 +8,7 @@ import type { Tracer } from "../../core/ports/span.js";
 import type { UsageMeter } from "../../core/ports/usage-meter.js";
 import { SERVICE_VERSION } from "../../core/protocol/service-version.js";
 import { loadBinding } from "../../native/beam/binding.js";
-import { DiskSpace, SpoolBudget } from "../http/spool-budget.js";
+import { DiskSpace, SpoolBudget } from "../http/spool.js";
 import type { Config } from "../settings/settings.js";
 import { openStore, type Store } from "../store/store.js";
 import type { Owned } from "./owned.js";

@@ -29,11 +29,11 @@ import { type InstalledModels, readInstalledModels } from "./installed-models.js
 import { type Machine, readMachine } from "./machine.js";
 import { Owned } from "./owned.js";
 import { missingProviders, Placements } from "./placements.js";
-import { describePlan, type PlannedModels, planModels } from "./planned-workers.js";
 import { openPublicSide } from "./public-side.js";
 import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
 import type { Transport } from "./transport.js";
 import { type Repeat, repeatByTimer } from "./watch-endings.js";
+import { describePlan, type PlannedModels, planModels } from "./worker-plan.js";
 
 /** A running service. */
 export interface Service {

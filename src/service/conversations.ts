@@ -21,10 +21,10 @@ import type { SpoolRoom } from "../../core/ports/spool-room.js";
 import type { Synthesizer } from "../../core/ports/synthesizer.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../../core/ports/usage-meter.js";
 import type { RecognizerManifest } from "../../native/models/manifest.js";
-import { withDecodedFile } from "../input/media/decoded-file.js";
+import { withDecodedFile } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
-import { tellHolds, tellLive, tellSpeech } from "./told-spans.js";
+import { traceHolds, traceLive, traceSpeech } from "./trace-spans.js";
 
 export interface ConversationParts {
   readonly engines: Engines;
@@ -69,7 +69,7 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
       synthesizer,
       delivery,
       clock: systemClock,
-      observer: span.isTold ? tellSpeech(span, observer) : observer,
+      observer: span.isTold ? traceSpeech(span, observer) : observer,
       log: log.child({ requestId: caller.requestId }),
     };
     const plan = await planSynthesis(request, model);
@@ -155,13 +155,13 @@ export function listen({ recognizers, meter, metrics, log }: ListenParts): Conve
         sampleRateHz: manifest.sampleRateHz,
         options,
         decoder: lease.engine,
-        meter: span.isTold ? tellHolds(span, meter) : meter,
+        meter: span.isTold ? traceHolds(span, meter) : meter,
         organizationId: caller.identity.organizationId,
         origin: usageOrigin(caller),
         ...(caller.mostAtOnce !== undefined && { mostAtOnce: caller.mostAtOnce }),
         sink,
         log: log.child({ requestId: caller.requestId }),
-        observer: span.isTold ? tellLive(span, counting) : counting,
+        observer: span.isTold ? traceLive(span, counting) : counting,
         ...(span.isTold && { span }),
         onEnded: () => lease.release(),
       });
@@ -195,7 +195,7 @@ function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
 
 /** What was paid for under an idempotency key is not paid for again. */
 function meterOf({ meter, config }: ConversationParts, { paid, span = NO_SPAN }: Caller): UsageMeter {
-  const told = span.isTold ? tellHolds(span, meter) : meter;
+  const told = span.isTold ? traceHolds(span, meter) : meter;
   return paid === undefined ? told : new PrepaidMeter(told, config.tariffs, paid);
 }
 

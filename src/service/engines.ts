@@ -31,8 +31,7 @@ import type { Config } from "../settings/settings.js";
 import type { Fleet } from "./fleet.js";
 import type { InstalledModels } from "./installed-models.js";
 import type { EnginePlacement, Placements } from "./placements.js";
-import type { PlannedModels } from "./planned-workers.js";
-import type { EngineKind } from "./worker-plan.js";
+import type { EngineKind, PlannedModels } from "./worker-plan.js";
 
 /** The longest file, in decoded audio. */
 export const MAX_FILE_SECONDS = 2 * 3_600;

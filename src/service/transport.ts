@@ -14,15 +14,13 @@ import type { KeyIdentity } from "../../core/ports/key-store.js";
 import { NO_TRACER, type Span, type Tracer } from "../../core/ports/span.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
 import { type FrontFacts, type FrontKind, frontFacts, selectFront } from "../front/select-front.js";
-import { newRequestId } from "../front/shared/request-id.js";
-import { preflightHeaders } from "../http/cors.js";
+import { newRequestId } from "../front/shared/request-head.js";
 import { createRoutes } from "../http/endpoints/all.js";
-import { Exchange } from "../http/exchange.js";
+import { Exchange, preflightHeaders } from "../http/exchange.js";
 import { KeyEndings } from "../http/key-endings.js";
-import { OrganizationSlots } from "../http/organization-slots.js";
 import type { Route, RouteDeps } from "../http/route.js";
 import { Router } from "../http/router.js";
-import { RunningWork } from "../http/running-work.js";
+import { OrganizationSlots, RunningWork } from "../http/running-work.js";
 import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
 
 export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "clock" | "endings"> {

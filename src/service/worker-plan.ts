@@ -1,3 +1,9 @@
+import { stat } from "node:fs/promises";
+import { SHARED_FROM_BYTES } from "../../native/models/graph-files.js";
+import type { ModelManifest } from "../../native/models/manifest.js";
+import { type PackageFolder, pathOf } from "../../native/models/package.js";
+import type { Config } from "../settings/settings.js";
+import type { InstalledModels } from "./installed-models.js";
 import type { Machine } from "./machine.js";
 
 /** Engines in the order of their claim to the processor, which is the order in which they get workers. */
@@ -71,4 +77,103 @@ export function planWorkers(
   // Nothing grows any more, so each lacks something.
   const planned = (kind: EngineKind) => ({ count: counts[kind], reason: lacks(kind)! });
   return { live: planned("live"), synthesis: planned("synthesis"), transcription: planned("transcription") };
+}
+
+/** A thread with its heap, the runtime's working memory, and buffers of batches; measured, see this room's README. */
+const WORKER_BYTES = 96 * 2 ** 20;
+
+/**
+ * Memory that each worker with a model takes for itself: its graphs, which the runtime packs once for every worker, and what
+ * any worker needs. Graphs from a gigabyte on are not packed; their workers share the pages of the file.
+ */
+export async function workerBytes(model: PackageFolder): Promise<number> {
+  const sizes = await Promise.all(Object.keys(model.manifest.files).map((name) => graphBytes(model, name)));
+  return sizes.reduce((sum, bytes) => sum + (bytes < SHARED_FROM_BYTES ? bytes : 0), WORKER_BYTES);
+}
+
+/** Of a graph with its side files; 0 of any other file, and of one that is missing, which its load will tell. */
+async function graphBytes(model: PackageFolder, name: string): Promise<number> {
+  const file = model.manifest.files[name];
+  if (file === undefined || !file.path.endsWith(".onnx")) return 0;
+  const paths = [name, ...(file.external ?? [])].map((part) => pathOf(model, part));
+  const sizes = await Promise.all(
+    paths.map((path) =>
+      stat(path).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+/** The workers of every installed model, by its id; a model has only those of its task. */
+export interface PlannedModels {
+  readonly byModel: ReadonlyMap<string, WorkerPlan>;
+  readonly ofDefaults: WorkerPlan;
+}
+
+/**
+ * Plans for the defaults together, and for each other model as if it stood in the place of its default, in the memory that the
+ * defaults leave: it is loaded when a request names it.
+ * @param deviceCount how many devices an engine's workers are dealt over; null on the CPU
+ */
+export async function planModels(
+  config: Pick<Config, "liveWorkers" | "synthesisWorkers" | "fileWorkers" | "serve"> &
+    Partial<Pick<Config, "role" | "liveLanes">>,
+  { recognizers, synthesizers }: Pick<InstalledModels, "recognizers" | "synthesizers">,
+  machine: Machine,
+  deviceCount: (kind: EngineKind) => number | null = () => null,
+): Promise<PlannedModels> {
+  const [recognizer, ...recognizersByName] = recognizers;
+  const [synthesizer, ...synthesizersByName] = synthesizers;
+  if (recognizer === undefined || synthesizer === undefined) throw new RangeError("each task needs a model");
+  // A part that is served elsewhere leaves its cores and memory to the others.
+  const demand = (kind: EngineKind, bytes: number, wanted: number | null): WorkerDemand => ({
+    bytes,
+    wanted: config.serve.includes(kind) ? wanted : 0,
+    devices: deviceCount(kind),
+  });
+  const demandsOf = async (hearing: PackageFolder<ModelManifest>, speaking: PackageFolder<ModelManifest>) => {
+    const [hearingBytes, speakingBytes] = await Promise.all([workerBytes(hearing), workerBytes(speaking)]);
+    const { role = "all", liveLanes = 1, liveWorkers } = config;
+    // Its workers are other processes'.
+    const elsewhere = (kind: EngineKind, wanted: number): WorkerDemand => ({
+      bytes: 0,
+      wanted: config.serve.includes(kind) ? wanted : 0,
+    });
+    if (role === "gateway") {
+      return {
+        live: elsewhere("live", liveLanes),
+        synthesis: elsewhere("synthesis", 1),
+        transcription: elsewhere("transcription", 1),
+      };
+    }
+    return {
+      live: demand("live", hearingBytes, liveWorkers),
+      synthesis: demand("synthesis", speakingBytes, config.synthesisWorkers),
+      transcription: demand("transcription", hearingBytes, config.fileWorkers),
+    } satisfies Record<string, WorkerDemand>;
+  };
+  const demands = await demandsOf(recognizer, synthesizer);
+  const ofDefaults = planWorkers(machine, demands);
+  const takenBytes = ENGINE_KINDS.reduce(
+    (sum, kind) => sum + ofDefaults[kind].count * demands[kind].bytes,
+    0,
+  );
+  const byModel = new Map([
+    [recognizer.manifest.id, ofDefaults],
+    [synthesizer.manifest.id, ofDefaults],
+  ]);
+  for (const other of recognizersByName)
+    byModel.set(other.manifest.id, planWorkers(machine, await demandsOf(other, synthesizer), takenBytes));
+  for (const other of synthesizersByName)
+    byModel.set(other.manifest.id, planWorkers(machine, await demandsOf(recognizer, other), takenBytes));
+  return { byModel, ofDefaults };
+}
+
+/** `2 live (cores), 2 synthesis (cores), 1 transcription (setting)`. */
+export function describePlan(plan: WorkerPlan): string {
+  const served = ENGINE_KINDS.filter((kind) => plan[kind].count > 0);
+  return served.map((kind) => `${plan[kind].count} ${kind} (${plan[kind].reason})`).join(", ");
 }

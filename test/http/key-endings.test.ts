@@ -4,8 +4,8 @@ import { type Clock, systemClock } from "../../core/ports/clock.js";
 import type { SessionPlace } from "../../core/ports/console-store.js";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
-import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/http/temporary-keys.js";
-import { LiveAuthorization } from "../../src/live/authorization.js";
+import { TEMPORARY_KEY_LIFETIME_S, TemporaryKeys } from "../../src/http/signed-credentials.js";
+import { LiveAuthorization } from "../../src/live/upgrade.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { streamTokens, usesInMemory } from "../support/stream-tokens.js";
 

@@ -4,7 +4,7 @@ import { after, before, describe, test } from "node:test";
 import { WebSocket } from "ws";
 import { ServiceError } from "../../core/domain/errors.js";
 import type { WorkKind } from "../../core/domain/usage/concurrency.js";
-import { OrganizationSlots } from "../../src/http/organization-slots.js";
+import { OrganizationSlots } from "../../src/http/running-work.js";
 import { deferred } from "../support/deferred.js";
 import { eventually } from "../support/eventually.js";
 import { pace } from "../support/pace.js";

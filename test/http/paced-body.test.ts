@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { JSON_PACE, paced } from "../../src/http/paced-body.js";
+import { JSON_PACE, paced } from "../../src/http/read-body.js";
 import { pace } from "../support/pace.js";
 import { GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, startTransport } from "./running-transport.js";

@@ -5,7 +5,7 @@ import { createLog } from "../../core/observe/log.js";
 import type { FrontKind } from "../../src/front/select-front.js";
 import { loadUwsBinding } from "../../src/front/uws/load-binding.js";
 import { AnswerFiles } from "../../src/http/answer-files.js";
-import { SpeechBudget } from "../../src/http/speech-budget.js";
+import { SpeechBudget } from "../../src/http/speech-answer.js";
 import { AddressPolicy } from "../../src/input/url/address-policy.js";
 import { UrlFetcher } from "../../src/input/url/url-fetcher.js";
 import { createTransport, type Transport, type TransportDeps } from "../../src/service/transport.js";

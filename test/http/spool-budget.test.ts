@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { withUpload } from "../../src/http/spool.js";
-import { DiskSpace, SpoolBudget } from "../../src/http/spool-budget.js";
+import { DiskSpace, SpoolBudget, withUpload } from "../../src/http/spool.js";
 import { eventually } from "../support/eventually.js";
 
 async function newFolder(t: TestContext): Promise<string> {

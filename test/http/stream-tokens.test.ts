@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SignedText } from "../../src/http/signed-text.js";
-import { isToken } from "../../src/http/stream-tokens.js";
+import { isToken, SignedText } from "../../src/http/signed-credentials.js";
 import { ManualClock } from "../support/manual-clock.js";
 import * as fc from "../support/properties.js";
 import { streamTokens, usesInMemory } from "../support/stream-tokens.js";

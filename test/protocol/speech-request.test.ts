@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parseSpeechRequest } from "../../core/protocol/speech-request.js";
 import { parseSynthesisRequest } from "../../core/protocol/synthesis-request.js";
-import { asFirstAsked } from "../../src/http/asked-model.js";
+import { asFirstAsked } from "../../src/http/once-by-key.js";
 
 test("clients of the OpenAI shape choose solver steps and room tone as ours do, and begin with fewer steps", () => {
   const plain = parseSpeechRequest({ input: "Сәлем" });

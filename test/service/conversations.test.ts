@@ -11,8 +11,8 @@ import { type Engines, makeEngines, stopEngines } from "../../src/service/engine
 import { readInstalledModels } from "../../src/service/installed-models.js";
 import { readMachine } from "../../src/service/machine.js";
 import { Placements } from "../../src/service/placements.js";
-import { planModels } from "../../src/service/planned-workers.js";
 import { THREAD_ENTRIES } from "../../src/service/thread-entries.js";
+import { planModels } from "../../src/service/worker-plan.js";
 import { readConfig } from "../../src/settings/settings.js";
 import { silence, wavOf } from "../support/audio.js";
 import { temporaryFolder } from "../support/folders.js";

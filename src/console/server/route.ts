@@ -6,7 +6,7 @@ import { countedAddress, type TrustedProxies } from "../../http/client-address.j
 import type { Exchange } from "../../http/exchange.js";
 import type { KeyEndings } from "../../http/key-endings.js";
 import type { Route } from "../../http/route.js";
-import type { TemporaryKeys } from "../../http/temporary-keys.js";
+import type { TemporaryKeys } from "../../http/signed-credentials.js";
 import { ConsoleError } from "./console-error.js";
 import type { PasswordCost } from "./passwords.js";
 import type { ServiceFacts } from "./service-facts.js";

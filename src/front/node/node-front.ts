@@ -19,14 +19,11 @@ import type {
 } from "../../../core/ports/front.js";
 import { errorHeaders } from "../../../core/protocol/error-status.js";
 import { BodyQueue } from "../shared/body-queue.js";
-import { FloodWatch } from "../shared/flood-watch.js";
-import { newRequestId } from "../shared/request-id.js";
-import { parseBodyLength, parseTarget } from "../shared/request-target.js";
+import { FloodWatch } from "../shared/rate-limits.js";
+import { newRequestId, parseBodyLength, parseTarget, refusedVersion } from "../shared/request-head.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
-import { refusedVersion } from "../shared/upgrade-version.js";
 import { MessageTurns } from "./message-turns.js";
-import { NodeBody } from "./node-body.js";
-import { deafenBody, deafenConnection } from "./node-parser.js";
+import { deafenBody, deafenConnection, NodeBody } from "./node-body.js";
 import { NodeAnswer } from "./node-response.js";
 import { NodeFrontSocket } from "./node-socket.js";
 
@@ -253,7 +250,7 @@ export class NodeFront implements Front {
         watch: this.#watch,
         turn: this.#messageTurns.of(webSocket),
         remoteAddress: req.socket.remoteAddress ?? "",
-        floodFarewell: decision.floodFarewell,
+        floodClosing: decision.floodClosing,
         onEnded: () => {
           this.#sockets.delete(front);
           if (this.#sockets.size === 0) this.#onNoSockets?.();

@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Departure, FrontResponse, Headers, ReaderPace } from "../../../core/ports/front.js";
-import { PacedReader } from "../shared/paced-reader.js";
+import { PacedReader } from "../shared/rate-limits.js";
 
 export interface NodeAnswerOptions {
   /** Asked when the answer starts: whether the connection ends with it. */

@@ -1,16 +1,15 @@
 import type { RawData, WebSocket } from "ws";
 import { CLOSE } from "../../../core/domain/close-codes.js";
 import type {
-  Farewell,
+  FloodClosing,
   FrontHandlers,
   FrontLimits,
   FrontSocket,
   SocketEvents,
 } from "../../../core/ports/front.js";
-import type { FloodWatch } from "../shared/flood-watch.js";
-import { MessageBudget, type Verdict } from "../shared/message-budget.js";
-import { sayFarewell } from "../shared/say-farewell.js";
-import { callSafely } from "../shared/serve-safely.js";
+import { MessageBudget, type Verdict } from "../shared/live-messages.js";
+import type { FloodWatch } from "../shared/rate-limits.js";
+import { callSafely, closeFlooded } from "../shared/serve-safely.js";
 import type { SocketTurn } from "./message-turns.js";
 
 /** A client that does not answer a ping until the next one is gone. */
@@ -25,7 +24,7 @@ export interface NodeSocketParts {
   readonly watch: FloodWatch;
   readonly turn: SocketTurn;
   readonly remoteAddress: string;
-  readonly floodFarewell: Farewell | undefined;
+  readonly floodClosing: FloodClosing | undefined;
   /** The socket is over. */
   readonly onEnded: () => void;
 }
@@ -39,21 +38,21 @@ export class NodeFrontSocket implements FrontSocket {
   readonly #budget: MessageBudget;
   readonly #turn: SocketTurn;
   readonly #onFlood: () => void;
-  readonly #floodFarewell: Farewell | undefined;
+  readonly #floodClosing: FloodClosing | undefined;
   #events: SocketEvents | null = null;
   #isClosing = false;
   #isAlive = true;
   #closingTimer: NodeJS.Timeout | null = null;
 
   constructor(parts: NodeSocketParts) {
-    const { ws, handlers, limits, watch, turn, remoteAddress, floodFarewell, onEnded } = parts;
+    const { ws, handlers, limits, watch, turn, remoteAddress, floodClosing, onEnded } = parts;
     this.#ws = ws;
     this.#handlers = handlers;
     this.#limits = limits;
     this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress));
     this.#turn = turn;
     this.#onFlood = () => watch.flooded(remoteAddress);
-    this.#floodFarewell = floodFarewell;
+    this.#floodClosing = floodClosing;
     this.#onEnded = onEnded;
   }
 
@@ -137,7 +136,7 @@ export class NodeFrontSocket implements FrontSocket {
       () => events?.flooded?.(),
       () => {},
     );
-    sayFarewell(this, this.#floodFarewell);
+    closeFlooded(this, this.#floodClosing);
     this.#ws.pause();
     // Its goodbye will not be heard.
     setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();

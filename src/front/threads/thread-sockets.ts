@@ -1,6 +1,6 @@
 import type { FrontSocket, SocketEvents } from "../../../core/ports/front.js";
 import type { RecordRing } from "../../../native/ring/record-ring.js";
-import { GatheredAudio } from "../shared/gathered-audio.js";
+import { GatheredAudio } from "../shared/live-messages.js";
 import { SOCKET_RECORD, type SocketOrder } from "./protocol.js";
 
 /** Messages of so many bytes are never joined with others. */

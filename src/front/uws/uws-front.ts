@@ -10,19 +10,15 @@ import type {
 } from "../../../core/ports/front.js";
 import { BodyQueue } from "../shared/body-queue.js";
 import { openDescriptors } from "../shared/descriptors.js";
-import { FloodWatch } from "../shared/flood-watch.js";
-import type { Verdict } from "../shared/message-budget.js";
-import { parseBodyLength, parseTarget } from "../shared/request-target.js";
-import { sayFarewell } from "../shared/say-farewell.js";
-import { callSafely, decideSafely, serveSafely } from "../shared/serve-safely.js";
-import { refusedVersion } from "../shared/upgrade-version.js";
+import type { Verdict } from "../shared/live-messages.js";
+import { FloodWatch } from "../shared/rate-limits.js";
+import { parseBodyLength, parseTarget, refusedVersion } from "../shared/request-head.js";
+import { callSafely, closeFlooded, decideSafely, serveSafely } from "../shared/serve-safely.js";
 import type { UwsApp, UwsBinding, UwsRequest, UwsResponse, UwsSocket } from "./uws-binding.js";
 import { UwsCorkHost } from "./uws-cork-host.js";
 import { UwsGate } from "./uws-gate.js";
-import { UwsReading } from "./uws-reading.js";
-import { UwsAnswer } from "./uws-response.js";
+import { UwsAnswer, UwsReading } from "./uws-response.js";
 import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
-import { UwsTurn } from "./uws-turn.js";
 
 /** Messages beyond the limit are refused with a close code up to this factor; beyond it the library just cuts. */
 const HARD_LIMIT_FACTOR = 4;
@@ -213,7 +209,7 @@ export class UwsFront implements Front {
     key: string,
     context: object,
   ): void {
-    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodFarewell);
+    const socket = new UwsFrontSocket(this.#limits.closingMs, decision.floodClosing);
     this.#sockets.add(socket);
     const data: UwsSocketData = { socket };
     this.#corkHost.run(() => {
@@ -270,7 +266,7 @@ export class UwsFront implements Front {
       () => events?.flooded?.(),
       () => {},
     );
-    sayFarewell(socket, socket.floodFarewell);
+    closeFlooded(socket, socket.floodClosing);
   }
 
   #socketClosed(ws: UwsSocket, code: number, reason: ArrayBuffer): void {
@@ -345,4 +341,47 @@ function refuse(res: UwsResponse, decision: Refusal): void {
 
 function socketOf(ws: UwsSocket): UwsFrontSocket {
   return (ws.getUserData() as UwsSocketData).socket;
+}
+
+/** So many requests may be answered at once in one turn of the event loop. */
+const REQUESTS_PER_TURN = 32;
+
+/**
+ * What one turn of the event loop does with the requests that are read in it.
+ *
+ * The library takes requests that follow one another on a connection apart in one go, some 15,000 of one read. It cuts the
+ * connection when one comes while the answer to the one before is due: so answers beyond a few wait for the turn's end,
+ * which costs other connections nothing.
+ */
+export class UwsTurn {
+  #requestCount = 0;
+  #waiting: (() => void)[] = [];
+  #isEndDue = false;
+  readonly #onEnd = () => this.#end();
+
+  /** Counts a request; whether it may be answered at once. */
+  hasRoom(): boolean {
+    this.#awaitEnd();
+    return ++this.#requestCount <= REQUESTS_PER_TURN;
+  }
+
+  /** Calls `what` when everything that was read in this turn has been taken apart. */
+  after(what: () => void): void {
+    this.#awaitEnd();
+    this.#waiting.push(what);
+  }
+
+  #awaitEnd(): void {
+    if (this.#isEndDue) return;
+    this.#isEndDue = true;
+    setImmediate(this.#onEnd);
+  }
+
+  #end(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    this.#requestCount = 0;
+    this.#isEndDue = false;
+    for (const what of waiting) what();
+  }
 }

@@ -1,5 +1,5 @@
-import type { Farewell, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
-import { MessageBudget } from "../shared/message-budget.js";
+import type { FloodClosing, FrontSocket, SocketEvents } from "../../../core/ports/front.js";
+import { MessageBudget } from "../shared/live-messages.js";
 import type { UwsSocket } from "./uws-binding.js";
 
 /** Frames of 16 KiB and more can get stuck in the library when the client reads slowly: longer messages are cut. */
@@ -22,7 +22,7 @@ export interface UwsSocketData {
 export class UwsFrontSocket implements FrontSocket {
   readonly budget = new MessageBudget();
   /** Of a client that sends too much. */
-  readonly floodFarewell: Farewell | undefined;
+  readonly floodClosing: FloodClosing | undefined;
   readonly #closingMs: number;
   #ws: UwsSocket | null = null;
   #events: SocketEvents | null = null;
@@ -30,9 +30,9 @@ export class UwsFrontSocket implements FrontSocket {
   #queuedBytes = 0;
   #closing: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | null = null;
 
-  constructor(closingMs: number, floodFarewell?: Farewell) {
+  constructor(closingMs: number, floodClosing?: FloodClosing) {
     this.#closingMs = closingMs;
-    this.floodFarewell = floodFarewell;
+    this.floodClosing = floodClosing;
   }
 
   opened(ws: UwsSocket): void {

@@ -6,11 +6,10 @@ import { ignoredHeader } from "../../../core/protocol/ignored-names.js";
 import { parseSpeechRequest } from "../../../core/protocol/speech-request.js";
 import type { SynthesisRequest } from "../../../core/protocol/synthesis-request.js";
 import { admit } from "../admit.js";
-import { asFirstAsked } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
 import { SLICE_BYTES, writeBody } from "../long-body.js";
-import { idempotencyKey } from "../once-by-key.js";
-import { readJson } from "../read-json.js";
+import { asFirstAsked, idempotencyKey } from "../once-by-key.js";
+import { readJson } from "../read-body.js";
 import type { Handlers } from "../route.js";
 import {
   answerSpeech,

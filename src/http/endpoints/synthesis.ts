@@ -11,11 +11,10 @@ import { parseSynthesisRequest } from "../../../core/protocol/synthesis-request.
 import { SPEECH_QUERY, SPEECH_STREAM_QUERY, type TimedSpeech } from "../../../core/protocol/timed-speech.js";
 import { WAV_FRAMES, wavFrame } from "../../../core/protocol/wav-frames.js";
 import { admit } from "../admit.js";
-import { asFirstAsked } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
 import { base64Body, endWithBody, joinedBody, textBody, writeBody } from "../long-body.js";
-import { idempotencyKey } from "../once-by-key.js";
-import { readJson } from "../read-json.js";
+import { asFirstAsked, idempotencyKey } from "../once-by-key.js";
+import { readJson } from "../read-body.js";
 import type { Handlers } from "../route.js";
 import {
   answerSpeech,

@@ -3,7 +3,7 @@ import { readQuery } from "../../../core/protocol/query.js";
 import { type AdmitDeps, admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import type { Handlers, RouteDeps } from "../route.js";
-import { TOKEN_LIFETIME_S } from "../stream-tokens.js";
+import { TOKEN_LIFETIME_S } from "../signed-credentials.js";
 
 /** What it takes to issue a token. */
 type TokenDeps = AdmitDeps & Pick<RouteDeps, "tokens">;

@@ -12,11 +12,10 @@ import {
   usageHeaders,
 } from "../../../core/protocol/transcription-response.js";
 import type { Transcription } from "../../../core/protocol/transcription-schemas.js";
-import { namedModel } from "../asked-model.js";
 import type { Exchange } from "../exchange.js";
-import { jsonInTurns } from "../json-in-turns.js";
-import { endWithBody, type LongBody, textBody } from "../long-body.js";
+import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
 import { FormUpload, isMultipart } from "../multipart-upload.js";
+import { namedModel } from "../once-by-key.js";
 import type { Handlers } from "../route.js";
 import { admitFile, checkRoom, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
 

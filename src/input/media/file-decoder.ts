@@ -1,9 +1,12 @@
-import { type FileHandle, open } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { CONTAINER_HEAD_BYTES, detectContainer, id3Bytes } from "../../../core/domain/audio/container.js";
 import { audioTooLong } from "../../../core/domain/audio/too-long.js";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../../core/domain/audio/wav.js";
 import { asServiceError, ServiceError } from "../../../core/domain/errors.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
+import type { SpoolRoom } from "../../../core/ports/spool-room.js";
 import type { ContainerDecoder } from "./container-decoder.js";
 import type { DecoderPermits } from "./decoder-permits.js";
 
@@ -93,4 +96,40 @@ function unknownContainer(): ServiceError {
     "AUDIO_UNREADABLE",
     "Cannot decode the audio: it must be WAV, MP3, AAC, M4A, MP4, FLAC, Ogg, WebM, AIFF, CAF, AMR or AU, received something else",
   );
+}
+
+/** A file of any container, and where its audio may be put. */
+export interface SubmittedFile {
+  readonly path: string;
+  readonly spoolFolder: string;
+  readonly room: SpoolRoom;
+}
+
+/**
+ * Does `work` with a file's audio as PCM WAV, which is gone afterwards if it had to be decoded.
+ *
+ * @throws {ServiceError} what the decoder throws, `STORAGE_FULL` when the audio outgrows its room, and whatever `work` throws
+ */
+export async function withDecodedFile<T>(
+  decoder: AudioDecoder,
+  { path, spoolFolder, room }: SubmittedFile,
+  signal: AbortSignal,
+  work: (wavPath: string) => Promise<T>,
+): Promise<T> {
+  const decodedPath = join(spoolFolder, `${randomUUID()}.wav`);
+  const share = room.open();
+  const full = new AbortController();
+  // What the decoder writes is counted as it grows: how much that will be is in no header.
+  const seenWhole = share.watch(decodedPath, (error) => full.abort(error));
+  try {
+    const wavPath = await decoder.decode(path, decodedPath, AbortSignal.any([signal, full.signal]));
+    await seenWhole();
+    full.signal.throwIfAborted();
+    return await work(wavPath);
+  } catch (thrown) {
+    throw full.signal.aborted ? (full.signal.reason as ServiceError) : thrown;
+  } finally {
+    await rm(decodedPath, { force: true });
+    share.release();
+  }
 }

@@ -11,11 +11,11 @@ import {
 } from "../../../core/protocol/listen-messages.js";
 import { type ListenOptions, parseListenQuery, SAMPLE_RATE_HZ } from "../../../core/protocol/listen-query.js";
 import type { StreamServerMessage } from "../../../core/protocol/stream-messages.js";
-import { listenCredential } from "../../http/bearer.js";
 import {
   type ErrorMessage,
   type LiveDialect,
   type LiveTranslation,
+  listenCredential,
   unfitWav,
   type WireMessage,
 } from "./dialect.js";

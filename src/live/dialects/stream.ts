@@ -7,8 +7,7 @@ import {
   type StreamServerMessage,
 } from "../../../core/protocol/stream-messages.js";
 import { encodingOf, parseStreamQuery } from "../../../core/protocol/stream-query.js";
-import { streamCredential } from "../../http/bearer.js";
-import { type LiveDialect, unfitWav, type WireMessage } from "./dialect.js";
+import { type LiveDialect, streamCredential, unfitWav, type WireMessage } from "./dialect.js";
 
 const NO_MESSAGES: readonly WireMessage[] = [];
 

@@ -67,17 +67,17 @@ async function floodOne(
   if (args.isDeaf === true) client.connection.socket.pause();
   if (args.first !== undefined) await client.write(args.first);
   let left = args.unitsPerSocket ?? Infinity;
-  while (left > 0 && !isOver() && !client.connection.isClosed && client.farewell === null) {
+  while (left > 0 && !isOver() && !client.connection.isClosed && client.closeFrame === null) {
     const part = left * unitBytes < block.length ? block.subarray(0, left * unitBytes) : block;
-    await Promise.race([client.write(part), client.connection.until(() => client.farewell !== null)]);
+    await Promise.race([client.write(part), client.connection.until(() => client.closeFrame !== null)]);
     left -= part.length / unitBytes;
     tally.sent += part.length / unitBytes;
   }
   if (args.isDeaf === true) client.connection.socket.resume();
   // What the service says to it may be on its way.
-  await Promise.race([client.connection.until(() => client.farewell !== null), pace(500)]);
-  const { farewell } = client;
-  const ending = farewell !== null ? String(farewell.code) : client.connection.isClosed ? "cut" : "open";
+  await Promise.race([client.connection.until(() => client.closeFrame !== null), pace(500)]);
+  const { closeFrame } = client;
+  const ending = closeFrame !== null ? String(closeFrame.code) : client.connection.isClosed ? "cut" : "open";
   client.connection.destroy();
   return ending;
 }

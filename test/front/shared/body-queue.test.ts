@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { ServiceError } from "../../../core/domain/errors.js";
 import { BodyQueue } from "../../../src/front/shared/body-queue.js";
-import { TokenBucket } from "../../../src/front/shared/token-bucket.js";
+import { TokenBucket } from "../../../src/front/shared/rate-limits.js";
 
 const BLOCK_BYTES = 64 * 1024;
 const STALL_MS = 30_000;

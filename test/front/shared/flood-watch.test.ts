@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FloodWatch, WATCHED_BURST } from "../../../src/front/shared/flood-watch.js";
-import { MessageBudget } from "../../../src/front/shared/message-budget.js";
+import { MessageBudget } from "../../../src/front/shared/live-messages.js";
+import { FloodWatch, WATCHED_BURST } from "../../../src/front/shared/rate-limits.js";
 
 const FLOODER = "192.0.2.1";
 

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { mock, test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { GatheredAudio } from "../../../src/front/shared/gathered-audio.js";
-import { MessageBudget } from "../../../src/front/shared/message-budget.js";
+import { GatheredAudio, MessageBudget } from "../../../src/front/shared/live-messages.js";
 
 function gatherer(): { readonly audio: GatheredAudio; readonly delivered: Buffer[] } {
   const delivered: Buffer[] = [];

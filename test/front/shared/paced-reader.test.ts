@@ -11,7 +11,7 @@ import {
   type FrontLimits,
 } from "../../../core/ports/front.js";
 import { NodeFront } from "../../../src/front/node/node-front.js";
-import { PacedReader } from "../../../src/front/shared/paced-reader.js";
+import { PacedReader } from "../../../src/front/shared/rate-limits.js";
 import { ThreadedFront } from "../../../src/front/threads/threaded-front.js";
 import { loadUwsBinding } from "../../../src/front/uws/load-binding.js";
 import { UwsFront } from "../../../src/front/uws/uws-front.js";
