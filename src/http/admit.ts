@@ -8,13 +8,12 @@ import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
 import { isTemporaryKey } from "./signed-credentials.js";
 
-/** What it takes to let a caller in. */
 export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
 
 /**
- * The caller, once the key has been found good and the service takes new work.
+ * Checks the key and the organization's limits, and returns the caller.
  *
- * @param kind what the exchange does until it is over, or null for something that costs nothing
+ * @param kind takes one of the organization's slots for this work until the exchange ends; null for requests without cost
  * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
  */
 export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind | null): Promise<Caller> {
@@ -33,16 +32,16 @@ export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind 
 
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
 
-/** The bearer key of a request, or null. */
+/** Reads the bearer key of a request, or null. */
 export function bearerKey(request: FrontRequest): string | null {
   const match = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
   return match?.[1] ?? null;
 }
 
 /**
- * Whose key this is. A key that breaks the format is not looked up.
+ * Finds the identity of a key. A malformed key is not looked up.
  *
- * @throws {ServiceError} `KEY_INVALID` with one text for every kind of wrong key, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `KEY_INVALID`, with the same text for every wrong key, `AUTH_UNAVAILABLE`
  */
 export async function authenticate(key: string | null, keys: KeyStore): Promise<KeyIdentity> {
   const isWellFormed = key !== null && (KEY_PATTERN.test(key) || isTemporaryKey(key));

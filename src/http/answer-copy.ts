@@ -4,10 +4,10 @@ import type { Attempt } from "../../core/ports/idempotency.js";
 import type { AnswerFile, AnswerFiles } from "./answer-files.js";
 import type { AnswerListener } from "./exchange.js";
 
-/** A body up to this length lies in the database with its key, where every service finds it. */
+/** Bodies up to this length are stored in the database with their key, where every service finds them. */
 const SHORT_BODY_BYTES = 64 * 1024;
 
-/** Copies an answer as it leaves, and keeps the copy when the answer is complete. In memory is a short body at most. */
+/** Copies a response as it is sent, and keeps the copy if it completes. Memory holds at most a short body. */
 export class AnswerCopy implements AnswerListener {
   readonly #requestId: string;
   readonly #organizationId: string;
@@ -22,7 +22,6 @@ export class AnswerCopy implements AnswerListener {
 
   constructor(parts: {
     requestId: string;
-    /** Whose answer it is. */
     organizationId?: string;
     attempt: Attempt;
     files: AnswerFiles;
@@ -36,7 +35,7 @@ export class AnswerCopy implements AnswerListener {
   }
 
   started(status: number, headers: Headers): void {
-    // Errors are not kept: the same request may be tried again.
+    // Errors are not kept: the client may retry the request.
     if (status >= 200 && status < 300) this.#head = { status, headers };
   }
 
@@ -64,7 +63,7 @@ export class AnswerCopy implements AnswerListener {
     }
   }
 
-  /** The attempt has come to its end, with or without an answer. */
+  /** Ends the attempt, with or without a response. */
   async ended(): Promise<void> {
     this.#head = null;
     await this.#file?.discard();
@@ -78,7 +77,7 @@ export class AnswerCopy implements AnswerListener {
     await this.#file.write(chunk);
   }
 
-  /** A copy that cannot be made is no reason to fail the answer: a replay will be made again, and not charged. */
+  /** A failed copy must not fail the response: a retry repeats the work without a charge. */
   async #giveUp(error: unknown): Promise<void> {
     this.#log.warn({ err: error }, "answer not kept");
     this.#head = null;

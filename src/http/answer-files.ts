@@ -6,19 +6,19 @@ import { KEPT_FOR_MS } from "../../core/ports/idempotency.js";
 import type { DiskSpace } from "./spool.js";
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
-/** The room is for so many organizations, even if only one uses it. */
+/** One owner gets at most 1/n of the capacity. */
 const OWNERS_AT_LEAST = 2;
-/** What is still being written; an earlier run may have left some. */
+/** The suffix of files that are being written; a crash may leave some. */
 const UNFINISHED = ".part";
 
 export interface AnswerFilesOptions {
-  /** Made when it is not there. One service uses it at a time. */
+  /** Created if missing. Only one service uses it at a time. */
   readonly folder: string;
-  /** All files together, those being written included. */
+  /** For all files together, including unfinished ones. */
   readonly capacityBytes: number;
-  /** Whose the files are that an earlier run has left, by their ids. */
+  /** Owners of the files of an earlier run, by id. */
   readonly owners?: ReadonlyMap<string, string>;
-  /** The disk that holds the folder; when it is short nothing more is kept. */
+  /** The disk that holds the folder; nothing more is kept if it is short of space. */
   readonly disk?: DiskSpace;
   readonly log: Log;
 }
@@ -30,15 +30,15 @@ interface KeptFile {
 }
 
 /**
- * Long bodies of kept answers, one file each: the oldest make room for new ones, and none outlives its key. An owner has
- * half of the room at most, and when all of it is taken the owner with most gives way: none pushes out what others with
- * less have kept.
+ * Stores the long bodies of kept responses, one file each, until their keys expire or newer ones need the space. An owner
+ * gets at most half of the capacity. If all of it is used, the owner with the most loses its oldest file, so nobody can push
+ * out the files of smaller owners.
  */
 export class AnswerFiles {
   readonly #options: AnswerFilesOptions;
-  /** Kept files, oldest first. */
+  /** Oldest first. */
   readonly #kept = new Map<string, KeptFile>();
-  /** By owner, files that are being written included. */
+  /** By owner, including unfinished files. */
   readonly #bytesOf = new Map<string, number>();
   readonly #expiry: NodeJS.Timeout;
   #bytes = 0;
@@ -48,7 +48,7 @@ export class AnswerFiles {
     this.#expiry = setInterval(() => void this.#removeExpired(), EXPIRY_CHECK_MS).unref();
   }
 
-  /** Takes over what an earlier run has kept. */
+  /** Opens the folder with the files of earlier runs. */
   static async open(options: AnswerFilesOptions): Promise<AnswerFiles> {
     const files = new AnswerFiles(options);
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -61,54 +61,50 @@ export class AnswerFiles {
     return files;
   }
 
-  /**
-   * Begins the file of an answer.
-   *
-   * @param owner whose room it takes; without one it shares what is there with all others
-   */
+  /** @param owner files without one share the whole capacity */
   async create(id: string, owner = ""): Promise<AnswerFile> {
     const path = this.#path(id) + UNFINISHED;
     const handle = await open(path, "wx", 0o600);
     let bytes = 0;
-    const giveBack = () => {
+    const release = () => {
       this.#count(owner, -bytes);
       bytes = 0;
     };
     return {
       write: async (chunk) => {
         if (!(await this.#makeRoom(chunk.length, owner)))
-          throw new Error("Cannot keep the answer: no room is left");
+          throw new Error("Cannot keep the response: no room is left");
         if ((await this.#options.disk?.hasRoomFor(chunk.length)) === false)
-          throw new Error("Cannot keep the answer: the disk is short of free space");
+          throw new Error("Cannot keep the response: the disk is short of free space");
         this.#options.disk?.wrote(chunk.length);
-        // Counted before it is written: others who make room at the same time must know of it.
+        // Count it before writing, for concurrent calls of `#makeRoom`.
         bytes += chunk.length;
         this.#count(owner, chunk.length);
         await writeAll(handle, chunk);
       },
       keep: async () => {
-        // The row that names this file survives a power cut, so the bytes have to as well.
+        // The row that refers to this file survives a power cut, so the bytes must, too.
         await handle.datasync();
         await handle.close();
         await rename(path, this.#path(id));
         const kept = bytes;
-        giveBack();
+        release();
         this.#enter(id, { bytes: kept, keptAtMs: Date.now(), owner });
       },
       discard: async () => {
-        giveBack();
+        release();
         await handle.close().catch(() => {});
         await rm(path, { force: true });
       },
     };
   }
 
-  /** The body that was kept under `id`; null when it is gone, or not the one of `bytes` that is meant. */
+  /** Opens the body kept under `id`; null if it is gone or does not have `bytes` bytes. */
   async read(id: string, bytes: number): Promise<AsyncIterable<Uint8Array> | null> {
     if (this.#kept.get(id)?.bytes !== bytes) return null;
     const handle = await open(this.#path(id), "r").catch(() => null);
     if (handle === null) return null;
-    // Open, it stays readable even when it is removed meanwhile. The stream closes it in every ending.
+    // An open file stays readable after its removal. The stream closes it in every case.
     if ((await handle.stat()).size === bytes) return createReadStream("", { fd: handle });
     await handle.close();
     return null;
@@ -161,7 +157,7 @@ export class AnswerFiles {
     return undefined;
   }
 
-  /** The oldest file of the owner with most, of those with a file that can go. */
+  /** Returns the oldest file of the largest owner that has a finished one. */
   #oldestOfLargest(): string | undefined {
     const byBytes = [...this.#bytesOf].sort(([, some], [, others]) => others - some);
     for (const [owner] of byBytes) {
@@ -177,11 +173,11 @@ export class AnswerFiles {
   }
 }
 
-/** An answer's file that is being written. */
+/** A file that is being written. */
 export interface AnswerFile {
-  /** @throws when there is no room, or the disk fails */
+  /** @throws if there is no room, or the disk fails */
   write(chunk: Uint8Array): Promise<void>;
-  /** Makes it readable under its id. */
+  /** Makes the file readable under its id. */
   keep(): Promise<void>;
   discard(): Promise<void>;
 }

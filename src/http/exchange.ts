@@ -11,34 +11,33 @@ import {
 import { errorBody, openAiErrorBody } from "../../core/protocol/error-body.js";
 import { errorHeaders, HTTP_STATUS } from "../../core/protocol/error-status.js";
 
-/** A shorter wait for a model is no cold start that a client would notice. */
+/** Shorter waits for a model are not reported to the client. */
 const COLD_START_FROM_MS = 1_000;
 
-/** Takes a copy of an answer as it leaves. What goes wrong with the copy is its own affair: none of these fail. */
+/** Copies a response as it is sent. Its methods never fail. */
 export interface AnswerListener {
   started(status: number, headers: Headers): void;
   written(chunk: Uint8Array): Promise<void>;
-  /** The answer is known to its end; its last bytes leave when this settles. */
+  /** Called before the last bytes are sent, which wait until it settles. */
   completed(): Promise<void>;
 }
 
-/** One request and its answer, with what every answer carries. */
+/** One request and its response, with the headers that every response carries. */
 export class Exchange {
   readonly request: FrontRequest;
   readonly requestId: string;
   readonly log: Log;
   readonly #response: FrontResponse;
-  /** Path of the route that answers; null while none is found. */
+  /** Path of the matched route; null until then. */
   route: string | null = null;
-  /** Of the request, once its route is known. */
+  /** The request's trace span, once its route is known. */
   span: Span = NO_SPAN;
-  /** Name of the failure that the client was told. */
+  /** Name of the error in the response. */
   errorName: string | null = null;
-  /** The one that keeps a copy of the answer. */
   listener: AnswerListener | null = null;
-  /** Ends an answer that has begun and cannot be completed; without it, or when it says null, the connection is broken. */
+  /** Renders an error at the end of a started response; without it, or if it returns null, the connection is reset. */
   lateFailure: ((error: ServiceError) => Uint8Array | null) | null = null;
-  /** Whether pages of other origins may read the answer. */
+  /** Whether only pages of the same origin may read the response. */
   isSameOrigin = false;
   #extraHeaders: Headers = {};
   readonly #releases: (() => void)[] = [];
@@ -52,7 +51,7 @@ export class Exchange {
     this.log = log;
   }
 
-  /** Null until the answer has started. */
+  /** Null until the response has started. */
   get status(): number | null {
     return this.#status;
   }
@@ -61,22 +60,22 @@ export class Exchange {
     return this.#response.isOver;
   }
 
-  /** Has `release` called when the exchange is over, in whatever way. */
+  /** Calls `release` when the exchange ends, however it ends. */
   onEnd(release: () => void): void {
     this.#releases.push(release);
   }
 
-  /** The answer says so when the request has waited long for its models; it counts until the answer starts. */
+  /** Adds to the waiting time that the response reports; has no effect once it has started. */
   waitedForModel(waitedMs: number): void {
     this.#modelWaitMs += waitedMs;
   }
 
-  /** The handler is through. */
+  /** Called when the handler has returned. */
   ended(): void {
     for (const release of this.#releases.splice(0)) release();
   }
 
-  /** Headers that this answer has besides its own; errors go without them. */
+  /** Adds headers to a successful response. */
   addHeaders(headers: Headers): void {
     this.#extraHeaders = { ...this.#extraHeaders, ...headers };
   }
@@ -98,9 +97,9 @@ export class Exchange {
     await copied;
   }
 
-  /** Bytes that tell how the work goes, and are no part of the answer: no copy is kept of them. */
-  async writeAside(chunk: Uint8Array): Promise<void> {
-    await this.#response.write(chunk);
+  /** Sends progress bytes, which are not part of the kept response. */
+  writeAside(chunk: Uint8Array): Promise<void> {
+    return this.#response.write(chunk);
   }
 
   async end(chunk?: Uint8Array, departure?: Departure): Promise<void> {
@@ -114,7 +113,7 @@ export class Exchange {
     await this.end(Buffer.from(JSON.stringify(body)), departure);
   }
 
-  /** Answers with an error, or breaks the connection when an answer has begun that can no longer be completed. */
+  /** Responds with an error; if a response has already started, ends it with `lateFailure` or resets the connection. */
   async fail(thrown: unknown, headers: Headers = {}): Promise<void> {
     const error = asServiceError(thrown);
     if (this.isOver) return;
@@ -131,7 +130,7 @@ export class Exchange {
     );
   }
 
-  /** Whether the client said that it is one of OpenAI's, on a path where they call. */
+  /** Whether this is one of OpenAI's clients on an OpenAI path. */
   #readsOpenAi(): boolean {
     const { request } = this;
     return request.header(OPENAI_CLIENT_HEADER) !== undefined && isOpenAiPath(request.path);
@@ -149,13 +148,13 @@ const EXPOSED = [
   ...["X-Svc-Error", "x-request-id", "x-should-retry", "Retry-After"],
 ].join(", ");
 
-/** On every answer: browsers of any origin may call the API, without cookies. */
+/** Sent with every response: browsers may call the API from any origin, without cookies. */
 export const CORS_HEADERS: Readonly<Record<string, string>> = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": EXPOSED,
 };
 
-/** Answer to an OPTIONS request. The requested headers are reflected, since `*` does not cover Authorization. */
+/** Headers for an OPTIONS request. The requested headers are reflected, since `*` does not cover Authorization. */
 export function preflightHeaders(request: FrontRequest, methods: readonly string[]): Record<string, string> {
   const requested = request.header("access-control-request-headers") ?? "";
   const allowed = requested.split(",").map((name) => name.trim().toLowerCase());

@@ -5,21 +5,21 @@ import { type MultipartEvent, MultipartReader, multipartBoundary } from "../../c
 import { paced, UPLOAD_PACE } from "./read-body.js";
 
 const FILE_PART = "file";
-/** All fields of a form together. */
+/** For all fields of a form together. */
 const LONGEST_FIELDS_BYTES = 64 * 1024;
 
 export function isMultipart(request: FrontRequest): boolean {
   return /^multipart\/form-data\b/i.test(request.header("content-type")?.trim() ?? "");
 }
 
-/** A form with one file that is still arriving. Fields may stand before and after the file. */
+/** A form with one file, read as it arrives. Fields may come before and after the file. */
 export class FormUpload {
-  /** Complete once `bytes` has been read to its end. A name that ends in `[]` counts without it. */
+  /** Complete once `bytes` has been read to its end. A trailing `[]` of a name is dropped. */
   readonly fields = new Map<string, string>();
   readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
   readonly #known: readonly string[] | null;
   #fieldBytes = 0;
-  /** A part that looks like the file and has another name. */
+  /** The name of a file part that is not called `file`. */
   #misnamed: string | null = null;
   #fileName: string | undefined;
 
@@ -33,10 +33,10 @@ export class FormUpload {
   }
 
   /**
-   * Reads up to the beginning of the file.
+   * Reads up to the start of the file.
    *
-   * @param options.fields names that the form may hold beside the file; any name when absent
-   * @throws {ServiceError} `NO_AUDIO` when there is none, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `BODY_TOO_LARGE`
+   * @param options.fields the allowed fields; any name if absent
+   * @throws {ServiceError} `NO_AUDIO` if there is no file, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `BODY_TOO_LARGE`
    */
   static async open(
     request: FrontRequest,
@@ -64,7 +64,7 @@ export class FormUpload {
     }
   }
 
-  /** Collects fields up to the next file part; false when the form is over. */
+  /** Collects fields up to the next file part; false at the end of the form. */
   async #readFields(): Promise<boolean> {
     let name = "";
     let value: Uint8Array[] = [];
@@ -79,21 +79,18 @@ export class FormUpload {
           return true;
         }
         this.#checkName(event);
-      } else if (event.type === "part-end") this.#keep(name, Buffer.concat(value).toString());
+      } else if (event.type === "part-end")
+        this.fields.set(name.replace(/\[\]$/, ""), Buffer.concat(value).toString());
       else value.push(this.#counted(name, event.bytes));
     }
   }
 
-  /** Refused at once where the names are known: the audio behind a wrong one need not be sent. */
+  /** Rejects an unknown name immediately, before the audio after it is sent. */
   #checkName({ name, fileName }: { readonly name: string; readonly fileName: string | undefined }): void {
     if (fileName !== undefined) this.#misnamed ??= name;
     if (this.#known === null) return;
     if (fileName !== undefined) throw misnamed(name);
     requireKnownNames("field", [name], this.#known);
-  }
-
-  #keep(name: string, value: string): void {
-    this.fields.set(name.replace(/\[\]$/, ""), value);
   }
 
   #counted(name: string, bytes: Uint8Array): Uint8Array {

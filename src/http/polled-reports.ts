@@ -5,15 +5,15 @@ import type { AccountReports, UsageSum } from "../../core/ports/account-reports.
 import type { Clock } from "../../core/ports/clock.js";
 import type { Credits } from "../../core/ports/console-store.js";
 
-/** A row of the database by its key: once a second hurts nobody, and a balance is wanted fresh. */
+/** One row by its key, so a query a second is cheap; clients want a fresh balance. */
 const BALANCE_FOR_MS = 1_000;
-/** A sum over every charge of the period. */
+/** A sum over all charges of the period. */
 const USAGE_FOR_MS = 10_000;
-/** Sums of an organization beyond those that are known: so many at once, then one a second. */
+/** New sums for one organization: so many at once, then one a second. */
 const USAGE_AT_ONCE = 10;
 const USAGE_EVERY_MS = 1_000;
 const MOST_BALANCES = 10_000;
-/** A year of all paths is some 3,000 rows. */
+/** A year of usage of all paths has some 3,000 rows. */
 const MOST_USAGES = 64;
 const MOST_PACES = 10_000;
 
@@ -22,13 +22,13 @@ interface Answer<T> {
   readonly value: Promise<T>;
 }
 
-/** Reports for clients that ask again and again: the database hears little of it. */
+/** Caches reports for clients that poll, to spare the database. */
 export class PolledReports implements AccountReports {
   readonly #reports: AccountReports;
   readonly #clock: Clock;
   readonly #balances = new LRUCache<string, Answer<Credits>>({ max: MOST_BALANCES });
   readonly #usages = new LRUCache<string, Answer<readonly UsageSum[]>>({ max: MOST_USAGES });
-  /** By organization: when all of its questions will have been earned. */
+  /** By organization: when the rate limit has recovered from all its queries. */
   readonly #paces = new LRUCache<string, number>({ max: MOST_PACES });
 
   constructor(reports: AccountReports, clock: Clock) {
@@ -51,7 +51,7 @@ export class PolledReports implements AccountReports {
     });
   }
 
-  /** What is known, or asked already; what fails is asked again the next time. */
+  /** Returns a cached or running query; a failed one is not cached. */
   #known<T>(
     answers: LRUCache<string, Answer<T>>,
     name: string,

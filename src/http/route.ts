@@ -16,51 +16,47 @@ import type { OrganizationSlots, RunningWork } from "./running-work.js";
 import type { StreamTokens } from "./signed-credentials.js";
 import type { SpeechBudget } from "./speech-answer.js";
 
-/** One path and method; HEAD is answered by GET. A path that ends in `/*` takes everything below it, `:name` any one segment. */
+/** One method and path. GET also answers HEAD. `/*` at the end matches everything below, `:name` one segment. */
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;
-  /** Pages of other origins are not let in; else every page may call. */
+  /** Whether pages of other origins get no CORS headers. */
   readonly isSameOrigin?: boolean;
   readonly handle: Handler;
 }
 
-/** Ends the exchange, or throws a `ServiceError` that becomes its answer. */
+/** Ends the exchange, or throws a `ServiceError` that becomes the response. */
 type Handler = (exchange: Exchange, params: PathParams) => Promise<void>;
 
-/** What stands in a path at its `:name`s. */
 export type PathParams = Readonly<Record<string, string>>;
 
-/** The handlers of some operations of the endpoint table, or of all. */
+/** Handlers for operations of the endpoint table. */
 export type Handlers<Operation extends HttpOperation = HttpOperation> = Readonly<Record<Operation, Handler>>;
 
-/** What routes are made of. */
 export interface RouteDeps {
-  /** What the service serves; everything when absent. */
+  /** Everything if absent. */
   readonly serve?: readonly ServedPart[];
   readonly conversations: Conversations;
   readonly keys: KeyStore;
   readonly endings: KeyEndings;
   readonly log: Log;
-  /** Where requests are traced. */
   readonly tracer?: Tracer;
   readonly clock: Clock;
   readonly running: RunningWork;
   readonly tokens: StreamTokens;
   readonly slots: OrganizationSlots;
-  /** An existing folder for uploads; what is written there is deleted when its request ends. */
+  /** An existing folder for uploads, which are deleted when their requests end. */
   readonly spoolDir: string;
-  /** How much of the disk uploads may take; without bounds when it is not said. */
+  /** Limits the disk space of uploads; unlimited if absent. */
   readonly room?: SpoolRoom;
-  /** How much memory unsent speech may take. */
+  /** Limits the memory of unsent speech. */
   readonly speechBudget: SpeechBudget;
   readonly idempotency: Idempotency;
-  /** Credits and usage, for the organization's keys. */
   readonly reports: AccountReports;
-  /** Long answers that may be asked for again. */
+  /** Long responses kept for retries. */
   readonly answers: AnswerFiles;
-  /** Where audio named by `url=` comes from. */
+  /** Fetches the audio behind `url=`. */
   readonly urls: UrlSource;
-  /** Whether the service can do its work; told to orchestrators by `/ready`. */
+  /** Whether the service can work, for `/ready`. */
   readonly isReady: () => boolean | Promise<boolean>;
 }

@@ -1,15 +1,12 @@
 import { ServiceError } from "../../core/domain/errors.js";
 import type { PathParams, Route } from "./route.js";
 
-/** What a path offers. */
 export interface RouteMatch {
-  /** Null when the path is known and the method is not. */
+  /** Null if the path does not support the method. */
   readonly route: Route | null;
-  /** What stands in the path at the route's `:name`s. */
   readonly params: PathParams;
-  /** Methods of the path, for `Allow`. */
+  /** All methods of the path, for `Allow`. */
   readonly methods: readonly string[];
-  /** The path is for pages of this origin only. */
   readonly isSameOrigin: boolean;
 }
 
@@ -20,7 +17,7 @@ export class Router {
   readonly #exact = new Map<string, Methods>();
   readonly #patterns = new Map<string, { readonly segments: readonly string[]; readonly methods: Methods }>();
   readonly #prefixes = new Map<string, Methods>();
-  /** Answers for exact paths by method and path, so that most requests cost one look-up. */
+  /** Matches of exact paths by method and path, so that most requests cost one look-up. */
   readonly #known = new Map<string, RouteMatch>();
 
   constructor(routes: readonly Route[]) {
@@ -34,7 +31,7 @@ export class Router {
         this.#known.set(`${method} ${path}`, this.#search(method, path));
   }
 
-  /** @throws {ServiceError} `NOT_FOUND` when nothing lives at `path` */
+  /** @throws {ServiceError} `NOT_FOUND` */
   match(method: string, path: string): RouteMatch {
     return this.#known.get(`${method} ${path}`) ?? this.#search(method, path);
   }
@@ -44,7 +41,7 @@ export class Router {
     const found = [this.#exact.get(path), this.#byPattern(segments), this.#byPrefix(path)].filter(
       (methods) => methods !== undefined,
     );
-    if (found.length === 0) throw new ServiceError("NOT_FOUND", "nothing lives at this path");
+    if (found.length === 0) throw new ServiceError("NOT_FOUND", noSuchEndpoint(method, path));
     const names = new Set(found.flatMap((methods) => [...methods.keys()]));
     if (names.has("GET")) names.add("HEAD");
     names.add("OPTIONS");
@@ -78,6 +75,10 @@ export class Router {
     }
     return found?.methods;
   }
+}
+
+export function noSuchEndpoint(method: string, path: string): string {
+  return `no such endpoint: ${method} ${path.slice(0, 100)}`;
 }
 
 function entryOf<T>(table: Map<string, T>, key: string, make: () => T): T {

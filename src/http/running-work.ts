@@ -9,15 +9,15 @@ import type { KeyIdentity } from "../../core/ports/key-store.js";
 import type { Exchange } from "./exchange.js";
 import type { RouteDeps } from "./route.js";
 
-/** Something that runs for a client and can be asked to come to an end. */
+/** Work for one client. */
 export interface Work {
-  /** The service stops: say so to the client and finish within the deadline. */
+  /** The service is stopping: notify the client and finish before the deadline. */
   goingAway(deadlineSeconds: number): void;
-  /** Time is up. */
+  /** Called after the deadline. */
   stop(): void;
 }
 
-/** What runs for clients right now, so that the service can stop without cutting anybody off. */
+/** Tracks the work for all clients, so that the service can finish it before it stops. */
 export class RunningWork {
   readonly #works = new Set<Work>();
   #isDraining = false;
@@ -32,24 +32,24 @@ export class RunningWork {
     return this.#works.size;
   }
 
-  /** Returns what to call when the work is over; calling it twice does nothing. */
+  /** @returns a function to call when the work is over; further calls do nothing */
   add(work: Work): () => void {
     this.#works.add(work);
-    // It slipped in between the check and here.
+    // Draining may have started since `isDraining` was checked.
     if (this.#isDraining) work.goingAway(this.#deadlineSeconds);
     return () => {
       if (this.#works.delete(work) && this.#works.size === 0) this.#onEmpty?.();
     };
   }
 
-  /** Announces the end to all, and stops whatever is still there when the deadline has passed. */
+  /** Notifies all work, and stops what is left after the deadline. */
   async drain(deadlineMs: number): Promise<void> {
     this.#isDraining = true;
     this.#deadlineSeconds = Math.ceil(deadlineMs / 1_000);
     for (const work of [...this.#works]) work.goingAway(this.#deadlineSeconds);
     await this.#empty(deadlineMs);
     for (const work of [...this.#works]) work.stop();
-    // Stopped work still writes its last answer.
+    // Stopped work still sends its last response.
     await this.#empty(Math.min(deadlineMs, 1_000));
   }
 
@@ -67,8 +67,8 @@ export class RunningWork {
 }
 
 /**
- * Runs a conversation until its answer is complete. It ends early, within one model step, when the client leaves, when
- * the answer cannot be delivered, and when the service has waited long enough for it.
+ * Runs a conversation until its response is complete. It ends early, within one model step, if the client leaves, the
+ * response cannot be delivered, or the service's drain deadline passes.
  */
 export async function converse(
   exchange: Exchange,
@@ -92,38 +92,39 @@ export async function converse(
   }
 }
 
-/** A connection that was lost by our own thread is not the client's doing, and what did not go out is given back. */
+/** If our own front thread lost the connection, the client did not leave, and unsent work is refunded. */
 function stopReason(reason: unknown): StopReason {
   return reason instanceof ServiceError && reason.code === "WORKER_LOST" ? "service-stops" : "client-left";
 }
 
 /**
- * How much of each kind of work runs for each organization in this service right now. What is too much is refused, never
- * queued, and before it costs anything; holds are counted over all services when they are opened.
+ * Limits how much of each kind of work runs for each organization in this service. Excess is rejected, never queued, before
+ * it costs anything; holds are limited over all services when they are opened.
  */
 export class OrganizationSlots {
   readonly #limitsOf: (identity: KeyIdentity) => ConcurrencyLimits;
-  /** Organizations with nothing running have no entry. */
+  /** Organizations without running work have no entry. */
   readonly #taken = new Map<string, number>();
 
   constructor(limitsOf: (identity: KeyIdentity) => ConcurrencyLimits) {
     this.#limitsOf = limitsOf;
   }
 
-  /** How much of it the organization may have at once. */
   limitOf(identity: KeyIdentity, kind: WorkKind): number {
     return this.#limitsOf(identity)[kind];
   }
 
-  /** @throws {ServiceError} `TOO_MANY_REQUESTS` when `take` would */
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` if `take` would */
   check(identity: KeyIdentity, kind: WorkKind): void {
     const limit = this.limitOf(identity, kind);
     if (this.#count(nameOf(identity, kind)) >= limit) throw tooManyRequests(kind, limit);
   }
 
   /**
-   * @returns what to call when the work is over; calling it twice does nothing
-   * @throws {ServiceError} `TOO_MANY_REQUESTS` when the organization has as many as it may
+   * Takes a slot.
+   *
+   * @returns a function that releases it; further calls do nothing
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has no free slot
    */
   take(identity: KeyIdentity, kind: WorkKind): () => void {
     this.check(identity, kind);

@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import type { BodySource } from "../shared/body-queue.js";
 import type { FloodWatch } from "../shared/rate-limits.js";
 
-/** How the body of one request is read from Node's own stream. */
+/** Reads the body of one request from Node's stream. */
 export class NodeBody implements BodySource {
   readonly #req: IncomingMessage;
   readonly #watch: FloodWatch;
@@ -21,11 +21,11 @@ export class NodeBody implements BodySource {
     this.#req.resume();
   }
 
-  /** What is left of a read is not handed over any more, chunk by chunk: the pause ends only the reads after it. */
+  /** Stops reading at once: a pause alone would still deliver the rest of the last read, chunk by chunk. */
   refused(): void {
     this.#watch.flooded(this.#address);
-    deafenConnection(this.#req.socket);
-    // A request that hears nothing is never full, so its pause does not reach the socket, and asking for more starts it again.
+    ignoreConnection(this.#req.socket);
+    // A request without data never fills up, so its pause does not reach the socket, and `_read` would resume it.
     this.#req._read = () => {};
     this.#req.socket.pause();
   }
@@ -40,8 +40,8 @@ export class NodeBody implements BodySource {
 }
 
 /**
- * The parser that Node keeps for a connection. What it calls back are members by number, which its class names; a member that
- * is no function is not called, and what was read is then taken apart natively, at a hundredth of the price.
+ * The parser that Node keeps for a connection. Its callbacks are members by number, and its class names the numbers. A member
+ * that is not a function is not called; input is then parsed natively, at a hundredth of the cost.
  */
 type Callback = ((this: unknown, ...parts: never[]) => unknown) | null;
 type NodeParser = Record<number, Callback> & { readonly constructor: Readonly<Record<string, unknown>> };
@@ -49,18 +49,15 @@ type NodeParser = Record<number, Callback> & { readonly constructor: Readonly<Re
 const EVERYTHING = ["kOnMessageBegin", "kOnHeaders", "kOnHeadersComplete", "kOnBody", "kOnMessageComplete"];
 
 /**
- * Nothing that still comes on a connection is heard. One read of 64 KiB brings up to 1,500 requests or 11,000 chunks, and
- * pausing the socket ends only the reads after it.
+ * Ignores everything that still arrives on a connection. One read of 64 KiB holds up to 1,500 requests or 11,000 chunks,
+ * and pausing the socket stops only later reads.
  */
-export function deafenConnection(socket: Duplex): void {
+export function ignoreConnection(socket: Duplex): void {
   replace(socket, EVERYTHING, () => null);
 }
 
-/**
- * The rest of the body that comes on a connection is not heard. Its end is, and from there on everything: the same read
- * may bring the next request with its body.
- */
-export function deafenBody(socket: Duplex): void {
+/** Ignores the rest of a request's body up to its end: the same read may hold the next request. */
+export function ignoreBody(socket: Duplex): void {
   replace(socket, ["kOnBody", "kOnMessageComplete"], (name, callback, restore) => {
     if (name === "kOnBody") return null;
     return function (this: unknown, ...parts: never[]) {
@@ -70,7 +67,7 @@ export function deafenBody(socket: Duplex): void {
   });
 }
 
-/** Puts other callbacks in the place of those of a connection's parser, until they are restored or the socket closes. */
+/** Replaces callbacks of a connection's parser until they are restored or the socket closes. */
 function replace(
   socket: Duplex,
   names: readonly string[],
@@ -87,11 +84,11 @@ function replace(
   for (const name of names) {
     const place = parser.constructor[name];
     const callback = typeof place === "number" ? parser[place] : null;
-    // Another Node may do it another way: then everything is heard, as before.
+    // Another version of Node may number them differently: then nothing is ignored.
     if (typeof place !== "number" || typeof callback !== "function") continue;
     callbacks.set(place, callback);
     parser[place] = replacement(name, callback, restore);
   }
-  // Node keeps parsers for later connections, and gives this one back when the socket has closed.
+  // Node reuses the parser for another connection once the socket has closed.
   socket.prependOnceListener("close", restore);
 }

@@ -12,9 +12,9 @@ import type { FloodWatch } from "../shared/rate-limits.js";
 import { callSafely, closeFlooded } from "../shared/serve-safely.js";
 import type { SocketTurn } from "./message-turns.js";
 
-/** A client that does not answer a ping until the next one is gone. */
+/** A client that has not answered a ping when the next is due is cut. */
 const PING_MS = 30_000;
-/** How long a client that floods may take to read why it is closed. */
+/** How long a client that floods may take to read its closing message. */
 const FLOOD_LINGER_MS = 1_000;
 
 export interface NodeSocketParts {
@@ -25,7 +25,6 @@ export interface NodeSocketParts {
   readonly turn: SocketTurn;
   readonly remoteAddress: string;
   readonly floodClosing: FloodClosing | undefined;
-  /** The socket is over. */
   readonly onEnded: () => void;
 }
 
@@ -69,7 +68,7 @@ export class NodeFrontSocket implements FrontSocket {
     });
     this.#ws.on("message", (data, isBinary) => this.#message(data, isBinary));
     this.#ws.on("error", () => {
-      // `ws` closes with the fitting code (1007, 1009, ...) by itself; `close` follows.
+      // `ws` closes with the right code (1007, 1009, ...) itself; `close` follows.
     });
     this.#ws.on("close", (code, reason) => {
       clearInterval(pings);
@@ -113,7 +112,7 @@ export class NodeFrontSocket implements FrontSocket {
 
   #message(data: RawData, isBinary: boolean): void {
     this.#turn.count();
-    // Messages are buffers unless asked for otherwise.
+    // The default `binaryType` delivers buffers.
     const bytes = data as Buffer;
     if (!this.#takes(isBinary ? this.#budget.binary(bytes.length) : this.#budget.text(bytes.length))) return;
     const events = this.#events;
@@ -125,20 +124,16 @@ export class NodeFrontSocket implements FrontSocket {
     );
   }
 
-  /** Whether a message is handed on. The socket of a client that floods is not read any more. */
+  /** Returns whether to deliver a message; stops reading from a client that floods. */
   #takes(verdict: Verdict): boolean {
     if (verdict === "take") return true;
     if (verdict !== "flood") return false;
     this.#onFlood();
     const events = this.#events;
-    callSafely(
-      this.#handlers,
-      () => events?.flooded?.(),
-      () => {},
-    );
+    callSafely(this.#handlers, () => events?.flooded?.());
     closeFlooded(this, this.#floodClosing);
     this.#ws.pause();
-    // Its goodbye will not be heard.
+    // A paused socket does not see the client close.
     setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();
     return false;
   }
@@ -156,12 +151,7 @@ export class NodeFrontSocket implements FrontSocket {
     if (this.#closingTimer !== null) clearTimeout(this.#closingTimer);
     const events = this.#events;
     this.#events = null;
-    // `ws` says 1005 for a goodbye without a code.
-    callSafely(
-      this.#handlers,
-      () => events?.closed(code, reason),
-      () => {},
-    );
+    callSafely(this.#handlers, () => events?.closed(code, reason));
     this.#onEnded();
   }
 }

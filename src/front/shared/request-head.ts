@@ -1,5 +1,5 @@
 import { randomFillSync } from "node:crypto";
-import type { UpgradeDecision } from "../../../core/ports/front.js";
+import type { Headers, UpgradeDecision } from "../../../core/ports/front.js";
 
 /** A parsed request target; `problem` says why it is malformed. */
 export interface RequestTarget {
@@ -60,17 +60,20 @@ export function refusedVersion(
   if (given === VERSION) return null;
   const shown = given === "" ? "none" : JSON.stringify(given.slice(0, 20));
   const detail = `the Sec-WebSocket-Version header must be ${VERSION}, received ${shown}`;
+  const headers = {
+    ...jsonHeaders(),
+    "sec-websocket-version": VERSION,
+    "x-svc-error": "invalid_request",
+  };
+  return { type: "refuse", status: 426, headers, body: JSON.stringify({ detail }) };
+}
+
+/** Headers of an error that the front itself answers with. */
+export function jsonHeaders(): Headers {
   return {
-    type: "refuse",
-    status: 426,
-    headers: {
-      "content-type": "application/json",
-      "sec-websocket-version": VERSION,
-      "x-request-id": newRequestId(),
-      "x-svc-error": "invalid_request",
-      "access-control-allow-origin": "*",
-    },
-    body: JSON.stringify({ detail }),
+    "content-type": "application/json",
+    "x-request-id": newRequestId(),
+    "access-control-allow-origin": "*",
   };
 }
 

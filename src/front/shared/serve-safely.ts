@@ -8,7 +8,7 @@ import type {
   FrontSocket,
   UpgradeDecision,
 } from "../../../core/ports/front.js";
-import { newRequestId } from "./request-head.js";
+import { jsonHeaders } from "./request-head.js";
 
 /** Runs the request handler so that no exception reaches the socket library. */
 export async function serveSafely(
@@ -58,12 +58,7 @@ export function callSafely(handlers: FrontHandlers, call: () => void, onThrow: (
 }
 
 function internalError() {
-  const headers = {
-    "content-type": "application/json",
-    "x-request-id": newRequestId(),
-    "x-svc-error": "internal",
-    "access-control-allow-origin": "*",
-  };
+  const headers = { ...jsonHeaders(), "x-svc-error": "internal" };
   return { status: 500, headers, body: JSON.stringify({ detail: "internal error" }) };
 }
 

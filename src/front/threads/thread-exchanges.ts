@@ -6,12 +6,12 @@ type Post = (message: FromFrontThread, transfer?: ArrayBuffer[]) => void;
 interface Running {
   readonly response: FrontResponse;
   readonly body: AsyncIterator<Uint8Array>;
-  /** Writes follow one another. */
+  /** The last write; writes are sequential. */
   last: Promise<void>;
   readonly done: () => void;
 }
 
-/** The requests of a front thread: they are answered by orders from the main thread. */
+/** The requests of a front thread, answered by orders from the main thread. */
 export class ThreadExchanges {
   readonly #post: Post;
   readonly #running = new Map<number, Running>();
@@ -20,7 +20,7 @@ export class ThreadExchanges {
     this.#post = post;
   }
 
-  /** Settles when the handler, wherever it is, is through with the request. */
+  /** Settles when the handler in the main thread has returned. */
   run(id: number, request: FrontRequest, response: FrontResponse): Promise<void> {
     return new Promise((done) => {
       const body = request.body[Symbol.asyncIterator]();
@@ -62,7 +62,7 @@ export class ThreadExchanges {
       const { value, done } = await body.next();
       if (done === true) return this.#post({ type: "chunk", id, bytes: null });
       const whole = value.buffer;
-      // Chunks belong to the reader: their memory goes over to it, unless something else lies there as well.
+      // Chunks belong to the reader: transfer their buffer, unless other data shares it.
       const isAlone = whole instanceof ArrayBuffer && whole.byteLength === value.byteLength;
       this.#post({ type: "chunk", id, bytes: value }, isAlone ? [whole] : []);
     } catch (thrown) {
