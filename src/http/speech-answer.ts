@@ -13,29 +13,27 @@ import { fingerprintOf, type OnceDeps, onceByKey } from "./once-by-key.js";
 import type { RouteDeps } from "./route.js";
 import { converse } from "./running-work.js";
 
-/** A conversation, and the share of memory that is set aside for it. */
+/** A conversation and the memory reserved for it. */
 export interface HeldSpeech {
   readonly conversation: SynthesisConversation;
   readonly share: SpeechShare;
 }
 
-/** What it takes to speak. */
 export type SpeechDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" | "speechBudget">;
 
-/** Speech that is asked for, on whichever path. */
 export interface WantedSpeech {
   readonly caller: Caller;
   /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly request: SynthesisRequest;
-  /** Everything that decides about the answer, as it was understood. */
+  /** Everything that determines the response, as parsed. */
   readonly decides: readonly unknown[];
   readonly delivery: Delivery;
 }
 
 /**
- * Speaks, unless the request's idempotency key says that this was done before, and answers while the conversation is on.
- * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `withMemory`, and what `answer` throws
+ * Synthesizes once per idempotency key, within the memory for unsent speech, and responds during the conversation.
+ * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `SpeechBudget.take`, and what `answer` throws
  */
 export async function answerSpeech(
   exchange: Exchange,
@@ -48,40 +46,26 @@ export async function answerSpeech(
   const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {
     const conversation = await deps.conversations.synthesis(payer, request, delivery);
-    await withMemory(deps.speechBudget, payer, conversation, (speech) =>
-      converse(exchange, deps, conversation, () => answer(speech)),
-    );
+    // Before any speech is made or paid for.
+    const share = deps.speechBudget.take(payer.identity.organizationId, conversation.mostHeldBytes);
+    try {
+      await converse(exchange, deps, conversation, () => answer({ conversation, share }));
+    } finally {
+      share.release();
+    }
   });
 }
 
-/**
- * Sets memory aside for speech before any is made or paid, until `work` is done.
- * @throws {ServiceError} `TOO_MANY_REQUESTS` or `ENGINE_BUSY` when there is not enough, and whatever `work` throws
- */
-async function withMemory(
-  speechBudget: SpeechBudget,
-  { identity }: Caller,
-  conversation: SynthesisConversation,
-  work: (speech: HeldSpeech) => Promise<void>,
-): Promise<void> {
-  const share = speechBudget.take(identity.organizationId, conversation.mostHeldBytes);
-  try {
-    await work({ conversation, share });
-  } finally {
-    share.release();
-  }
-}
-
-/** Tells in a header what the caller should know about a text; nothing when there is nothing. */
+/** Adds a header with notes on the text, if there are any. */
 export function noteText(exchange: Exchange, { text, model }: SynthesisRequest, { speaking }: Catalog): void {
   const languages = speaking.find(model)?.lang.split("-") ?? [];
-  // The notes are about Kazakh speech.
+  // All notes are about Kazakh speech.
   if (languages.length > 0 && !languages.includes("kk")) return;
   const notes = textNotes(text).filter((note) => note !== "russian_text" || !languages.includes("ru"));
   if (notes.length > 0) exchange.addHeaders({ "x-svc-notes": notes.join(",") });
 }
 
-/** One WAV with a true length, which is known when the last sentence is. */
+/** Responds with one WAV, whose length is known once the last sentence is. */
 export async function answerWithWav(exchange: Exchange, { conversation, share }: HeldSpeech): Promise<void> {
   const pieces: Int16Array[] = [];
   for await (const { pcm } of conversation.chunks()) pieces.push(pcm);
@@ -97,7 +81,6 @@ export function sizedHead(type: string, { bytes }: LongBody, conversation: Synth
   return { "content-type": type, "content-length": String(bytes), ...speechHeaders(conversation) };
 }
 
-/** Who speaks, what a synthesis is billed for, and what it cost. */
 export function speechHeaders(conversation: SynthesisConversation): Record<string, string> {
   const { modelId, billedCharacters, creditsCharged } = conversation;
   return {
@@ -107,39 +90,38 @@ export function speechHeaders(conversation: SynthesisConversation): Record<strin
   };
 }
 
-/** What one organization may take of the budget. */
+/** The share of the budget that one organization may use. */
 const ORGANIZATION_SHARE = 1 / 2;
 
-/** What one answer takes of the budget. */
+/** The memory of one response. */
 export interface SpeechShare {
-  /** Its size is known now. */
+  /** Replaces the estimate by the actual size. */
   settle(bytes: number): void;
-  /** Nothing of it is held any more. May be called twice. */
+  /** May be called twice. */
   release(): void;
 }
 
 /**
- * Bounds the memory of speech that is made and not yet sent, of all answers together and of each organization's. What does
- * not fit is refused before any of it is made, by an upper guess; one answer alone always fits.
+ * Limits the memory of unsent speech, for all responses together and for each organization. By an upper estimate, a response
+ * that does not fit is rejected before any of it is made. A single response always fits.
  */
 export class SpeechBudget {
   readonly #capacityBytes: number;
   #takenBytes = 0;
-  /** Organizations that hold nothing have no entry. */
+  /** Organizations without speech in memory have no entry. */
   readonly #takenBy = new Map<string, number>();
 
   constructor(capacityBytes: number) {
     this.#capacityBytes = capacityBytes;
   }
 
-  /** Bytes of all answers together. */
   get takenBytes(): number {
     return this.#takenBytes;
   }
 
   /**
-   * @param bytes upper guess at what the answer holds at once
-   * @throws {ServiceError} `TOO_MANY_REQUESTS` when its organization holds too much, `ENGINE_BUSY` when all together do
+   * @param bytes an upper estimate of what the response holds at a time
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too much, `ENGINE_BUSY` if all together do
    */
   take(organizationId: string, bytes: number): SpeechShare {
     this.#check(organizationId, bytes);

@@ -4,31 +4,29 @@ import { join } from "node:path";
 import { ServiceError } from "../../core/domain/errors.js";
 import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../../core/ports/spool-room.js";
 
-/** The longest upload in bytes. */
 export const LONGEST_UPLOAD_BYTES = 999_999_999;
-/** Bytes that are gathered for one write. */
+/** Small chunks are joined into writes of this size. */
 const WRITE_BYTES = 64 * 1024;
-/** The longest file behind a URL in bytes. */
+/** The longest file fetched from a URL. */
 export const LONGEST_FETCH_BYTES = 2 ** 31;
 
 /**
- * Writes an upload to a file of its own, at the pace of the disk, and lends its path to `use`.
+ * Writes an upload to a file, with a few chunks in memory at most, and calls `use` with its path. The file is deleted in
+ * every case.
  *
- * The file is deleted in every ending. At no time is more than a few chunks in memory.
- *
- * @param extension with its dot, or empty
- * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and whatever `use` throws
+ * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and what `use` throws
  */
 export async function withUpload<T>(
   body: AsyncIterable<Uint8Array>,
   options: {
     readonly spoolDir: string;
-    /** Without bounds when it is not said. */
+    /** Unlimited if absent. */
     readonly room?: SpoolRoom;
     readonly name: string;
+    /** With its dot, or empty. */
     readonly extension: string;
     readonly maxBytes: number;
-    /** Is told every byte of the upload. */
+    /** Updated with every byte of the upload. */
     readonly hash?: Hash | undefined;
   },
   use: (path: string) => Promise<T>,
@@ -45,7 +43,7 @@ export async function withUpload<T>(
   }
 }
 
-/** The extension of a file name that a client sent, or `.wav`: only it matters, and only if it looks like one. */
+/** Returns the extension of a client's file name if it looks like one, else `.wav`. */
 export function safeExtension(fileName: string | undefined): string {
   return /\.[a-z0-9]{1,8}$/.exec((fileName ?? "").trim().toLowerCase())?.[0] ?? ".wav";
 }
@@ -66,7 +64,7 @@ async function writeUpload(
   const file = await open(path, "wx", 0o600);
   try {
     let bytes = 0;
-    // A body that trickles in is written in blocks: a write costs the same for one byte as for thousands.
+    // Writing one byte costs as much as writing thousands, so small chunks are joined.
     const block = new Uint8Array(WRITE_BYTES);
     let held = 0;
     for await (const chunk of body) {
@@ -98,12 +96,12 @@ async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
   }
 }
 
-/** How long what the system said about free space is believed. */
-const BELIEVED_MS = 100;
-/** A decoder writes some hundred MB a second at most. */
+/** How long the system's figure for free space is reused. */
+const FREE_SPACE_MS = 100;
+/** A decoder writes at most some hundred MB a second. */
 const WATCH_MS = 50;
 
-/** The free space of the disk that holds a folder, above the floor that is left to the database beside it. */
+/** Tracks the free space of a folder's disk above the floor that is reserved for the database. */
 export class DiskSpace {
   readonly #folder: string;
   readonly #floorBytes: number;
@@ -116,16 +114,15 @@ export class DiskSpace {
     this.#floorBytes = floorBytes;
   }
 
-  /** Whether so much more may be written. */
   async hasRoomFor(bytes: number): Promise<boolean> {
-    if (performance.now() - this.#askedAtMs > BELIEVED_MS) {
+    if (performance.now() - this.#askedAtMs > FREE_SPACE_MS) {
       this.#asking ??= this.#ask();
       await this.#asking;
     }
     return this.#freeBytes - bytes >= this.#floorBytes;
   }
 
-  /** Bytes were written since the system was asked. */
+  /** Counts bytes written since the system was last queried. */
   wrote(bytes: number): void {
     this.#freeBytes -= bytes;
   }
@@ -133,14 +130,14 @@ export class DiskSpace {
   async #ask(): Promise<void> {
     try {
       const { bavail, bsize } = await statfs(this.#folder);
-      // What is mounted read-only has free space that nobody can use.
+      // A read-only mount reports free space that nobody can use.
       const isWritable = await access(this.#folder, constants.W_OK).then(
         () => true,
         () => false,
       );
       this.#freeBytes = isWritable ? bavail * bsize : Number.NEGATIVE_INFINITY;
     } catch {
-      // A system that does not tell has no floor; what cannot be written is then an error of writing.
+      // Without the figure there is no floor; a full disk then shows as a failed write.
       this.#freeBytes = Number.POSITIVE_INFINITY;
     }
     this.#askedAtMs = performance.now();
@@ -148,10 +145,7 @@ export class DiskSpace {
   }
 }
 
-/**
- * Bounds what uploads, fetched audio and decoded audio take on the disk, which they share with the database: all together
- * by a budget, and by the floor of free space that must be left.
- */
+/** Limits the disk space of uploaded, fetched and decoded audio by a budget and by the floor of free space. */
 export class SpoolBudget implements SpoolRoom {
   readonly #capacityBytes: number;
   readonly #disk: DiskSpace;
@@ -162,7 +156,6 @@ export class SpoolBudget implements SpoolRoom {
     this.#disk = disk;
   }
 
-  /** Bytes of all files together. */
   get takenBytes(): number {
     return this.#takenBytes;
   }
@@ -227,7 +220,7 @@ export class SpoolBudget implements SpoolRoom {
 function spoolFull(): ServiceError {
   return new ServiceError(
     "STORAGE_FULL",
-    "the service is working on as much audio as it has room for: try again in a moment",
+    "no disk space is left in the budget for audio: try again in a moment",
   );
 }
 

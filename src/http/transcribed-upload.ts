@@ -16,32 +16,30 @@ import type { RouteDeps } from "./route.js";
 import { converse } from "./running-work.js";
 import { LONGEST_UPLOAD_BYTES, safeExtension, uploadTooLarge, withUpload } from "./spool.js";
 
-/** What stands in a form around its file, about. */
+/** Room for the parts of a form around its file. */
 const FORM_BYTES = 64 * 1024;
 
-/** What it takes to transcribe a file. */
 export type FileDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" | "spoolDir" | "room">;
 
 /** Audio that is still arriving. */
 export interface Upload {
   readonly bytes: AsyncIterable<Uint8Array>;
-  /** Where it is fetched from, when it is read; a client that repeats the request means the same audio. */
+  /** Set if the audio is fetched while `bytes` is read. It then stands for the audio in the fingerprint. */
   readonly url?: string;
   readonly fileName: string | undefined;
-  /** An upload's usual limit when it is not said. */
+  /** Default: the limit of uploads. */
   readonly maxBytes?: number;
 }
 
-/** What a file is transcribed with, and how it is answered. */
+/** How to transcribe a file and how to respond. */
 interface WantedAnswer {
-  /** What decides about the answer beside the audio. */
+  /** What determines the response besides the audio. */
   readonly decides: readonly unknown[];
   readonly wishes: FileWishes;
-  /** Called while the conversation is on. */
+  /** Called during the conversation. */
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;
 }
 
-/** A file that is to be transcribed for a caller. */
 export interface WantedTranscript {
   readonly exchange: Exchange;
   readonly deps: FileDeps;
@@ -49,12 +47,12 @@ export interface WantedTranscript {
   /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly upload: Upload;
-  /** Called once, when the upload is complete or its address is all there is; what it throws is answered. */
+  /** Called once: after an upload is complete, or before a URL is fetched. */
   readonly wanted: () => WantedAnswer;
 }
 
 /**
- * A caller who may hand in a file, before any of it is taken, and the request's idempotency key.
+ * Admits a caller before any of the file is read, and reads the idempotency key.
  * @throws {ServiceError} as `admit`, `idempotencyKey` and `requireCreditForFile`
  */
 export async function admitFile(
@@ -67,14 +65,14 @@ export async function admitFile(
   return { caller, key };
 }
 
-/** Refuses what is too long, or has no room on the disk, before it is sent, when its length is known. */
+/** Rejects a body of known length that is too long, or does not fit on the disk, before it is read. */
 export async function checkRoom({ contentLength }: FrontRequest, room?: SpoolRoom): Promise<void> {
   const bytes = contentLength ?? 0;
   if (bytes > LONGEST_UPLOAD_BYTES + FORM_BYTES) throw uploadTooLarge(LONGEST_UPLOAD_BYTES);
   await room?.check(bytes);
 }
 
-/** Puts an upload on disk, transcribes it, and answers while the conversation is still on. */
+/** Writes an upload to the disk, transcribes it once per idempotency key, and responds during the conversation. */
 export async function transcribeUpload(request: WantedTranscript): Promise<void> {
   const { exchange, deps, caller, key, upload, wanted } = request;
   const billed = { caller, key, kind: "file", units: 0 } as const;
@@ -92,7 +90,7 @@ export async function transcribeUpload(request: WantedTranscript): Promise<void>
   if (url !== undefined) {
     const { decides, ...file } = wanted();
     const fingerprint = () => fingerprintOf(exchange.request, decides, { url });
-    // What was answered before is not fetched again; what was paid for is, and may be another file by now.
+    // A kept response needs no fetch. Paid work is repeated with a new fetch, which may return another file by now.
     return onceByKey(exchange, deps, { ...billed, fingerprint, isAudioOpen: true }, (_caller, hears) =>
       withUpload(upload.bytes, options, async (path) => {
         const payer = hash === undefined ? caller : await hears(() => hash.digest());

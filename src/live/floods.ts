@@ -8,12 +8,12 @@ import { type BucketSize, TokenBucket } from "../front/shared/rate-limits.js";
 import type { LiveTranslation } from "./dialects/dialect.js";
 
 const FLOOD = "too_many_messages";
-/** So many sockets of one client may flood at once, and so many a second: after `Retry-After` it is let in again. */
+/** Floods of one client until it has to wait for `Retry-After`. */
 const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
-/** Clients that are remembered; beyond it the one whose flood is longest ago is forgotten. */
+/** Beyond this, the client whose flood was longest ago is forgotten. */
 const MOST_CLIENTS = 10_000;
 
-/** What the front says for us to a client that sends more messages than it takes. */
+/** Returns what the front sends to a client with too many messages before it closes the socket. */
 export function floodClosing(translation: LiveTranslation): FloodClosing {
   return {
     messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
@@ -23,8 +23,8 @@ export function floodClosing(translation: LiveTranslation): FloodClosing {
 }
 
 /**
- * Clients whose live sockets were closed for floods lately. One that comes back at once has a whole budget again, and in a
- * second thirty of them, which others would notice: after a few floods it waits.
+ * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that reconnects
+ * immediately would get a whole budget each time, thirty times a second, which others would notice.
  */
 export class Floods {
   readonly #clock: Clock;
@@ -34,12 +34,12 @@ export class Floods {
     this.#clock = clock;
   }
 
-  /** @throws {ServiceError} `TOO_MANY_REQUESTS` for a client that has to wait */
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` if the client has to wait */
   check(client: string): void {
     if (this.#byClient.get(client)?.has(1) !== false) return;
     throw new ServiceError(
       "TOO_MANY_REQUESTS",
-      "live sockets from this address were closed for too many messages again and again: wait a second",
+      "live sockets from this address were closed repeatedly for too many messages: wait a second",
     );
   }
 

@@ -17,6 +17,7 @@ import { authenticate } from "../http/admit.js";
 import { CORS_HEADERS } from "../http/exchange.js";
 import type { KeyEndings } from "../http/key-endings.js";
 import type { RouteDeps } from "../http/route.js";
+import { noSuchEndpoint } from "../http/router.js";
 import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
 import type { ErrorMessage, LiveDialect, StreamCredential } from "./dialects/dialect.js";
@@ -32,7 +33,7 @@ const BY_PATH = {
 
 export const DIALECTS: readonly LiveDialect[] = Object.values(BY_PATH);
 
-/** Decides about WebSockets: who may open one, in which language, and what is said to those who may not. */
+/** Creates the handler that accepts or rejects WebSocket upgrades. */
 export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) => Promise<UpgradeDecision> {
   const keys = new LiveAuthorization(deps.keys, deps.clock, deps.endings);
   const floods = new Floods(deps.clock);
@@ -57,7 +58,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       if (deps.running.isDraining) throw new ServiceError("SHUTTING_DOWN", "the service is stopping");
       const identity = await inSpan(span.child("admission"), async () => {
         const known = await identify(credential, deps, keys);
-        // First of all: a client without a place costs nothing but this.
+        // Check this first: a client without a free slot then costs little.
         deps.slots.check(known, "live");
         return known;
       });
@@ -84,7 +85,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
       log.info({ path: request.path, code: error.code, err: serverFault(error) }, "live socket refused");
       if (credential.type === "header" || credential.type === "key-in-query" || known === undefined)
         return refuse(error, requestId, dialect);
-      // Browsers cannot read a failed handshake: they are let in to be told.
+      // Browsers cannot read a failed handshake, so they get the error on an open socket.
       return accept(accepted, (socket) => new LiveSocket(socket, log, toRefusal).refuse(error));
     }
   };
@@ -92,7 +93,7 @@ export function createStreamUpgrade(deps: RouteDeps): (request: FrontRequest) =>
 
 function whyNotHere(path: string, serve: readonly ServedPart[]): string {
   const isElsewhere = DIALECTS.some((dialect) => dialect.path === path);
-  return isElsewhere ? servedElsewhere(path, serve) : "nothing lives at this path";
+  return isElsewhere ? servedElsewhere(path, serve) : noSuchEndpoint("GET", path);
 }
 
 /** @throws {ServiceError} `INVALID_REQUEST` for a key in the query, `KEY_INVALID`, `AUTH_UNAVAILABLE` */
@@ -149,12 +150,12 @@ function refuse(error: ServiceError, requestId: string, dialect: LiveDialect): U
   };
 }
 
-const REUSED_FOR_MS = 5 * 60_000;
+const AUTHORIZED_FOR_MS = 5 * 60_000;
 const REMEMBERED_KEYS = 10_000;
 
 /**
- * Live authorizations are reused for five minutes, unless the key is temporary or is known to have ended. Keys are
- * remembered by a hash only.
+ * Caches the identities of live clients for five minutes, by a hash of their keys, unless a key is temporary or has ended
+ * here.
  */
 export class LiveAuthorization implements KeyStore {
   readonly #keys: KeyStore;
@@ -183,7 +184,7 @@ export class LiveAuthorization implements KeyStore {
     const identity = await this.#keys.find(rawKey);
     if (identity === null) this.#known.delete(name);
     else if (identity.grant === undefined)
-      this.#known.set(name, { identity, untilMs: this.#clock.nowMs() + REUSED_FOR_MS });
+      this.#known.set(name, { identity, untilMs: this.#clock.nowMs() + AUTHORIZED_FOR_MS });
     return identity;
   }
 }

@@ -13,7 +13,7 @@ import type { Config } from "../settings/settings.js";
 import { openStore, type Store } from "../store/store.js";
 import type { Owned } from "./owned.js";
 
-/** What engines and transport stand on. */
+/** What engines and transport build on. */
 export interface Base {
   readonly config: Config;
   readonly log: Log;
@@ -22,20 +22,19 @@ export interface Base {
   readonly metrics: Metrics;
   readonly tracer: Tracer;
   readonly disk: DiskSpace;
-  /** Of the spool. */
   readonly room: SpoolBudget;
   readonly spoolFolder: string;
   readonly isFirstStart: boolean;
 }
 
-/** Opens what is on the disk, the database among it. */
+/** Opens the store, the spool folder, metrics and traces. */
 export async function openBase(config: Config, log: Log, owned: Owned): Promise<Base> {
   const spoolFolder = join(config.dataDir, "spool");
   const store = await openStore(config, log);
   owned.add("store", () => store.close());
-  // Only now: while the folder is another service's, so are the files in it.
+  // Only now that the store has locked the data folder: before, the files may be another service's.
   const isFirstStart = await emptyFolder(spoolFolder);
-  // While the folder is still ours: uploads that the end of the service cuts off would stay until the next start.
+  // Before the store unlocks the folder: otherwise interrupted uploads would stay until the next start.
   owned.add("spool", async () => void (await emptyFolder(spoolFolder)));
   const meter = await store.startMeter(config.tariffs);
   const { tracer, close } = await openTraces({
@@ -55,7 +54,7 @@ export async function openBase(config: Config, log: Log, owned: Owned): Promise<
   return { config, log, store, meter, metrics, tracer, disk, room, spoolFolder, isFirstStart };
 }
 
-/** Says once which search finals come from; the workers choose in the same way. */
+/** Logs whether the native beam search loads; workers decide in the same way. */
 function hasNativeSearch(log: Log): boolean {
   const { missing } = loadBinding();
   if (missing === null) log.info({ search: "native" }, "beam search");
@@ -64,7 +63,7 @@ function hasNativeSearch(log: Log): boolean {
   return missing === null;
 }
 
-/** What an earlier run left there belongs to nobody any more. Returns whether there was no earlier run. */
+/** Deletes what an earlier run left, and returns whether there was none. */
 async function emptyFolder(path: string): Promise<boolean> {
   const isNew = !existsSync(path);
   await rm(path, { recursive: true, force: true });

@@ -37,16 +37,13 @@ export interface ConversationParts {
   readonly log: Log;
 }
 
-/**
- * Everything that clients may start. The stack of each of the three paths is put together in one function below, read
- * from the outside in.
- */
+/** Creates what clients may start. One function below builds the stack of each path, read from the outside in. */
 export function makeConversations(parts: ConversationParts): Conversations {
   const { engines, meter, catalog } = parts;
   return {
     catalog,
     requireCredit: (caller, kind) => {
-      // A file's answer may be kept, and then takes no place: its hold says whether there is one.
+      // A file's response may be a kept one, which needs no slot: its hold checks the limit instead.
       const mostAtOnce = kind === "live" ? caller.mostAtOnce : undefined;
       return meter.requireCredit(caller.identity.organizationId, kind, mostAtOnce);
     },
@@ -56,7 +53,7 @@ export function makeConversations(parts: ConversationParts): Conversations {
   };
 }
 
-/** Charged (`BilledSynthesis`), cut into sentences (`SynthesisSession`), pieces kept or made by a leased model. */
+/** `BilledSynthesis` charges, `SynthesisSession` splits into sentences, pieces come from the cache or a leased model. */
 function speak(parts: ConversationParts): Conversations["synthesis"] {
   const { engines, catalog, config, metrics, log } = parts;
   const cache = sentenceCacheFor(engines, config, metrics);
@@ -78,7 +75,7 @@ function speak(parts: ConversationParts): Conversations["synthesis"] {
   };
 }
 
-/** A finished piece that is kept, or else the model, which is loaded and stays for as long as the piece takes. */
+/** Returns cached pieces, and synthesizes others with a leased model. */
 function pieceSpeaker(
   { synthesis }: SynthesizerEngine,
   cache: SentenceCache | null,
@@ -89,7 +86,7 @@ function pieceSpeaker(
       synthesis.use(signal, (engine) => engine.speak(job, signal, { ...options, span: piece }), onModelWait),
     );
   if (cache === null) return { speak: make };
-  // How soon an answer comes would tell what others have had spoken: each organization hears its own.
+  // Response times must not reveal what other organizations have synthesized.
   const scope = identity.organizationId;
   return {
     speak: (job, signal, options = {}) =>
@@ -97,7 +94,7 @@ function pieceSpeaker(
   };
 }
 
-/** Charged (`BilledTranscription`), stopped or timed (`TranscriptionSession`), decoded to WAV, heard by a leased model. */
+/** `BilledTranscription` charges, `TranscriptionSession` stops and times, the file is decoded and transcribed. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, spoolFolder, room, metrics } = parts;
   return (caller, path, { model, hotWords, onProgress }) => {
@@ -123,7 +120,7 @@ function transcribe(parts: ConversationParts): Conversations["transcription"] {
   };
 }
 
-/** A recogniser that live sessions may ask for; its models may be cold. */
+/** A recogniser for live sessions; its models may not be loaded. */
 interface ListeningModel {
   readonly manifest: Pick<RecognizerManifest, "id" | "sampleRateHz">;
   readonly live: { take(): Lease<Engine & LiveDecoder> };
@@ -138,8 +135,8 @@ export interface ListenParts {
 }
 
 /**
- * A live session on the engine that its lease names. While the models are loaded its audio waits in its own ring, and
- * `ready` comes with the worker, as it does after a worker was lost.
+ * A live session on a leased engine. While the models load, its audio waits in its ring, and `ready` is sent once there is a
+ * worker.
  */
 export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
   const counting = countLive(metrics);
@@ -186,20 +183,20 @@ function countLive(metrics: Metrics): LiveSessionObserver {
   };
 }
 
-/** The catalog and the engines are of the same packages. */
+/** Never throws for models of the catalog, which has the same packages. */
 function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
   const engine = engines.get(id);
   if (engine === undefined) throw new ServiceError("UNKNOWN_MODEL", `no engine for the model ${id}`);
   return engine;
 }
 
-/** What was paid for under an idempotency key is not paid for again. */
+/** Returns the meter; work paid for under an idempotency key is not charged again. */
 function meterOf({ meter, config }: ConversationParts, { paid, span = NO_SPAN }: Caller): UsageMeter {
   const told = span.isTold ? traceHolds(span, meter) : meter;
   return paid === undefined ? told : new PrepaidMeter(told, config.tariffs, paid);
 }
 
-/** A manifest names every file of the weights by its hash. */
+/** A manifest identifies the weights, because it lists the hash of every file. */
 function sentenceCacheFor(
   { synthesizers }: Engines,
   { sentenceCacheBytes }: Config,

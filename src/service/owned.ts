@@ -1,6 +1,6 @@
 import type { Log } from "../../core/observe/log.js";
 
-/** What the service has started, to be stopped in reverse order. */
+/** Parts that were started, to be stopped in reverse order. */
 export class Owned {
   readonly #log: Log;
   readonly #children: { readonly name: string; stop(): Promise<void> }[] = [];

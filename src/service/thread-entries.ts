@@ -3,7 +3,6 @@ import { FRONT_THREAD_ENTRY } from "../front/threads/threaded-front.js";
 
 /** Compiled entries of the threads that a service starts. */
 export interface ThreadEntries extends WorkerEntries {
-  /** See `ThreadedFront`. */
   readonly front: URL;
 }
 

@@ -5,7 +5,7 @@ import type { UsageMeter } from "../../core/ports/usage-meter.js";
 
 type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
 
-/** A meter whose holds are parts of a request's span. */
+/** Wraps a meter so that its holds become spans of a request's trace. */
 export function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
   return {
     requireCredit: (...args) => meter.requireCredit(...args),
@@ -13,7 +13,7 @@ export function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
     openLive: (reference, samplesPerSecond, onFunds) => {
       const hold = span.child("hold");
       return meter.openLive(reference, samplesPerSecond, (funds) => {
-        // The first word ends it; further ones say that it has grown.
+        // The first call reports the hold; later ones report that it has grown.
         hold.end();
         onFunds(funds);
       });
@@ -31,7 +31,7 @@ export function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserve
   };
 }
 
-/** The wait for a worker and each utterance from its first partial to its final are parts of a live session's span. */
+/** Adds spans for the wait for a worker, and for each utterance from its first partial to its final. */
 export function traceLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
   const wait = span.child("queue wait");
   let hasHeard = false;

@@ -91,7 +91,7 @@ test("voices and word times are those of the model that is asked for", async () 
   assert.deepEqual(await refusal(await post("/v1/tts?timestamps=true", { text: "a", model: "voices" })), [
     400,
     "invalid_request",
-    "timestamps must be false: voices does not tell when it says its words",
+    "timestamps must be false: voices does not provide word times",
   ]);
 });
 

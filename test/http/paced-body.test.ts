@@ -88,7 +88,7 @@ for (const front of FRONTS) {
       assert.match(answer, /\r\nconnection: close\r\n/i);
       assert.match(
         answer,
-        /\{"detail":"the body must come with at least 512 bytes per second[^"]*received \d+ bytes/,
+        /\{"detail":"the body must arrive at 512 bytes per second or more[^"]*received \d+ bytes/,
       );
     } finally {
       await running.stop();

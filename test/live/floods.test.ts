@@ -54,7 +54,7 @@ for (const front of FRONTS) {
         assert.deepEqual([closeCode, String(reason)], [4400, "too_many_messages"]);
         const { code, detail } = JSON.parse(last) as Record<string, unknown>;
         assert.equal(code, "too_many_messages");
-        assert.match(String(detail), /^more messages than are taken: at most 600 text messages/);
+        assert.match(String(detail), /^too many messages: at most 600 text messages/);
       }
       const refused = connect();
       const [, answer] = (await once(refused, "unexpected-response")) as [unknown, IncomingMessage];

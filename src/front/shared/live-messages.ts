@@ -26,7 +26,7 @@ export const LIVE_MESSAGE_LIMITS = {
 } as const;
 
 export const FLOOD_DETAIL =
-  `more messages than are taken: at most ${LIVE_MESSAGE_LIMITS.texts} text messages at once and ` +
+  `too many messages: at most ${LIVE_MESSAGE_LIMITS.texts} text messages at once and ` +
   `${LIVE_MESSAGE_LIMITS.textsPerSecond} a second, and ${LIVE_MESSAGE_LIMITS.smallAudio} audio messages of less than ` +
   `${WHOLE_MESSAGE_BYTES} bytes at once and ${LIVE_MESSAGE_LIMITS.smallAudioPerSecond} a second`;
 

@@ -9,34 +9,33 @@ import type { Exchange } from "../exchange.js";
 import { PolledReports } from "../polled-reports.js";
 import type { Handlers, RouteDeps } from "../route.js";
 
-/** What it takes to tell about an account. */
 type AccountDeps = AdmitDeps & Pick<RouteDeps, "reports" | "clock">;
 
-const NOT_KEPT = { "cache-control": "no-store" };
+const NO_STORE = { "cache-control": "no-store" };
 
-/** An organization's credits and what it has used, for its keys; asking costs nothing. */
+/** Credits and usage of the key's organization. */
 export function accountHandlers(deps: AccountDeps): Handlers<"GET /v1/balance" | "GET /v1/usage"> {
   const reports = new PolledReports(deps.reports, deps.clock);
   return {
-    "GET /v1/balance": (exchange) => tellBalance(exchange, deps, reports),
-    "GET /v1/usage": (exchange) => tellUsage(exchange, deps, reports),
+    "GET /v1/balance": (exchange) => sendBalance(exchange, deps, reports),
+    "GET /v1/usage": (exchange) => sendUsage(exchange, deps, reports),
   };
 }
 
-async function tellBalance(exchange: Exchange, deps: AccountDeps, reports: PolledReports): Promise<void> {
+async function sendBalance(exchange: Exchange, deps: AccountDeps, reports: PolledReports): Promise<void> {
   const { identity } = await admit(exchange, deps, null);
   readQuery(NO_QUERY, exchange.request.query);
   const { balance, held, available, tier } = await reports.credits(identity.organizationId);
   const body: Balance = { balance, held, available, tier };
-  await exchange.json(200, body, NOT_KEPT);
+  await exchange.json(200, body, NO_STORE);
 }
 
-async function tellUsage(exchange: Exchange, deps: AccountDeps, reports: PolledReports): Promise<void> {
+async function sendUsage(exchange: Exchange, deps: AccountDeps, reports: PolledReports): Promise<void> {
   const { identity } = await admit(exchange, deps, null);
   const period = parseUsageQuery(exchange.request.query, new Date());
   const sums = await reports.usage(identity.organizationId, period);
   const body: Usage = { ...period, data: sums.map(toRow) };
-  await exchange.json(200, body, NOT_KEPT);
+  await exchange.json(200, body, NO_STORE);
 }
 
 function toRow({ day, kind, endpoint, requests, quantity, credits }: UsageSum): Usage["data"][number] {

@@ -20,7 +20,7 @@ import {
   speechHeaders,
 } from "../speech-answer.js";
 
-/** Text-to-speech for clients of the OpenAI shape. */
+/** Text-to-speech for OpenAI clients. */
 export function speechHandlers(deps: SpeechDeps): Handlers<"POST /v1/audio/speech"> {
   return { "POST /v1/audio/speech": (exchange) => speak(exchange, deps) };
 }
@@ -45,7 +45,7 @@ async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
   await answerSpeech(exchange, deps, wanted, (speech) => answer(exchange, speech));
 }
 
-/** On this path a wrong name is a wrong value (400), and the message says which are right. */
+/** Rejects unknown models and voices with 400 on this path, and lists the known ones. */
 function checkNames(request: SynthesisRequest, { speaking }: Catalog): void {
   const { voices } = speaking.require(request.model, "INVALID_REQUEST");
   if (request.voice === null || voices.some(({ name }) => name === request.voice)) return;
@@ -54,7 +54,7 @@ function checkNames(request: SynthesisRequest, { speaking }: Catalog): void {
   throw new ServiceError("INVALID_REQUEST", message, { param: "voice" });
 }
 
-/** Samples as they are made: 16-bit, little-endian, mono. */
+/** Streams 16-bit little-endian mono samples as they are synthesized. */
 async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): Promise<void> {
   const start = () =>
     exchange.start(200, {
@@ -73,7 +73,7 @@ async function answerWithPcm(exchange: Exchange, { conversation }: HeldSpeech): 
     }
     const bytes = littleEndianBytes(pcm);
     const departure = endsSentence ? conversation.sentence : undefined;
-    // A piece that was kept comes at once: half a minute.
+    // A cached piece arrives as a whole: up to half a minute.
     if (bytes.length <= SLICE_BYTES) await exchange.write(bytes, departure);
     else await writeBody(exchange, { bytes: bytes.length, parts: [bytes] }, departure);
   }

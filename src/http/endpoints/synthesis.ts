@@ -26,7 +26,7 @@ import {
   speechHeaders,
 } from "../speech-answer.js";
 
-/** Text-to-speech, whole, sentence by sentence, and as it is made. */
+/** Text-to-speech: as a whole, by sentences, or in chunks as they are synthesized. */
 export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "POST /v1/tts/stream"> {
   return {
     "POST /v1/tts": (exchange) => speak(exchange, deps, wholeSpeech),
@@ -34,7 +34,7 @@ export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "
   };
 }
 
-/** How an answer goes to the client, as its query says. */
+/** How to respond, from the query. */
 interface Wishes {
   readonly timestamps: boolean;
   readonly delivery: Delivery;
@@ -64,7 +64,7 @@ async function speak(
   const request = parseSynthesisRequest(await readJson(exchange.request));
   if (timestamps) requireWordTimes(request.model, deps.conversations.catalog);
   noteText(exchange, request, deps.conversations.catalog);
-  // A request has the fingerprint it had before there were times and chunks, unless it asks for them.
+  // Requests without word times and chunks keep the fingerprint from before these existed.
   const added = [timestamps && "timestamps", delivery === "chunks" && delivery].filter(
     (one) => one !== false,
   );
@@ -82,11 +82,11 @@ function requireWordTimes(name: string | null, { speaking }: Catalog): void {
   if (model.word_times) return;
   throw new ServiceError(
     "INVALID_REQUEST",
-    `timestamps must be false: ${model.name} does not tell when it says its words`,
+    `timestamps must be false: ${model.name} does not provide word times`,
   );
 }
 
-/** The same WAV inside of JSON, with its words. */
+/** Responds with the WAV inside JSON, and its words. */
 async function answerWithJson(
   exchange: Exchange,
   { conversation, share }: HeldSpeech,
@@ -110,7 +110,7 @@ async function answerWithJson(
     duration: seconds(samples / sampleRateHz),
     words,
   };
-  // The sound is the first member, as it always was: it needs no escapes, and is written into its place.
+  // The audio is the first member, as in earlier versions. Base64 needs no escapes, so it is inserted as it is.
   const body = joinedBody(textBody('{"audio":"'), wav, textBody(`",${JSON.stringify(rest).slice(1)}`));
   await conversation.charge();
   exchange.start(200, sizedHead("application/json", body, conversation));
@@ -118,7 +118,7 @@ async function answerWithJson(
   conversation.complete();
 }
 
-/** A frame for each sentence. @param written adds its words to each frame */
+/** Sends a frame for each sentence. @param written adds its words to each frame */
 async function answerWithSentences(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -131,7 +131,7 @@ async function answerWithSentences(
   await frames.end();
 }
 
-/** A frame for each part of a sentence, as it is made. @param written adds the words that begin in it to each frame */
+/** Sends a frame for each chunk as it is synthesized. @param written adds the words that start in it to each frame */
 async function answerWithChunks(
   exchange: Exchange,
   { conversation }: HeldSpeech,
@@ -141,14 +141,14 @@ async function answerWithChunks(
   let sentenceSamples = 0;
   for await (const { pcm, endsSentence, words = [] } of conversation.chunks()) {
     const departure = endsSentence ? conversation.sentence : undefined;
-    // The end of the last sentence holds nothing to play.
+    // The end of the last sentence may be empty.
     if (pcm.length > 0) await frames.send([pcm], written?.timesOf(words, -sentenceSamples), departure);
     sentenceSamples = endsSentence ? 0 : sentenceSamples + pcm.length;
   }
   await frames.end();
 }
 
-/** The answer begins with its first frame: until then a failure can still be told by its status. */
+/** Starts the response with the first frame: until then, a failure still gets its status. */
 function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
   const start = () =>
     exchange.start(200, {
@@ -173,13 +173,12 @@ function framesTo(exchange: Exchange, conversation: SynthesisConversation) {
 }
 
 interface Sentence {
-  /** Its samples in order. */
   readonly pieces: Int16Array[];
   readonly sampleCount: number;
   readonly words: readonly SaidWord[];
 }
 
-/** Chunks by sentences. The next sentence is asked for when the one before was taken. */
+/** Groups chunks by sentence, each only when the reader wants it. */
 async function* sentencesOf(chunks: AsyncIterable<SpeechChunk>): AsyncGenerator<Sentence, void, undefined> {
   let pieces: Int16Array[] = [];
   let words: SaidWord[] = [];

@@ -5,10 +5,9 @@ import type { Exchange } from "../exchange.js";
 import type { Handlers, RouteDeps } from "../route.js";
 import { TOKEN_LIFETIME_S } from "../signed-credentials.js";
 
-/** What it takes to issue a token. */
 type TokenDeps = AdmitDeps & Pick<RouteDeps, "tokens">;
 
-/** Short-lived tokens with which a browser opens the live socket. */
+/** Issues short-lived tokens with which a browser opens a live socket. */
 export function tokenHandlers(deps: TokenDeps): Handlers<"POST /v1/stream/token"> {
   return { "POST /v1/stream/token": (exchange) => issueToken(exchange, deps) };
 }

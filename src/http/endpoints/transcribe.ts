@@ -52,7 +52,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
 }
 
-/** The one source of audio that a request names. A body without bytes is none. */
+/** Finds the one source of audio of a request. An empty body does not count. */
 async function uploadOf(
   request: FrontRequest,
   [url, ...others]: readonly string[],
@@ -74,7 +74,7 @@ async function uploadOf(
   return { bytes: paced(request.body, UPLOAD_PACE), fileName: request.header("x-filename") };
 }
 
-/** A body whose length is not announced may still turn out to be empty. */
+/** Reads a body of unknown length up to its first byte. */
 async function hasBytes(request: FrontRequest): Promise<boolean> {
   if (request.contentLength !== null) return request.contentLength > 0;
   if (request.header("transfer-encoding") === undefined) return false;

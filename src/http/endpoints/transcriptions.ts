@@ -19,7 +19,7 @@ import { namedModel } from "../once-by-key.js";
 import type { Handlers } from "../route.js";
 import { admitFile, checkRoom, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
 
-/** File transcription for clients of the OpenAI shape. */
+/** File transcription for OpenAI clients. */
 export function transcriptionsHandlers(deps: FileDeps): Handlers<"POST /v1/audio/transcriptions"> {
   return { "POST /v1/audio/transcriptions": (exchange) => transcribe(exchange, deps) };
 }
@@ -34,7 +34,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps): Promise<void> {
     });
   }
   const form = await FormUpload.open(request);
-  // Fields may come after the file, so they are complete only now, and still before anything is transcribed.
+  // Fields may follow the file, so they are complete only when this is called, before anything is transcribed.
   const wanted = () => {
     const asked = parseTranscriptionForm(form.fields, deps.conversations.catalog.hearing);
     const { format, ignored } = asked;

@@ -1,9 +1,9 @@
 import { ServiceError } from "../../../core/domain/errors.js";
 
-/** How many may wait; beyond it the newcomer is refused. */
+/** Further files are rejected. */
 const LONGEST_QUEUE = 256;
 
-/** Lets a few do something at a time, first come, first served. */
+/** Limits how many files are decoded at the same time, first come, first served. */
 export class DecoderPermits {
   readonly #waiting: (() => void)[] = [];
   #free: number;
@@ -12,7 +12,7 @@ export class DecoderPermits {
     this.#free = count;
   }
 
-  /** @throws {ServiceError} `CANCELLED` when `signal` is aborted while waiting, `ENGINE_BUSY` when too many wait */
+  /** @throws {ServiceError} `CANCELLED` if `signal` is aborted while waiting, `ENGINE_BUSY` if too many wait */
   async use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#take(signal);
     try {

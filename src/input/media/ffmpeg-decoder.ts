@@ -3,12 +3,12 @@ import {
   type ContainerDecoder,
   DECODE_LIMITS,
   type DecodeJob,
+  failureOf,
   OVERTIME_SECONDS,
-  refusalOf,
 } from "./container-decoder.js";
 import type { LimitedChildren } from "./limited-child.js";
 
-/** The only demuxers that may run; each is named to ffmpeg, which then guesses nothing. */
+/** The only demuxers that may run. ffmpeg gets the demuxer by name and does not guess. */
 const DEMUXERS: Readonly<Record<Container, string>> = {
   wav: "wav",
   mp3: "mp3",
@@ -23,7 +23,7 @@ const DEMUXERS: Readonly<Record<Container, string>> = {
   au: "au",
 };
 
-/** The only decoders that may run, not even to look at a stream: none for video, pictures or subtitles. */
+/** The only decoders that may run, even for probing: none for video, pictures or subtitles. */
 const CODECS = [
   ...["aac", "ac3", "alac", "amrnb", "amrwb", "flac", "libopus", "opus", "libspeex", "speex", "vorbis"],
   ...["mp1", "mp1float", "mp2", "mp2float", "mp3", "mp3float", "gsm", "gsm_ms", "g722"],
@@ -32,19 +32,19 @@ const CODECS = [
   ...["pcm_s16be", "pcm_s16le", "pcm_s24be", "pcm_s24le", "pcm_s32be", "pcm_s32le"],
 ];
 
-/** A longer gap between two frames is a damaged clock, and would be charged as audio. */
+/** A longer gap between frames is a damaged clock, and would be charged as audio. */
 const LONGEST_GAP_SECONDS = 60;
 
 const FILTERS = [
   "aformat=channel_layouts=mono:sample_fmts=s16",
   `asetpts='if(isnan(PREV_OUTPTS),PTS,PREV_OUTPTS+clip(PTS-PREV_INPTS,0,${LONGEST_GAP_SECONDS}/TB))'`,
-  // Gaps that are left become silence, so that times of words are times of the file.
+  // Remaining gaps become silence, so that word times are times of the file.
   "aresample=async=1",
-  // From here on time is a count of samples, which the limit of length then cuts, whatever the file's clock claims.
+  // From here on, time counts samples, so the length limit holds regardless of the file's clock.
   "asetpts=N/SR/TB",
 ].join(",");
 
-/** ffmpeg as a child: it reads one file, writes one file, and may open nothing else. */
+/** Runs ffmpeg as a child process, which reads one file, writes one, and may open no others. */
 export class FfmpegDecoder implements ContainerDecoder {
   readonly #program: string;
   readonly #children: LimitedChildren;
@@ -57,8 +57,8 @@ export class FfmpegDecoder implements ContainerDecoder {
 
   async decode(job: DecodeJob, signal: AbortSignal): Promise<void> {
     const end = await this.#children.run([this.#program, ...ffmpegArguments(job)], DECODE_LIMITS, signal);
-    const refusal = refusalOf(end, job.container);
-    if (refusal !== null) throw refusal;
+    const failure = failureOf(end, job.container);
+    if (failure !== null) throw failure;
   }
 }
 

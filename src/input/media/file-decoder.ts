@@ -16,7 +16,7 @@ export interface FileDecoderOptions {
   readonly maxSeconds: number;
 }
 
-/** Leaves plain WAV to the transcriber's own reader and hands everything else to a decoder process. */
+/** Leaves plain WAV files as they are, and decodes all others in a decoder process. */
 export class FileDecoder implements AudioDecoder {
   readonly #options: FileDecoderOptions;
 
@@ -42,14 +42,14 @@ export class FileDecoder implements AudioDecoder {
     return targetPath;
   }
 
-  /** The header knows how many bytes the file has, so what it tells cannot be more than there is. */
+  /** The parser limits a header's length to the size of the file, so it cannot claim more. */
   #checkLength({ dataBytes, blockBytes, sampleRateHz }: WavHeader): void {
     const samples = (dataBytes ?? 0) / blockBytes;
     if (samples > this.#options.maxSeconds * sampleRateHz) throw audioTooLong(this.#options.maxSeconds);
   }
 }
 
-/** The first bytes behind the tags, which may hold pictures of many megabytes. */
+/** Reads the first bytes after the tags, which may hold pictures of many megabytes. */
 async function headOf(path: string): Promise<Uint8Array> {
   return withFile(path, async (file) => {
     const first = await readAt(file, 0, CONTAINER_HEAD_BYTES);
@@ -58,7 +58,7 @@ async function headOf(path: string): Promise<Uint8Array> {
   });
 }
 
-/** The header of a WAV file that our own reader reads; null when it is one for a decoder. */
+/** Reads the header of a WAV file that needs no decoder, else returns null. */
 async function plainWav(path: string): Promise<WavHeader | null> {
   return wavHeader(path).catch((thrown: unknown) => {
     if (asServiceError(thrown).code === "AUDIO_UNREADABLE") return null;
@@ -72,7 +72,7 @@ async function wavHeader(path: string): Promise<WavHeader> {
     const header =
       parseWavHeader(await readAt(file, 0, CONTAINER_HEAD_BYTES), size) ??
       parseWavHeader(await readAt(file, 0, LONGEST_WAV_HEADER_BYTES), size);
-    if (header === null) throw new Error("a WAVE header is there or refused once all of it could be read");
+    if (header === null) throw new Error("Cannot read a WAV header that was neither parsed nor rejected");
     return header;
   });
 }
@@ -98,7 +98,7 @@ function unknownContainer(): ServiceError {
   );
 }
 
-/** A file of any container, and where its audio may be put. */
+/** A file of any container, and the folder for its decoded audio. */
 export interface SubmittedFile {
   readonly path: string;
   readonly spoolFolder: string;
@@ -106,9 +106,9 @@ export interface SubmittedFile {
 }
 
 /**
- * Does `work` with a file's audio as PCM WAV, which is gone afterwards if it had to be decoded.
+ * Calls `work` with a file's audio as a PCM WAV file. A decoded file is deleted afterwards.
  *
- * @throws {ServiceError} what the decoder throws, `STORAGE_FULL` when the audio outgrows its room, and whatever `work` throws
+ * @throws {ServiceError} what the decoder throws, `STORAGE_FULL` if the audio outgrows its room, and what `work` throws
  */
 export async function withDecodedFile<T>(
   decoder: AudioDecoder,
@@ -119,7 +119,7 @@ export async function withDecodedFile<T>(
   const decodedPath = join(spoolFolder, `${randomUUID()}.wav`);
   const share = room.open();
   const full = new AbortController();
-  // What the decoder writes is counted as it grows: how much that will be is in no header.
+  // No header tells how much the decoder will write, so its file is watched as it grows.
   const seenWhole = share.watch(decodedPath, (error) => full.abort(error));
   try {
     const wavPath = await decoder.decode(path, decodedPath, AbortSignal.any([signal, full.signal]));

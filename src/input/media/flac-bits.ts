@@ -1,12 +1,12 @@
-/** The bytes that are there end before the frame does. */
+/** The available bytes end before the frame does. */
 export class NeedsMoreBytes extends Error {
   override readonly name = "NeedsMoreBytes";
 }
 
-/** One error for all: a stack for each frame that is not whole yet would cost more than reading it. */
+/** Shared: a stack trace for each incomplete frame would cost more than reading it. */
 const NEEDS_MORE = new NeedsMoreBytes("the frame goes on");
 
-/** Bits of one frame, the highest of a byte first. */
+/** Reads the bits of one frame, the highest of a byte first. */
 export class FlacBits {
   readonly bytes: Uint8Array;
   #bit = 0;
@@ -15,7 +15,7 @@ export class FlacBits {
     this.bytes = bytes;
   }
 
-  /** Where the next whole byte is read. */
+  /** The offset of the next whole byte. */
   get byteOffset(): number {
     return (this.#bit + 7) >>> 3;
   }
@@ -45,9 +45,9 @@ export class FlacBits {
     return value >= 2 ** (count - 1) ? value - 2 ** count : value;
   }
 
-  /** How many zeros stand before the next one, which is read too. */
+  /** Counts the zeros before the next one, and reads that too. */
   zeros(): number {
-    const begin = this.#bit;
+    const start = this.#bit;
     for (;;) {
       const at = this.#bit >>> 3;
       if (at >= this.bytes.length) throw NEEDS_MORE;
@@ -56,24 +56,24 @@ export class FlacBits {
       const leading = Math.clz32(rest);
       if (leading < 8 - inByte) {
         this.#bit += leading + 1;
-        return this.#bit - begin - 1;
+        return this.#bit - start - 1;
       }
       this.#bit += 8 - inByte;
     }
   }
 
   /**
-   * Numbers in Rice's code: a quotient in zeros, then so many bits, folded so that small ones of either sign are short.
+   * Reads Rice-coded numbers: a unary quotient, then `parameter` bits, with the sign in the lowest bit.
    *
-   * @param parameter bits behind the quotient, 0 to 30
+   * @param parameter 0 to 30
    */
-  rice(target: Float64Array, begin: number, end: number, parameter: number): void {
+  rice(target: Float64Array, start: number, end: number, parameter: number): void {
     const { bytes } = this;
     const factor = 2 ** parameter;
     let bit = this.#bit;
-    for (let i = begin; i < end; i++) {
+    for (let i = start; i < end; i++) {
       const at = bit >>> 3;
-      // Most numbers lie in four bytes as a whole.
+      // Most numbers fit in four bytes.
       if (at + 4 <= bytes.length) {
         const word = (bytes[at]! << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
         const rest = word << (bit & 7);
@@ -95,7 +95,7 @@ export class FlacBits {
     this.#bit = bit;
   }
 
-  /** Four bytes as one number; those behind the end count as zero. */
+  /** Reads four bytes as one number; bytes behind the end count as zero. */
   #word(at: number): number {
     const { bytes } = this;
     const high = ((bytes[at] ?? 0) << 24) | ((bytes[at + 1] ?? 0) << 16);

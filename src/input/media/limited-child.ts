@@ -1,25 +1,24 @@
 import { LimitedSpawn, type ProcessLimits } from "../../../core/child-processes/limited-spawn.js";
 import { ServiceError } from "../../../core/domain/errors.js";
 
-/** What a decoder process may use. */
 export interface ChildLimits extends Omit<ProcessLimits, "niceness"> {
   readonly wallMs: number;
 }
 
-/** How a decoder process ended by itself or at its limits. */
+/** How a decoder process ended. */
 export interface ChildEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly isTimedOut: boolean;
-  /** The last of what it wrote to standard error. For the log only: it may quote the file. */
+  /** The end of its standard error. For the log only: it may quote the file. */
   readonly stderr: string;
 }
 
 const STDERR_CHARACTERS = 4_096;
-/** Decoding waits for speech. */
+/** Decoding must not delay speech. */
 const NICENESS = 10;
 
-/** Runs decoders of untrusted media, each in a process of its own (`LimitedSpawn`). */
+/** Runs decoders of untrusted media, each in a separate process (`LimitedSpawn`). */
 export class LimitedChildren {
   readonly #programs = new LimitedSpawn();
   #running = 0;
@@ -30,8 +29,8 @@ export class LimitedChildren {
   }
 
   /**
-   * Settles once the process is gone, whatever ended it.
-   * @throws {ServiceError} `CANCELLED` when `signal` is aborted, `INTERNAL` when it cannot be started
+   * Settles once the process has ended, for any reason.
+   * @throws {ServiceError} `CANCELLED` if `signal` is aborted, `INTERNAL` if it cannot be started
    */
   async run(command: readonly string[], limits: ChildLimits, signal: AbortSignal): Promise<ChildEnd> {
     if (signal.aborted) throw cancelled();

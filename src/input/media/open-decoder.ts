@@ -11,7 +11,7 @@ import { WasmDecoder } from "./wasm-decoder.js";
 
 const WITHOUT = "only WAV, MP3, FLAC and Ogg Opus files can be transcribed";
 
-/** Decodes with ffmpeg when one is on `searchPath` and runs, else with what comes in packages. */
+/** Creates a decoder that uses ffmpeg if one is on `searchPath` and runs, else the bundled packages. */
 export function openDecoder(options: {
   readonly searchPath: string;
   readonly maxSeconds: number;
@@ -23,15 +23,15 @@ export function openDecoder(options: {
   const packaged = new WasmDecoder(children);
   return new FileDecoder({
     decoder: program === null ? packaged : new TriedFfmpeg(program, children, packaged, options.log),
-    // Decoding is a few percent of the work on a file: more at a time would only compete with speech.
+    // Decoding is a few percent of the work on a file; more processes would only compete with speech.
     permits: new DecoderPermits(Math.max(2, Math.floor(availableParallelism() / 4))),
     maxSeconds: options.maxSeconds,
   });
 }
 
 /**
- * ffmpeg if it runs, which its first file tells: it takes a seventh of a second of CPU to tell its version, nearly all of it
- * for its libraries, and many a service never gets a file that needs it.
+ * Tries ffmpeg with the first file that needs it, and falls back to the packages. Trying it at the start would cost 0.15 s of
+ * CPU, and many services never need it.
  */
 class TriedFfmpeg implements ContainerDecoder {
   readonly #program: string;

@@ -5,18 +5,18 @@ import {
   type ContainerDecoder,
   DECODE_LIMITS,
   type DecodeJob,
+  failureOf,
   OVERTIME_SECONDS,
-  refusalOf,
 } from "./container-decoder.js";
 import type { LimitedChildren } from "./limited-child.js";
 import type { WasmCodec } from "./wasm-process.js";
 
 const PROGRAM = fileURLToPath(new URL("./wasm-process.js", import.meta.url));
-/** Node reserves far more address space than it uses: its heap is limited instead, and WASM memory by each module. */
+/** Node reserves far more address space than it uses, so its heap is limited instead; each module limits its memory. */
 const LIMITS = { ...DECODE_LIMITS, memoryBytes: null };
 const HEAP_MEBIBYTES = 256;
 
-/** Decoders in WebAssembly in a child, for machines without ffmpeg: MP3, FLAC and Ogg Opus. */
+/** Decodes MP3, FLAC and Ogg Opus in a child process without ffmpeg. */
 export class WasmDecoder implements ContainerDecoder {
   readonly #children: LimitedChildren;
 
@@ -30,8 +30,8 @@ export class WasmDecoder implements ContainerDecoder {
     const node = [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, PROGRAM];
     const seconds = String(job.maxSeconds + OVERTIME_SECONDS);
     const command = [...node, codec, job.sourcePath, job.targetPath, seconds];
-    const refusal = refusalOf(await this.#children.run(command, LIMITS, signal), job.container);
-    if (refusal !== null) throw refusal;
+    const failure = failureOf(await this.#children.run(command, LIMITS, signal), job.container);
+    if (failure !== null) throw failure;
   }
 }
 

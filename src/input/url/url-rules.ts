@@ -1,17 +1,15 @@
 import { ServiceError } from "../../../core/domain/errors.js";
 
 const LONGEST_URL = 4_096;
-/** Ports below this belong to system services; of those only the web's own are asked. */
+/** Ports below this belong to system services, of which only the web's are allowed. */
 const FIRST_USER_PORT = 1_024;
 const WEB_PORTS = [80, 443];
 
 /**
- * A URL that may be asked for, as far as its text tells; its address is judged when it is connected to.
+ * Parses a client's URL and checks its text; its address is checked when the connection is opened. `URL` normalizes
+ * octal, hexadecimal, short, percent-encoded and full-width hosts to the address that they stand for.
  *
- * The parser is the browsers' one: numbers in octal, hexadecimal or short form, percent-encoded and full-width hosts come
- * out of it as the address they stand for.
- *
- * @param base what a redirect is relative to
+ * @param base of a relative redirect
  * @throws {ServiceError} `URL_FETCH_FAILED`
  */
 export function parseAudioUrl(text: string, base?: URL): URL {
@@ -29,12 +27,12 @@ export function parseAudioUrl(text: string, base?: URL): URL {
   return url;
 }
 
-/** A host without the brackets that a URL puts around an IPv6 address. */
+/** Returns the host, without the brackets around an IPv6 address. */
 export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
-/** @param why never holds anything that a server answered */
+/** @param why must not quote a server's response */
 export function refused(why: string, cause?: unknown): ServiceError {
   return new ServiceError("URL_FETCH_FAILED", `Cannot fetch the url: ${why}`, { cause });
 }
