@@ -55,8 +55,8 @@ const PIECES_PER_WORKER = 32;
 const TASKS_PER_WORKER = 2;
 
 /**
- * Starts `ROLE=engine`: workers of the default models, for the parts in `SERVE`, that gateways reach over the bus. It has no
- * database, keys or public port. If a part fails to start, the earlier ones are stopped.
+ * Starts `ROLE=engine`: workers of the default models, for the parts in `SERVE`, that gateways reach over the
+ * bus. It has no database, keys or public port. If a part fails to start, the earlier ones are stopped.
  *
  * @throws {ConfigError} if the bus does not accept the connection
  */

@@ -13,7 +13,8 @@ export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;
 /**
  * Checks the key and the organization's limits, and returns the caller.
  *
- * @param kind takes one of the organization's slots for this work until the exchange ends; null for requests without cost
+ * @param kind takes one of the organization's slots for this work until the exchange ends; null for requests
+ *   without cost
  * @throws {ServiceError} `SHUTTING_DOWN`, `KEY_INVALID`, `AUTH_UNAVAILABLE`, `TOO_MANY_REQUESTS`
  */
 export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind | null): Promise<Caller> {

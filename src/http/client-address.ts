@@ -28,9 +28,10 @@ export class TrustedProxies {
   }
 
   /**
-   * Returns the client's address: the connection's own, unless that is a trusted proxy. Then `X-Forwarded-For` is read from
-   * the right, where each proxy appends its peer, and the first address that is not a trusted proxy counts: clients can
-   * forge everything to its left. An invalid entry ends the search at the proxy that wrote it.
+   * Returns the client's address: the connection's own, unless that is a trusted proxy. Then
+   * `X-Forwarded-For` is read from the right, where each proxy appends its peer, and the first address that
+   * is not a trusted proxy counts: clients can forge everything to its left. An invalid entry ends the search
+   * at the proxy that wrote it.
    */
   clientOf(request: Pick<FrontRequest, "remoteAddress" | "header">): string {
     let client = canonicalAddress(request.remoteAddress) ?? request.remoteAddress;
@@ -51,13 +52,13 @@ export class TrustedProxies {
   }
 }
 
-/** Returns the key under which attempts of an address are counted: an IPv6 client has 2^64 addresses to try from. */
+/** Returns the key for counting a client's attempts: an IPv6 client has 2^64 addresses to try from. */
 export function countedAddress(address: string): string {
   if (isIP(address) !== 6) return address;
   return `${groupsOf(address).slice(0, CLIENT_GROUPS).join(":")}::/64`;
 }
 
-/** Normalizes an address: IPv4 (also mapped) in dots, IPv6 short and in lower case. Null if it is not an address. */
+/** Normalizes an address: IPv4 (also mapped) in dots, IPv6 short and in lower case; else null. */
 export function canonicalAddress(text: string): string | null {
   const [address = ""] = text.split("%", 1);
   const version = isIP(address);

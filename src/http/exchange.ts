@@ -35,7 +35,7 @@ export class Exchange {
   /** Name of the error in the response. */
   errorName: string | null = null;
   listener: AnswerListener | null = null;
-  /** Renders an error at the end of a started response; without it, or if it returns null, the connection is reset. */
+  /** Renders an error to end a started response with; otherwise, or if null, the connection is reset. */
   lateFailure: ((error: ServiceError) => Uint8Array | null) | null = null;
   /** Whether only pages of the same origin may read the response. */
   isSameOrigin = false;
@@ -113,7 +113,7 @@ export class Exchange {
     await this.end(Buffer.from(JSON.stringify(body)), departure);
   }
 
-  /** Responds with an error; if a response has already started, ends it with `lateFailure` or resets the connection. */
+  /** Responds with an error; a response that has started ends with `lateFailure` or is reset. */
   async fail(thrown: unknown, headers: Headers = {}): Promise<void> {
     const error = asServiceError(thrown);
     if (this.isOver) return;
@@ -154,7 +154,7 @@ export const CORS_HEADERS: Readonly<Record<string, string>> = {
   "access-control-expose-headers": EXPOSED,
 };
 
-/** Headers for an OPTIONS request. The requested headers are reflected, since `*` does not cover Authorization. */
+/** Headers for OPTIONS. It reflects the requested headers, since `*` does not cover Authorization. */
 export function preflightHeaders(request: FrontRequest, methods: readonly string[]): Record<string, string> {
   const requested = request.header("access-control-request-headers") ?? "";
   const allowed = requested.split(",").map((name) => name.trim().toLowerCase());

@@ -11,9 +11,10 @@ interface Watcher {
 }
 
 /**
- * Records the ends of keys, and of the sessions and memberships behind playground keys, while the service runs. Watchers of
- * such a key are notified immediately, and cached or in-flight look-ups of it become invalid. A key and a session never
- * return but a user may, so an ending does not affect grants that were looked up later.
+ * Records the ends of keys, and of the sessions and memberships behind playground keys, while the service
+ * runs. Watchers of such a key are notified immediately, and cached or in-flight look-ups of it become
+ * invalid. A key and a session never return but a user may, so an ending does not affect grants that were
+ * looked up later.
  */
 export class KeyEndings {
   /** The number of the ending, by name. */

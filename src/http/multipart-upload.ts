@@ -36,7 +36,8 @@ export class FormUpload {
    * Reads up to the start of the file.
    *
    * @param options.fields the allowed fields; any name if absent
-   * @throws {ServiceError} `NO_AUDIO` if there is no file, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`, `BODY_TOO_LARGE`
+   * @throws {ServiceError} `NO_AUDIO` if there is no file, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`,
+   *   `BODY_TOO_LARGE`
    */
   static async open(
     request: FrontRequest,

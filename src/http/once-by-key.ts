@@ -48,15 +48,18 @@ export interface BilledRequest {
  * Reports which audio the work will use, before it costs anything.
  *
  * @returns the caller who pays for it
- * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if other audio was paid for under the key, `AUTH_UNAVAILABLE`
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if other audio was paid for under the key,
+ *   `AUTH_UNAVAILABLE`
  */
 export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
 /**
- * Does the work of a billed request once per idempotency key, and otherwise sends the kept response again. Nobody is charged
- * twice under one key: if the response was lost after the charge, the work is repeated for free.
+ * Does the work of a billed request once per idempotency key, and otherwise sends the kept response again.
+ * Nobody is charged twice under one key: if the response was lost after the charge, the work is repeated for
+ * free.
  *
- * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and what `work` throws
+ * @throws {ServiceError} `IDEMPOTENCY_KEY_IN_USE`, `IDEMPOTENCY_KEY_REUSED`, `AUTH_UNAVAILABLE`, and what
+ *   `work` throws
  */
 export async function onceByKey(
   exchange: Exchange,
@@ -105,8 +108,8 @@ export async function onceByKey(
 }
 
 /**
- * Rejects a caller without credits before an upload is read. A known idempotency key passes: the request may have been paid
- * for with the last credits.
+ * Rejects a caller without credits before an upload is read. A known idempotency key passes: the request may
+ * have been paid for with the last credits.
  *
  * @throws {ServiceError} `OUT_OF_CREDITS`, `AUTH_UNAVAILABLE`
  */
@@ -180,8 +183,8 @@ function reused(): ServiceError {
 }
 
 /**
- * The only models when ids were added to requests. Requests that name none, or one of these, keep the fingerprint that they
- * had before, regardless of which model answers them now.
+ * The only models when ids were added to requests. Requests that name none, or one of these, keep the
+ * fingerprint that they had before, regardless of which model answers them now.
  */
 const FIRST_SPEAKING = "svc-kk-v1";
 const FIRST_HEARING = "svc-kk-ru-v2";

@@ -14,7 +14,7 @@ export interface OperatorServer {
 /** How much work of each part is waiting for engine processes or running on them. */
 export type Demand = Readonly<Record<ServedPart, { readonly wanted: number }>>;
 
-/** Serves `/metrics`, `/health`, `/ready` and `/demand`. @throws if the port is taken or the host is not ours */
+/** Serves `/metrics`, `/health`, `/ready` and `/demand`. @throws if it cannot listen */
 export async function startOperatorServer(options: {
   readonly host: string;
   /** 0 for any free port. */

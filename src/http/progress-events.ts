@@ -18,8 +18,8 @@ const HEADERS = {
 };
 
 /**
- * Sends a response as server-sent events: `progress` during the work, then `result` or `error`. It starts with the first
- * progress, so earlier errors still get a status. Only the result is kept for retries.
+ * Sends a response as server-sent events: `progress` during the work, then `result` or `error`. It starts
+ * with the first progress, so earlier errors still get a status. Only the result is kept for retries.
  */
 export class ProgressEvents {
   readonly #exchange: Exchange;

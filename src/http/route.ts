@@ -16,7 +16,7 @@ import type { OrganizationSlots, RunningWork } from "./running-work.js";
 import type { StreamTokens } from "./signed-credentials.js";
 import type { SpeechBudget } from "./speech-answer.js";
 
-/** One method and path. GET also answers HEAD. `/*` at the end matches everything below, `:name` one segment. */
+/** GET also answers HEAD. `/*` at the end of a path matches everything below, `:name` one segment. */
 export interface Route {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly path: string;

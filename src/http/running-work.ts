@@ -67,8 +67,8 @@ export class RunningWork {
 }
 
 /**
- * Runs a conversation until its response is complete. It ends early, within one model step, if the client leaves, the
- * response cannot be delivered, or the service's drain deadline passes.
+ * Runs a conversation until its response is complete. It ends early, within one model step, if the client
+ * leaves, the response cannot be delivered, or the service's drain deadline passes.
  */
 export async function converse(
   exchange: Exchange,
@@ -98,8 +98,8 @@ function stopReason(reason: unknown): StopReason {
 }
 
 /**
- * Limits how much of each kind of work runs for each organization in this service. Excess is rejected, never queued, before
- * it costs anything; holds are limited over all services when they are opened.
+ * Limits how much of each kind of work runs for each organization in this service. Excess is rejected, never
+ * queued, before it costs anything; holds are limited over all services when they are opened.
  */
 export class OrganizationSlots {
   readonly #limitsOf: (identity: KeyIdentity) => ConcurrencyLimits;

@@ -19,7 +19,7 @@ const TOKEN_ID_BYTES = 16;
 
 export const TEMPORARY_KEY_LIFETIME_S = 600;
 const TEMPORARY_KEY_LIFETIME_MS = TEMPORARY_KEY_LIFETIME_S * 1_000;
-/** Shares its start with organizations' keys, so filters that keep those out of logs and URLs catch these too. */
+/** Starts like organizations' keys, so filters that keep those out of logs and URLs catch these too. */
 const TEMPORARY_KEY_PREFIX = "sk-svc-pg-";
 /** The key id under which usage lists requests from the console's pages. */
 const PLAYGROUND_KEY_ID = "playground";
@@ -29,8 +29,8 @@ const INVALID_FOR_MS = 5_000;
 const REMEMBERED_PLACES = 10_000;
 
 /**
- * Checks whether a credential with this lifetime is still valid at `nowMs`. One with more time left than it was issued with is
- * not: the shared clock was set back, and the credential must not last that much longer.
+ * Checks whether a credential with this lifetime is still valid at `nowMs`. One with more time left than it
+ * was issued with is not: the shared clock was set back, and the credential must not last that much longer.
  */
 export function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
   const leftMs = untilMs - nowMs;
@@ -83,8 +83,9 @@ export interface StreamTokensParts {
 }
 
 /**
- * Issues single-use tokens with which browsers open a live socket without knowing the key. A token carries its signed identity
- * and expiry, so any service with the secret can redeem it; the store remembers which were used.
+ * Issues single-use tokens with which browsers open a live socket without knowing the key. A token carries
+ * its signed identity and expiry, so any service with the secret can redeem it; the store remembers which
+ * were used.
  */
 export class StreamTokens {
   readonly #parts: StreamTokensParts;
@@ -117,7 +118,7 @@ export class StreamTokens {
   }
 }
 
-/** Redeeming a token checks its key in the store, so endings that this service counted before no longer matter. */
+/** Redeeming a token checks its key in the store, so earlier endings no longer matter. */
 function knownSince(identity: KeyIdentity, count: number): KeyIdentity {
   const { grant } = identity;
   return grant === undefined ? identity : { ...identity, grant: { ...grant, knownSince: count } };
@@ -153,9 +154,10 @@ interface KnownPlace {
 }
 
 /**
- * Issues the keys that the playground's pages hold in memory for minutes, and finds the identity of any key. A playground key
- * carries its signed identity and is stored nowhere. Whether its session and membership still exist is looked up and cached for
- * half a minute, unless this service sees them end. Live sockets end with them.
+ * Issues the keys that the playground's pages hold in memory for minutes, and finds the identity of any key.
+ * A playground key carries its signed identity and is stored nowhere. Whether its session and membership
+ * still exist is looked up and cached for half a minute, unless this service sees them end. Live sockets end
+ * with them.
  */
 export class TemporaryKeys implements KeyStore {
   readonly #parts: TemporaryKeysParts;

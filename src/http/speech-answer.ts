@@ -32,8 +32,10 @@ export interface WantedSpeech {
 }
 
 /**
- * Synthesizes once per idempotency key, within the memory for unsent speech, and responds during the conversation.
- * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `SpeechBudget.take`, and what `answer` throws
+ * Synthesizes once per idempotency key, within the memory for unsent speech, and responds during the
+ * conversation.
+ * @throws {ServiceError} as `onceByKey`, `Conversations.synthesis` and `SpeechBudget.take`, and what `answer`
+ *   throws
  */
 export async function answerSpeech(
   exchange: Exchange,
@@ -102,8 +104,8 @@ export interface SpeechShare {
 }
 
 /**
- * Limits the memory of unsent speech, for all responses together and for each organization. By an upper estimate, a response
- * that does not fit is rejected before any of it is made. A single response always fits.
+ * Limits the memory of unsent speech, for all responses together and for each organization. By an upper
+ * estimate, a response that does not fit is rejected before any of it is made. A single response always fits.
  */
 export class SpeechBudget {
   readonly #capacityBytes: number;
@@ -121,7 +123,8 @@ export class SpeechBudget {
 
   /**
    * @param bytes an upper estimate of what the response holds at a time
-   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too much, `ENGINE_BUSY` if all together do
+   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too much, `ENGINE_BUSY` if all
+   *   together do
    */
   take(organizationId: string, bytes: number): SpeechShare {
     this.#check(organizationId, bytes);

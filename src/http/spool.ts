@@ -11,8 +11,8 @@ const WRITE_BYTES = 64 * 1024;
 export const LONGEST_FETCH_BYTES = 2 ** 31;
 
 /**
- * Writes an upload to a file, with a few chunks in memory at most, and calls `use` with its path. The file is deleted in
- * every case.
+ * Writes an upload to a file, with a few chunks in memory at most, and calls `use` with its path. The file is
+ * deleted in every case.
  *
  * @throws {ServiceError} `BODY_TOO_LARGE`, `STORAGE_FULL`, `NO_AUDIO`, `CANCELLED`, and what `use` throws
  */
@@ -145,7 +145,7 @@ export class DiskSpace {
   }
 }
 
-/** Limits the disk space of uploaded, fetched and decoded audio by a budget and by the floor of free space. */
+/** Limits the disk space of uploaded, fetched and decoded audio by a budget and a floor of free space. */
 export class SpoolBudget implements SpoolRoom {
   readonly #capacityBytes: number;
   readonly #disk: DiskSpace;

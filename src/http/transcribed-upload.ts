@@ -72,7 +72,7 @@ export async function checkRoom({ contentLength }: FrontRequest, room?: SpoolRoo
   await room?.check(bytes);
 }
 
-/** Writes an upload to the disk, transcribes it once per idempotency key, and responds during the conversation. */
+/** Spools an upload, transcribes it once per idempotency key, and responds during the conversation. */
 export async function transcribeUpload(request: WantedTranscript): Promise<void> {
   const { exchange, deps, caller, key, upload, wanted } = request;
   const billed = { caller, key, kind: "file", units: 0 } as const;
@@ -90,7 +90,8 @@ export async function transcribeUpload(request: WantedTranscript): Promise<void>
   if (url !== undefined) {
     const { decides, ...file } = wanted();
     const fingerprint = () => fingerprintOf(exchange.request, decides, { url });
-    // A kept response needs no fetch. Paid work is repeated with a new fetch, which may return another file by now.
+    // A kept response needs no fetch. Paid work is repeated with a new fetch, which may return another file
+    // by now.
     return onceByKey(exchange, deps, { ...billed, fingerprint, isAudioOpen: true }, (_caller, hears) =>
       withUpload(upload.bytes, options, async (path) => {
         const payer = hash === undefined ? caller : await hears(() => hash.digest());

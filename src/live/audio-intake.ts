@@ -22,8 +22,8 @@ const FORMAT_NAMES: Readonly<Record<Container, string>> = {
 };
 
 /**
- * Recognizes what a live client sends: plain samples, a WAV file, whose header it strips, or another file, which it rejects.
- * Taken as samples, such a file would be noise without an error.
+ * Recognizes what a live client sends: plain samples, a WAV file, whose header it strips, or another file,
+ * which it rejects. Taken as samples, such a file would be noise without an error.
  */
 export class AudioIntake {
   readonly #translation: Pick<LiveTranslation, "mayBeFile" | "beginWav">;
@@ -37,8 +37,8 @@ export class AudioIntake {
   }
 
   /**
-   * Returns the samples of a non-empty message. Recorders may send their first byte alone, so the first few bytes are held
-   * back while they may be the start of a file.
+   * Returns the samples of a non-empty message. Recorders may send their first byte alone, so the first few
+   * bytes are held back while they may be the start of a file.
    *
    * @throws {ServiceError} once, for an unsupported file; later bytes are ignored
    */

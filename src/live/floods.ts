@@ -23,8 +23,9 @@ export function floodClosing(translation: LiveTranslation): FloodClosing {
 }
 
 /**
- * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that reconnects
- * immediately would get a whole budget each time, thirty times a second, which others would notice.
+ * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that
+ * reconnects immediately would get a whole budget each time, thirty times a second, which others would
+ * notice.
  */
 export class Floods {
   readonly #clock: Clock;

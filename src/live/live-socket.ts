@@ -17,8 +17,8 @@ const LONGEST_TEXT = 64 * 1024;
 export type LiveSocketDeps = Pick<RouteDeps, "conversations" | "endings" | "running" | "slots">;
 
 /**
- * Connects one socket with its live session: joins small messages, translates the client's dialect, cuts a client that does
- * not read, and releases the organization's slot.
+ * Connects one socket with its live session: joins small messages, translates the client's dialect, cuts a
+ * client that does not read, and releases the organization's slot.
  */
 export class LiveSocket {
   readonly #socket: FrontSocket;

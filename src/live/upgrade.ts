@@ -154,8 +154,8 @@ const AUTHORIZED_FOR_MS = 5 * 60_000;
 const REMEMBERED_KEYS = 10_000;
 
 /**
- * Caches the identities of live clients for five minutes, by a hash of their keys, unless a key is temporary or has ended
- * here.
+ * Caches the identities of live clients for five minutes, by a hash of their keys, unless a key is temporary
+ * or has ended here.
  */
 export class LiveAuthorization implements KeyStore {
   readonly #keys: KeyStore;

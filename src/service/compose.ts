@@ -52,7 +52,7 @@ export interface Service {
   endWorkers(withinMs: number): Promise<boolean>;
   /** Counts an unhandled rejection of the database driver. */
   noteDriverFault(): void;
-  /** Rejects new work, lets running work finish, and stops everything in reverse order. May be called twice. */
+  /** Rejects new work, waits for running work, and stops everything in reverse order. May be called twice. */
   stop(): Promise<void>;
 }
 

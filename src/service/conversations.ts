@@ -37,7 +37,7 @@ export interface ConversationParts {
   readonly log: Log;
 }
 
-/** Creates what clients may start. One function below builds the stack of each path, read from the outside in. */
+/** Creates the conversations. One function below builds the stack of each path, from the outside in. */
 export function makeConversations(parts: ConversationParts): Conversations {
   const { engines, meter, catalog } = parts;
   return {
@@ -53,7 +53,7 @@ export function makeConversations(parts: ConversationParts): Conversations {
   };
 }
 
-/** `BilledSynthesis` charges, `SynthesisSession` splits into sentences, pieces come from the cache or a leased model. */
+/** `BilledSynthesis` charges, `SynthesisSession` cuts sentences, the cache or a leased model has pieces. */
 function speak(parts: ConversationParts): Conversations["synthesis"] {
   const { engines, catalog, config, metrics, log } = parts;
   const cache = sentenceCacheFor(engines, config, metrics);
@@ -94,7 +94,7 @@ function pieceSpeaker(
   };
 }
 
-/** `BilledTranscription` charges, `TranscriptionSession` stops and times, the file is decoded and transcribed. */
+/** `BilledTranscription` charges, `TranscriptionSession` stops and times, a leased model transcribes. */
 function transcribe(parts: ConversationParts): Conversations["transcription"] {
   const { engines, spoolFolder, room, metrics } = parts;
   return (caller, path, { model, hotWords, onProgress }) => {
@@ -135,8 +135,8 @@ export interface ListenParts {
 }
 
 /**
- * A live session on a leased engine. While the models load, its audio waits in its ring, and `ready` is sent once there is a
- * worker.
+ * A live session on a leased engine. While the models load, its audio waits in its ring, and `ready` is sent
+ * once there is a worker.
  */
 export function listen({ recognizers, meter, metrics, log }: ListenParts): Conversations["live"] {
   const counting = countLive(metrics);

@@ -133,8 +133,8 @@ export async function stopEngines({ recognizers, synthesizers }: Engines): Promi
 }
 
 /**
- * Whether the engine of a default model has lost all its workers. Other models may have broken weights without affecting
- * requests that do not ask for them.
+ * Whether the engine of a default model has lost all its workers. Other models may have broken weights
+ * without affecting requests that do not ask for them.
  */
 export function isGivenUp({ recognizers, synthesizers }: Engines): boolean {
   const [recognizer] = recognizers.values();

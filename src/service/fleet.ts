@@ -139,7 +139,7 @@ export async function openFleet(parts: BusParts, owned: Owned): Promise<Fleet> {
   };
 }
 
-/** Hashes a manifest, which lists the hash of every file, and that of its voice activity model if that is separate. */
+/** Hashes a manifest, which has the hash of every file, and that of a separate voice activity model. */
 export function manifestHash(manifest: ModelManifest): string {
   const hash = createHash("sha256").update(JSON.stringify(manifest));
   const isRecognizer = manifest.task === "transcription";

@@ -40,7 +40,8 @@ interface SurveyedFolders {
 }
 
 /**
- * Reads the packages of all models folders. A broken one is logged and left out, unless it is the default of its task.
+ * Reads the packages of all models folders. A broken one is logged and left out, unless it is the default of
+ * its task.
  *
  * @throws {ServiceError} `MODEL_BROKEN` if a task has no package, or its default is broken or not installed
  */
@@ -92,7 +93,7 @@ async function ranking(
   };
 }
 
-/** Surveys all folders. Of packages with the same id, broken or not, the earlier folder wins, then the earlier name. */
+/** Surveys all folders. Of packages with one id, broken or not, the earlier folder and name wins. */
 async function surveyFolders({ read }: ModelFolders, log: Log): Promise<SurveyedFolders> {
   const packages: PackageFolder[] = [];
   const broken: BrokenPackage[] = [];

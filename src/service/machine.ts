@@ -21,8 +21,8 @@ interface Seen {
 }
 
 /**
- * Reads the limits of the process: its CPUs, and the CPU time and memory that control groups (version 1 and 2) allow.
- * `availableParallelism` of Node 20 ignores quotas and counts the CPUs of the affinity mask.
+ * Reads the limits of the process: its CPUs, and the CPU time and memory that control groups (version 1 and
+ * 2) allow. `availableParallelism` of Node 20 ignores quotas and counts the CPUs of the affinity mask.
  */
 export function readMachine(seen: Partial<Seen> = {}): Machine {
   const { root = "/", cpus = availableParallelism(), memoryBytes = totalmem() } = seen;

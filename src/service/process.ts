@@ -23,8 +23,8 @@ export interface ProcessParts extends ServiceParts {
 }
 
 /**
- * Runs the service as this process: reads the environment, starts the supervision tree, and stops it at SIGTERM or SIGINT. A
- * failed start is reported on standard error, with exit code 1.
+ * Runs the service as this process: reads the environment, starts the supervision tree, and stops it at
+ * SIGTERM or SIGINT. A failed start is reported on standard error, with exit code 1.
  */
 export function runService(parts: ProcessParts = {}): void {
   run(parts).catch((error: unknown) => {
@@ -94,8 +94,9 @@ async function start(
 }
 
 /**
- * Ends the process with exit code 1, workers and front threads first: a thread that is inside the runtime, or has connections
- * open, when the process exits aborts it, which hides the reason and dumps core. If one does not end in time, SIGKILL does it.
+ * Ends the process with exit code 1, workers and front threads first: a thread that is inside the runtime, or
+ * has connections open, when the process exits aborts it, which hides the reason and dumps core. If one does
+ * not end in time, SIGKILL does it.
  */
 async function endAfterCrash(service: Program | null): Promise<void> {
   const isEnded = service === null || (await service.endWorkers(CRASH_WITHIN_MS).catch(() => false));

@@ -14,8 +14,9 @@ export const repeatByTimer: Repeat = (act, everyMs) => {
 };
 
 /**
- * Checks every half minute whether the keys of open live sockets, and the sessions behind playground keys, were ended by a
- * command or by another service on the same database. Those that end in this service are known immediately.
+ * Checks every half minute whether the keys of open live sockets, and the sessions behind playground keys,
+ * were ended by a command or by another service on the same database. Those that end in this service are
+ * known immediately.
  *
  * @returns a function that stops the checks
  */

@@ -36,10 +36,11 @@ const MEMORY_SHARE = 0.5;
 const MOST_LIVE_WORKERS = 16;
 
 /**
- * Plans the workers of each engine: at least one, then one more each in turn while cores and memory last. Each engine may have
- * as many as there are cores, since idle threads leave their cores to the others, and niceness (`takeNiceness`) sets the
- * priority if all are busy. Under a CPU quota niceness has no effect, so all engines together get as many as there are cores.
- * An engine whose graphs run on devices gets one worker per device.
+ * Plans the workers of each engine: at least one, then one more each in turn while cores and memory last.
+ * Each engine may have as many as there are cores, since idle threads leave their cores to the others, and
+ * niceness (`takeNiceness`) sets the priority if all are busy. Under a CPU quota niceness has no effect, so
+ * all engines together get as many as there are cores. An engine whose graphs run on devices gets one worker
+ * per device.
  *
  * @param takenBytes memory of workers that are planned already
  */
@@ -82,15 +83,15 @@ export function planWorkers(
 const WORKER_BYTES = 96 * 2 ** 20;
 
 /**
- * Estimates the memory of one worker: a base, and the model's graphs, which the runtime packs for every worker. Graphs of a
- * gigabyte and more are not packed; their workers share the pages of the file.
+ * Estimates the memory of one worker: a base, and the model's graphs, which the runtime packs for every
+ * worker. Graphs of a gigabyte and more are not packed; their workers share the pages of the file.
  */
 export async function workerBytes(model: PackageFolder): Promise<number> {
   const sizes = await Promise.all(Object.keys(model.manifest.files).map((name) => graphBytes(model, name)));
   return sizes.reduce((sum, bytes) => sum + (bytes < SHARED_FROM_BYTES ? bytes : 0), WORKER_BYTES);
 }
 
-/** Returns the size of a graph with its side files; 0 for other files and missing ones, which fail to load later. */
+/** Returns the size of a graph with its side files; 0 for other files and for missing ones. */
 async function graphBytes(model: PackageFolder, name: string): Promise<number> {
   const file = model.manifest.files[name];
   if (file === undefined || !file.path.endsWith(".onnx")) return 0;
@@ -113,8 +114,8 @@ export interface PlannedModels {
 }
 
 /**
- * Plans for the defaults together, and for each other model as if it replaced its default, in the memory that the defaults
- * leave, since it loads on demand.
+ * Plans for the defaults together, and for each other model as if it replaced its default, in the memory that
+ * the defaults leave, since it loads on demand.
  * @param deviceCount the devices that an engine's workers use; null on the CPU
  */
 export async function planModels(

@@ -4,9 +4,9 @@ import type { WebSocket } from "ws";
 const MESSAGES_PER_TURN = 8;
 
 /**
- * A private field of `ws`: whether it may emit several messages in a row, or waits a turn before each. The option
- * `allowSynchronousEvents` is only its initial value, and no public call changes it. Without the field, all messages
- * of a read are delivered at once, and the floods of `npm test -- attack` take too long.
+ * A private field of `ws`: whether it may emit several messages in a row, or waits a turn before each. The
+ * option `allowSynchronousEvents` is only its initial value, and no public call changes it. Without the
+ * field, all messages of a read are delivered at once, and the floods of `npm test -- attack` take too long.
  */
 interface Receiver {
   _allowSynchronousEvents?: boolean;
@@ -18,8 +18,9 @@ export interface SocketTurn {
 }
 
 /**
- * Limits the messages of a socket in one turn of the event loop. A read of 64 KiB holds up to 10,000, which would keep all
- * other clients waiting. After the first few, `ws` waits a turn before each. At the pace of speech nothing waits.
+ * Limits the messages of a socket in one turn of the event loop. A read of 64 KiB holds up to 10,000, which
+ * would keep all other clients waiting. After the first few, `ws` waits a turn before each. At the pace of
+ * speech nothing waits.
  */
 export class MessageTurns {
   readonly #delayed: Receiver[] = [];

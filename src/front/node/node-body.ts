@@ -25,7 +25,8 @@ export class NodeBody implements BodySource {
   refused(): void {
     this.#watch.flooded(this.#address);
     ignoreConnection(this.#req.socket);
-    // A request without data never fills up, so its pause does not reach the socket, and `_read` would resume it.
+    // A request without data never fills up, so its pause does not reach the socket, and `_read` would resume
+    // it.
     this.#req._read = () => {};
     this.#req.socket.pause();
   }
@@ -40,8 +41,9 @@ export class NodeBody implements BodySource {
 }
 
 /**
- * The parser that Node keeps for a connection. Its callbacks are members by number, and its class names the numbers. A member
- * that is not a function is not called; input is then parsed natively, at a hundredth of the cost.
+ * The parser that Node keeps for a connection. Its callbacks are members by number, and its class names the
+ * numbers. A member that is not a function is not called; input is then parsed natively, at a hundredth of
+ * the cost.
  */
 type Callback = ((this: unknown, ...parts: never[]) => unknown) | null;
 type NodeParser = Record<number, Callback> & { readonly constructor: Readonly<Record<string, unknown>> };
@@ -49,8 +51,8 @@ type NodeParser = Record<number, Callback> & { readonly constructor: Readonly<Re
 const EVERYTHING = ["kOnMessageBegin", "kOnHeaders", "kOnHeadersComplete", "kOnBody", "kOnMessageComplete"];
 
 /**
- * Ignores everything that still arrives on a connection. One read of 64 KiB holds up to 1,500 requests or 11,000 chunks,
- * and pausing the socket stops only later reads.
+ * Ignores everything that still arrives on a connection. One read of 64 KiB holds up to 1,500 requests or
+ * 11,000 chunks, and pausing the socket stops only later reads.
  */
 export function ignoreConnection(socket: Duplex): void {
   replace(socket, EVERYTHING, () => null);

@@ -27,7 +27,7 @@ import { NodeAnswer } from "./node-response.js";
 import { NodeFrontSocket } from "./node-socket.js";
 
 const HEADER_BYTES = 16 * 1024;
-/** How long a connection may take to send the head of its first and of its next request, as on the native front. */
+/** Time for the head of a connection's first and of its next request, as on the native front. */
 const IDLE_MS = 10_000;
 const LOOK_FOR_IDLE_EVERY_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 60_000;
@@ -53,7 +53,7 @@ interface Connection {
   isEnding: boolean;
 }
 
-/** `ws` is loaded with the first front of this kind: it costs 0.07 s of CPU, and the native front does not need it. */
+/** `ws` is loaded with the first front of this kind: it costs 0.07 s of CPU. */
 const require = createRequire(import.meta.url);
 
 /** The front on Node's own HTTP server, with `ws` for WebSocket. */
@@ -303,7 +303,7 @@ function headProblem({ httpVersion, rawHeaders }: IncomingMessage): string | nul
   return hosts === 0 && httpVersion === "1.1" ? "Host must be given" : null;
 }
 
-/** Handles an unread body after the response: drops its rest for up to `LINGER_MS`, then cuts the connection. */
+/** Drops the rest of an unread body after the response for up to `LINGER_MS`, then cuts the connection. */
 function finishUpload(req: IncomingMessage, body: BodyQueue): void {
   if (req.complete) return;
   if (body.isRefused) {

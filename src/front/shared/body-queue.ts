@@ -32,8 +32,8 @@ interface Block {
 }
 
 /**
- * Queues a request body between a pushing socket and a pulling reader, in bounded memory. Small chunks are joined,
- * because each would otherwise cost a hundred bytes in objects.
+ * Queues a request body between a pushing socket and a pulling reader, in bounded memory. Small chunks are
+ * joined, because each would otherwise cost a hundred bytes in objects.
  */
 export class BodyQueue implements AsyncIterable<Uint8Array> {
   readonly #source: BodySource;
@@ -118,7 +118,7 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     }
   }
 
-  /** Appends to the last block while it is short. Buffers double as they grow, so a short body takes little memory. */
+  /** Appends to the last block while it is short. Buffers double, so a short body takes little memory. */
   #keep(chunk: Uint8Array, isBorrowed: boolean): void {
     const last = this.#blocks.at(-1);
     const total = (last?.length ?? 0) + chunk.length;

@@ -12,8 +12,8 @@ export interface ListeningAddress {
 }
 
 /**
- * Listens briefly, so that a taken port is reported before models are loaded. If another program takes the port in between,
- * the front reports it.
+ * Listens briefly, so that a taken port is reported before models are loaded. If another program takes the
+ * port in between, the front reports it.
  *
  * @throws {Error} with the address, the reason and the setting to change
  */

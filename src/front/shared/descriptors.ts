@@ -18,7 +18,8 @@ export function openDescriptors(): number | null {
 }
 
 /**
- * Counts without blocking: on older kernels, reading 10,000 names takes 8 ms and more, so another thread does it.
+ * Counts without blocking: on older kernels, reading 10,000 names takes 8 ms and more, so another thread does
+ * it.
  *
  * @param folder set by tests
  * @returns infinity if no descriptor is left to count with, null if the system does not tell

@@ -1,8 +1,8 @@
 import { type BucketSize, TokenBucket } from "./rate-limits.js";
 
 /**
- * The budget of one socket. A second of audio costs nothing in messages of 10 ms, and 300 tokens in messages of 2 ms, so
- * nobody who sends speech is slowed down, as far ahead of real time as the backlog allows.
+ * The budget of one socket. A second of audio costs nothing in messages of 10 ms, and 300 tokens in messages
+ * of 2 ms, so nobody who sends speech is slowed down, as far ahead of real time as the backlog allows.
  */
 const TOKENS: BucketSize = { burst: 12_000, perSecond: 2_000 };
 /** Binary messages of this size and more are free: 5 ms of audio, or 20 ms at telephone quality. */
@@ -79,8 +79,8 @@ const LEAST_GATHERED = 4;
 const BLOCK_BYTES = 64 * 1024;
 
 /**
- * Joins the audio messages of a client that sends faster than real time, and delivers them once per turn of the event loop.
- * The session's work for each tiny message would otherwise keep everybody else waiting.
+ * Joins the audio messages of a client that sends faster than real time, and delivers them once per turn of
+ * the event loop. The session's work for each tiny message would otherwise keep everybody else waiting.
  */
 export class GatheredAudio {
   readonly #deliver: (bytes: Uint8Array) => void;

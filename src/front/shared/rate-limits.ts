@@ -50,9 +50,9 @@ const MOST_ADDRESSES = 10_000;
 export const WATCHED_BURST = 1 / 16;
 
 /**
- * Remembers addresses that have flooded us. A flooder that was cut reconnects immediately and would get the whole burst of
- * a new connection each time; a watched address gets a fraction of it. Its rate per second stays the same and is far more
- * than speech needs, so other clients at that address do not notice.
+ * Remembers addresses that have flooded us. A flooder that was cut reconnects immediately and would get the
+ * whole burst of a new connection each time; a watched address gets a fraction of it. Its rate per second
+ * stays the same and is far more than speech needs, so other clients at that address do not notice.
  */
 export class FloodWatch {
   readonly #clock: Clock;

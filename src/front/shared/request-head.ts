@@ -52,7 +52,7 @@ function hasNul(path: string, query: URLSearchParams): boolean {
 /** The only version of WebSocket that became a standard. */
 const VERSION = "13";
 
-/** Returns the rejection of a handshake with another WebSocket version, or null. @see RFC 6455, section 4.4 */
+/** Rejects a handshake with another WebSocket version, else returns null. @see RFC 6455, section 4.4 */
 export function refusedVersion(
   version: string | undefined,
 ): Extract<UpgradeDecision, { type: "refuse" }> | null {

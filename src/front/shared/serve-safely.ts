@@ -65,8 +65,9 @@ function internalError() {
 const UNTOLD: FloodClosing = { messages: [], code: UNTOLD_FLOOD, reason: "too many messages" };
 
 /**
- * Sends the closing messages of a socket that floods and closes it. The front does it itself: the native library goes on
- * handing over a read of half a megabyte until the socket closes, and an owner in another thread would react too late.
+ * Sends the closing messages of a socket that floods and closes it. The front does it itself: the native
+ * library goes on handing over a read of half a megabyte until the socket closes, and an owner in another
+ * thread would react too late.
  */
 export function closeFlooded(socket: FrontSocket, { messages, code, reason }: FloodClosing = UNTOLD): void {
   for (const message of messages) {

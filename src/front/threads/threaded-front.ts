@@ -25,8 +25,8 @@ export interface ThreadedFrontOptions {
 }
 
 /**
- * Runs the native front in several threads on one port: the kernel spreads connections over them. Handlers and sockets'
- * owners are called in the main thread, in the order of each client's messages.
+ * Runs the native front in several threads on one port: the kernel spreads connections over them. Handlers
+ * and sockets' owners are called in the main thread, in the order of each client's messages.
  */
 export class ThreadedFront implements Front {
   readonly kind = "uws";

@@ -111,8 +111,8 @@ function packageFolder(entry: string): string {
 }
 
 /**
- * Loads a binding without the package's own entry: the fork's falls back to JavaScript with other behaviour, and the
- * others' hide why the binding does not load.
+ * Loads a binding without the package's own entry: the fork's falls back to JavaScript with other behaviour,
+ * and the others' hide why the binding does not load.
  */
 function loadFrom(folder: string): UwsBinding | string {
   const file = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`;

@@ -1,4 +1,4 @@
-/** The part of uWebSockets.js that we use. Buffers passed to callbacks are valid until the callback returns. */
+/** The part of uWebSockets.js that we use. Buffers are valid until their callback returns. */
 export interface UwsBinding {
   App(): UwsApp;
   _cfg(setting: string): void;

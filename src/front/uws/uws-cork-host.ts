@@ -6,10 +6,10 @@ const LOOPBACK = "127.0.0.1";
 /**
  * Keeps a response open in whose cork late upgrades are written.
  *
- * The library wants every late write inside a cork. But an upgrade inside its own response's cork makes it read freed
- * memory when the cork ends, and sometimes it closes the new socket
- * (https://github.com/uNetworking/uWebSockets/pull/1929, not in 20.57). The cork of any other response works, so this
- * class holds both ends of a connection whose request is never answered.
+ * The library wants every late write inside a cork. But an upgrade inside its own response's cork makes it
+ * read freed memory when the cork ends, and sometimes it closes the new socket
+ * (https://github.com/uNetworking/uWebSockets/pull/1929, not in 20.57). The cork of any other response works,
+ * so this class holds both ends of a connection whose request is never answered.
  */
 export class UwsCorkHost {
   readonly #binding: UwsBinding;
@@ -45,7 +45,7 @@ export class UwsCorkHost {
     }
   }
 
-  /** Calls `write` in the cork, or outside if the connection was lost: the library then warns on standard error. */
+  /** Calls `write` in the cork, or outside if the connection was lost: the library then prints a warning. */
   run(write: () => void): void {
     if (this.#response === null) write();
     else this.#response.cork(write);

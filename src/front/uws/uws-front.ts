@@ -22,7 +22,7 @@ import { UwsFrontSocket, type UwsSocketData } from "./uws-socket.js";
 /** Messages up to this multiple of the limit get a close code; beyond it the library just cuts. */
 const HARD_LIMIT_FACTOR = 4;
 const IDLE_SECONDS = 120;
-/** The library's HTTP timer, which counts in steps of 4 s. Built into the fork; the default of 20.57 is 30 s. */
+/** The library's HTTP timer, in steps of 4 s. Built into the fork; the default of 20.57 is 30 s. */
 const TIMER_SECONDS = 10;
 /** RFC 6455, section 4.2.1. */
 const NOT_AN_UPGRADE: Refusal = {
@@ -174,8 +174,8 @@ export class UwsFront implements Front {
       body.complete();
     }
     const serve = () => void serveSafely(this.#handlers, request, answer);
-    // An earlier response would lose the library's idle timer while the body is parsed; after a malformed head the
-    // library would read on where it believes the next request to start.
+    // An earlier response would lose the library's idle timer while the body is parsed; after a malformed
+    // head the library would read on where it believes the next request to start.
     if (!hasBody && request.malformed === null && this.#turn.hasRoom()) serve();
     else this.#turn.after(() => (answer.isOver ? undefined : serve()));
   }
@@ -247,8 +247,8 @@ export class UwsFront implements Front {
   }
 
   /**
-   * Returns whether to deliver a message. The library reads half a megabyte of messages in one turn and cannot be paused;
-   * a dropped message costs a hundredth of a delivered one.
+   * Returns whether to deliver a message. The library reads half a megabyte of messages in one turn and
+   * cannot be paused; a dropped message costs a hundredth of a delivered one.
    */
   #takes(socket: UwsFrontSocket, verdict: Verdict): boolean {
     if (verdict === "take") return true;
@@ -338,8 +338,9 @@ const REQUESTS_PER_TURN = 32;
 /**
  * Counts the requests of one turn of the event loop and puts off the work on those beyond a limit.
  *
- * The library parses all pipelined requests of one read in one turn, up to 15,000. It cuts the connection if a request
- * arrives before the previous one is answered, so putting off responses ends a burst at no cost to other connections.
+ * The library parses all pipelined requests of one read in one turn, up to 15,000. It cuts the connection if
+ * a request arrives before the previous one is answered, so putting off responses ends a burst at no cost to
+ * other connections.
  */
 class UwsTurn {
   #requestCount = 0;

@@ -22,9 +22,9 @@ export interface UwsGateOptions {
 /**
  * Limits the connections of the native front, whose library does not report them before their first request.
  *
- * The library accepts every connection, and without a free descriptor it retries in a loop that takes a whole core. So we
- * count the descriptors of the process and stop listening while there are too many: the system then refuses connections.
- * Spare descriptors are held for files and database connections until then.
+ * The library accepts every connection, and without a free descriptor it retries in a loop that takes a whole
+ * core. So we count the descriptors of the process and stop listening while there are too many: the system
+ * then refuses connections. Spare descriptors are held for files and database connections until then.
  */
 export class UwsGate {
   readonly #options: UwsGateOptions;

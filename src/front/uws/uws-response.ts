@@ -33,7 +33,7 @@ export interface UwsAnswerOptions {
 /** The length of the body in bytes, or `chunked`. */
 type Framing = number | "chunked";
 
-/** A response over uWebSockets.js. The native object becomes invalid with its end, so it is dropped immediately. */
+/** A response over uWebSockets.js, which drops the native object as soon as it becomes invalid. */
 export class UwsAnswer implements FrontResponse {
   readonly #options: UwsAnswerOptions;
   readonly #reader: PacedReader;
@@ -149,7 +149,7 @@ export class UwsAnswer implements FrontResponse {
     if (isFlood || this.#options.reading.isComplete) this.#cutLingering();
   }
 
-  /** Writes to a body of known length. The library does not buffer it: what did not fit is written again later. */
+  /** Writes to a body of known length. The library does not buffer it, so the rest is written later. */
   async #writeSized(chunk: Uint8Array, totalBytes: number, departure?: Departure): Promise<void> {
     let rest = chunk;
     let movedAtMs = performance.now();
@@ -197,11 +197,12 @@ export class UwsAnswer implements FrontResponse {
   }
 
   /**
-   * Responds before the request's body is complete, so that a rejected client reads why while it still uploads.
+   * Responds before the request's body is complete, so that a rejected client reads why while it still
+   * uploads.
    *
-   * If the library ended the response now, it would lose its idle timer with the end of the body, and nothing could close
-   * the connection. So the body is written as part of the last header, and we close the connection ourselves when the
-   * upload ends or takes too long.
+   * If the library ended the response now, it would lose its idle timer with the end of the body, and nothing
+   * could close the connection. So the body is written as part of the last header, and we close the
+   * connection ourselves when the upload ends or takes too long.
    */
   #endEarly(res: UwsResponse, chunk: Uint8Array, framing: Framing): void {
     const body = this.#options.isHead ? EMPTY : chunk;
@@ -262,8 +263,8 @@ export class UwsAnswer implements FrontResponse {
   }
 
   /**
-   * Waits until the socket accepts bytes (true) or the next attempt is due (false). Even a failed attempt resets the
-   * library's own timer, which would cut a slow reader after ten seconds.
+   * Waits until the socket accepts bytes (true) or the next attempt is due (false). Even a failed attempt
+   * resets the library's own timer, which would cut a slow reader after ten seconds.
    */
   async #wait(movedAtMs: number): Promise<boolean> {
     const res = this.#live();
@@ -327,8 +328,9 @@ function flush(res: UwsResponse): void {
 /**
  * Pauses and resumes a request's body, and keeps the library's own timer from cutting the client.
  *
- * The library starts that timer with every piece of a body and every `resume`, even after the end of the body, and stops
- * it only with the end of the response. So it is reset regularly from the first piece to that end.
+ * The library starts that timer with every piece of a body and every `resume`, even after the end of the
+ * body, and stops it only with the end of the response. So it is reset regularly from the first piece to that
+ * end.
  */
 export class UwsReading implements BodySource {
   remoteAddress = "";

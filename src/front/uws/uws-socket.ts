@@ -2,7 +2,7 @@ import type { FloodClosing, FrontSocket, SocketEvents } from "../../../core/port
 import { MessageBudget } from "../shared/live-messages.js";
 import type { UwsSocket } from "./uws-binding.js";
 
-/** Frames of 16 KiB and more can get stuck in the library if the client reads slowly, so long messages are fragmented. */
+/** With a slow reader, frames of 16 KiB and more can get stuck in the library: fragment long messages. */
 const LONGEST_FRAME_BYTES = 15 * 1024;
 
 interface Frame {

@@ -14,8 +14,8 @@ import { transcribeHandlers } from "./transcribe.js";
 import { transcriptionsHandlers } from "./transcriptions.js";
 
 /**
- * Creates all HTTP routes of the public API. An operation of the endpoint table without a handler does not compile; routes of
- * parts that another service serves answer 404 with a hint.
+ * Creates all HTTP routes of the public API. An operation of the endpoint table without a handler does not
+ * compile; routes of parts that another service serves answer 404 with a hint.
  */
 export function createRoutes(deps: RouteDeps): readonly Route[] {
   const { serve = SERVED_PARTS } = deps;

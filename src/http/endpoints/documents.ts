@@ -43,7 +43,7 @@ const POLICY =
   "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 const PLAIN = "text/plain; charset=utf-8";
 
-/** Serves the pages of `docs/`: as HTML to browsers, which accept it by name, and as Markdown to all others. */
+/** Serves the pages of `docs/`: HTML to browsers, which accept it by name, Markdown to all others. */
 export function documentRoutes(): readonly Route[] {
   return [
     ...Object.keys(DOCUMENTS).map((name) =>

@@ -64,7 +64,7 @@ interface References {
 
 const madeReferences = new Map<string, References>();
 
-/** Builds the machine-readable references, once. It blocks for some 10 ms, so a service does it at the start. */
+/** Builds the references once. It blocks for some 10 ms, so a service does it at the start. */
 export function references(serve: readonly ServedPart[]): References {
   const name = serve.join();
   const known = madeReferences.get(name);

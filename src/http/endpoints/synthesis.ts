@@ -110,7 +110,8 @@ async function answerWithJson(
     duration: seconds(samples / sampleRateHz),
     words,
   };
-  // The audio is the first member, as in earlier versions. Base64 needs no escapes, so it is inserted as it is.
+  // The audio is the first member, as in earlier versions. Base64 needs no escapes, so it is inserted as it
+  // is.
   const body = joinedBody(textBody('{"audio":"'), wav, textBody(`",${JSON.stringify(rest).slice(1)}`));
   await conversation.charge();
   exchange.start(200, sizedHead("application/json", body, conversation));
@@ -131,7 +132,7 @@ async function answerWithSentences(
   await frames.end();
 }
 
-/** Sends a frame for each chunk as it is synthesized. @param written adds the words that start in it to each frame */
+/** Sends a frame for each chunk as it is synthesized. @param written adds the words that start in it */
 async function answerWithChunks(
   exchange: Exchange,
   { conversation }: HeldSpeech,

@@ -34,7 +34,8 @@ async function transcribe(exchange: Exchange, deps: FileDeps): Promise<void> {
     });
   }
   const form = await FormUpload.open(request);
-  // Fields may follow the file, so they are complete only when this is called, before anything is transcribed.
+  // Fields may follow the file, so they are complete only when this is called, before anything is
+  // transcribed.
   const wanted = () => {
     const asked = parseTranscriptionForm(form.fields, deps.conversations.catalog.hearing);
     const { format, ignored } = asked;

@@ -12,7 +12,7 @@ export class DecoderPermits {
     this.#free = count;
   }
 
-  /** @throws {ServiceError} `CANCELLED` if `signal` is aborted while waiting, `ENGINE_BUSY` if too many wait */
+  /** @throws {ServiceError} `CANCELLED` if `signal` aborts the wait, `ENGINE_BUSY` if too many wait */
   async use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     await this.#take(signal);
     try {

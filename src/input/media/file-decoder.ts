@@ -108,7 +108,8 @@ export interface SubmittedFile {
 /**
  * Calls `work` with a file's audio as a PCM WAV file. A decoded file is deleted afterwards.
  *
- * @throws {ServiceError} what the decoder throws, `STORAGE_FULL` if the audio outgrows its room, and what `work` throws
+ * @throws {ServiceError} what the decoder throws, `STORAGE_FULL` if the audio outgrows its room, and what
+ *   `work` throws
  */
 export async function withDecodedFile<T>(
   decoder: AudioDecoder,

@@ -9,8 +9,8 @@ const STREAM_INFO_BYTES = 34;
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * Decodes a native FLAC file as its bytes arrive. The end of a frame is known from its own bits and checksum, so neither the
- * end of the file nor tags after the audio cost a sample. Damaged frames are dropped.
+ * Decodes a native FLAC file as its bytes arrive. The end of a frame is known from its own bits and checksum,
+ * so neither the end of the file nor tags after the audio cost a sample. Damaged frames are dropped.
  *
  * @see RFC 9639
  */

@@ -30,8 +30,8 @@ export function openDecoder(options: {
 }
 
 /**
- * Tries ffmpeg with the first file that needs it, and falls back to the packages. Trying it at the start would cost 0.15 s of
- * CPU, and many services never need it.
+ * Tries ffmpeg with the first file that needs it, and falls back to the packages. Trying it at the start
+ * would cost 0.15 s of CPU, and many services never need it.
  */
 class TriedFfmpeg implements ContainerDecoder {
   readonly #program: string;

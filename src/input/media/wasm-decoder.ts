@@ -12,7 +12,7 @@ import type { LimitedChildren } from "./limited-child.js";
 import type { WasmCodec } from "./wasm-process.js";
 
 const PROGRAM = fileURLToPath(new URL("./wasm-process.js", import.meta.url));
-/** Node reserves far more address space than it uses, so its heap is limited instead; each module limits its memory. */
+/** Node reserves far more address space than it uses, so limit its heap; each module limits its memory. */
 const LIMITS = { ...DECODE_LIMITS, memoryBytes: null };
 const HEAP_MEBIBYTES = 256;
 

@@ -37,14 +37,14 @@ const DEFAULT_FETCH_LIMITS: FetchLimits = {
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
-/** The same text for unknown names and private hosts, so that nobody can find out which private hosts exist. */
+/** The same text for unknown names and private hosts, which must not reveal which hosts exist. */
 const NOT_PUBLIC = "its host must have public addresses, and no others";
 
 /**
  * Fetches clients' URLs without reaching private addresses.
  *
- * A name is resolved when the connection is opened, which uses the addresses that were checked, so a second DNS answer cannot
- * differ. Of a server's response, only the status appears in errors.
+ * A name is resolved when the connection is opened, which uses the addresses that were checked, so a second
+ * DNS answer cannot differ. Of a server's response, only the status appears in errors.
  */
 export class UrlFetcher implements UrlSource {
   readonly #policy: AddressPolicy;

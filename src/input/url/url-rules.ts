@@ -6,8 +6,9 @@ const FIRST_USER_PORT = 1_024;
 const WEB_PORTS = [80, 443];
 
 /**
- * Parses a client's URL and checks its text; its address is checked when the connection is opened. `URL` normalizes
- * octal, hexadecimal, short, percent-encoded and full-width hosts to the address that they stand for.
+ * Parses a client's URL and checks its text; its address is checked when the connection is opened. `URL`
+ * normalizes octal, hexadecimal, short, percent-encoded and full-width hosts to the address that they stand
+ * for.
  *
  * @param base of a relative redirect
  * @throws {ServiceError} `URL_FETCH_FAILED`

@@ -43,7 +43,7 @@ export interface LiveTranslation {
   readonly options: LiveWishes;
   /** Parameters of the client that have no effect. */
   readonly ignored: readonly string[];
-  /** Whether audio that starts like a file is one; false if the client specified the encoding of its samples. */
+  /** Whether audio that starts like a file is one; false if the client specified its encoding. */
   readonly mayBeFile: boolean;
   /**
    * Called before the samples of a WAV.
@@ -69,7 +69,9 @@ export function streamCredential(request: FrontRequest): StreamCredential {
   return credentialOf(request, [BEARER_PROTOCOL], bearerKey(request));
 }
 
-/** The same for `/v1/listen`, whose clients use `Token` and `token` for keys, `Bearer` and `bearer` for tokens. */
+/**
+ * The same for `/v1/listen`, whose clients send keys as `Token` or `token`, tokens as `Bearer` or `bearer`.
+ */
 export function listenCredential(request: FrontRequest): StreamCredential {
   const match = /^(?:token|bearer) +(\S+) *$/i.exec(request.header("authorization") ?? "");
   return credentialOf(request, LISTEN_PROTOCOLS, match?.[1] ?? null);
