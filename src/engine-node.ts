@@ -13,6 +13,7 @@ import type { RecognizerManifest, SynthesizerManifest } from "../native/models/m
 import type { PackageFolder } from "../native/models/package.js";
 import { startLiveWorker } from "../native/start-workers.js";
 import { peerName } from "./bus/open-bus.js";
+import { Owned, THREAD_ENTRIES } from "./service/base.js";
 import { readTunings, type ServiceOptions, startOperatorPort } from "./service/compose.js";
 import {
   engineOver,
@@ -25,10 +26,8 @@ import {
 import { connectBus, manifestHash } from "./service/fleet.js";
 import { type InstalledModels, readInstalledModels } from "./service/installed-models.js";
 import { readMachine } from "./service/machine.js";
-import { Owned } from "./service/owned.js";
 import { missingProviders, Placements } from "./service/placements.js";
 import type { Program } from "./service/process.js";
-import { THREAD_ENTRIES } from "./service/thread-entries.js";
 import { describePlan, type EngineKind, planModels } from "./service/worker-plan.js";
 
 /** The work of one kind in a node. */

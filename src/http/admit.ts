@@ -5,7 +5,7 @@ import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan } from "../../core/ports/span.js";
 import type { Exchange } from "./exchange.js";
-import type { RouteDeps } from "./route.js";
+import type { RouteDeps } from "./router.js";
 import { isTemporaryKey } from "./signed-credentials.js";
 
 export type AdmitDeps = Pick<RouteDeps, "running" | "keys" | "slots">;

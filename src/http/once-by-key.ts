@@ -4,9 +4,9 @@ import type { Caller } from "../../core/ports/conversations.js";
 import type { FrontRequest } from "../../core/ports/front.js";
 import type { KeptAnswer, KeyedRequest, Paid } from "../../core/ports/idempotency.js";
 import type { SynthesisRequest } from "../../core/protocol/synthesis-request.js";
-import { AnswerCopy } from "./answer-copy.js";
 import type { Exchange } from "./exchange.js";
-import type { RouteDeps } from "./route.js";
+import { AnswerCopy } from "./kept-answers.js";
+import type { RouteDeps } from "./router.js";
 import { converse } from "./running-work.js";
 
 export type OnceDeps = Pick<RouteDeps, "running" | "idempotency" | "answers">;
@@ -78,16 +78,17 @@ export async function onceByKey(
     claim = await deps.idempotency.claim({ ...keyed, lostAnswerOf: claim.answer.requestId });
   }
   // A second "answered" means that a concurrent retry has just repeated the work.
-  if (claim.type === "in-use" || claim.type === "answered") throw inUse();
-  if (claim.type === "reused") throw reused();
+  if (claim.type === "in-use" || claim.type === "answered") {
+    const message = "a request with this Idempotency-Key is still running: try again when it has ended";
+    throw new ServiceError("IDEMPOTENCY_KEY_IN_USE", message);
+  }
+  if (claim.type === "reused") {
+    const message = "this Idempotency-Key belongs to another request: send that one again, or use a new key";
+    throw new ServiceError("IDEMPOTENCY_KEY_REUSED", message);
+  }
   const { attempt, paid } = claim;
-  const copy = new AnswerCopy({
-    requestId,
-    attempt,
-    files: deps.answers,
-    organizationId: identity.organizationId,
-    log: exchange.log,
-  });
+  const { organizationId } = identity;
+  const copy = new AnswerCopy({ requestId, organizationId, attempt, files: deps.answers, log: exchange.log });
   exchange.listener = copy;
   const payerOf = (known: Paid | null) => {
     if (known !== null) exchange.addHeaders(paidHeaders(known, billed));
@@ -166,20 +167,6 @@ function replayHeaders(chargedRequestId: string): Record<string, string> {
 function paidHeaders(paid: Paid, { kind, units }: BilledRequest): Record<string, string> {
   const isAllPaid = kind === "file" ? paid.isAudioUnknown !== true : paid.units >= units;
   return isAllPaid ? replayHeaders(paid.requestId) : { "original-request": paid.requestId };
-}
-
-function inUse(): ServiceError {
-  return new ServiceError(
-    "IDEMPOTENCY_KEY_IN_USE",
-    "a request with this Idempotency-Key is still running: try again when it has ended",
-  );
-}
-
-function reused(): ServiceError {
-  return new ServiceError(
-    "IDEMPOTENCY_KEY_REUSED",
-    "this Idempotency-Key belongs to another request: send that one again, or use a new key",
-  );
 }
 
 /**

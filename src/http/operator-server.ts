@@ -34,23 +34,13 @@ export async function startOperatorServer(options: {
       response.writeHead(status, { "content-type": "application/json" });
       response.end(JSON.stringify(body));
     };
-    if (request.method === "GET" && request.url === "/health") {
-      answer(200, { status: "ok", engines: engines() });
-      return;
-    }
-    if (isReady !== undefined && request.method === "GET" && request.url === "/ready") {
-      const isTaking = isReady();
-      answer(isTaking ? 200 : 503, { status: isTaking ? "ready" : "not ready" });
-      return;
-    }
-    if (demand !== undefined && request.method === "GET" && request.url === "/demand") {
-      answer(200, await demand());
-      return;
-    }
-    if (request.method !== "GET" || request.url !== "/metrics") {
-      answer(404, { detail: "no such endpoint: use GET /metrics or GET /health" });
-      return;
-    }
+    const path = request.method === "GET" ? request.url : null;
+    if (path === "/health") return answer(200, { status: "ok", engines: engines() });
+    if (path === "/ready" && isReady !== undefined)
+      return isReady() ? answer(200, { status: "ready" }) : answer(503, { status: "not ready" });
+    if (path === "/demand" && demand !== undefined) return answer(200, await demand());
+    if (path !== "/metrics")
+      return answer(404, { detail: "no such endpoint: use GET /metrics or GET /health" });
     try {
       const text = await metrics.text();
       response.writeHead(200, { "content-type": metrics.contentType }).end(text);

@@ -1,6 +1,5 @@
 import { wavInParts } from "../../core/domain/audio/wav.js";
 import type { Catalog } from "../../core/domain/catalog/catalog.js";
-import { ServiceError } from "../../core/domain/errors.js";
 import { countCodePoints } from "../../core/domain/text/code-points.js";
 import { textNotes } from "../../core/domain/text/notes.js";
 import type { Caller, Delivery, SynthesisConversation } from "../../core/ports/conversations.js";
@@ -10,8 +9,8 @@ import type { AdmitDeps } from "./admit.js";
 import type { Exchange } from "./exchange.js";
 import { endWithBody, type LongBody } from "./long-body.js";
 import { fingerprintOf, type OnceDeps, onceByKey } from "./once-by-key.js";
-import type { RouteDeps } from "./route.js";
-import { converse } from "./running-work.js";
+import type { RouteDeps } from "./router.js";
+import { converse, type SpeechShare } from "./running-work.js";
 
 /** A conversation and the memory reserved for it. */
 export interface HeldSpeech {
@@ -90,87 +89,4 @@ export function speechHeaders(conversation: SynthesisConversation): Record<strin
     "x-svc-chars": String(billedCharacters),
     "x-svc-credits": String(creditsCharged),
   };
-}
-
-/** The share of the budget that one organization may use. */
-const ORGANIZATION_SHARE = 1 / 2;
-
-/** The memory of one response. */
-export interface SpeechShare {
-  /** Replaces the estimate by the actual size. */
-  settle(bytes: number): void;
-  /** May be called twice. */
-  release(): void;
-}
-
-/**
- * Limits the memory of unsent speech, for all responses together and for each organization. By an upper
- * estimate, a response that does not fit is rejected before any of it is made. A single response always fits.
- */
-export class SpeechBudget {
-  readonly #capacityBytes: number;
-  #takenBytes = 0;
-  /** Organizations without speech in memory have no entry. */
-  readonly #takenBy = new Map<string, number>();
-
-  constructor(capacityBytes: number) {
-    this.#capacityBytes = capacityBytes;
-  }
-
-  get takenBytes(): number {
-    return this.#takenBytes;
-  }
-
-  /**
-   * @param bytes an upper estimate of what the response holds at a time
-   * @throws {ServiceError} `TOO_MANY_REQUESTS` if the organization has too much, `ENGINE_BUSY` if all
-   *   together do
-   */
-  take(organizationId: string, bytes: number): SpeechShare {
-    this.#check(organizationId, bytes);
-    let taken = 0;
-    let isReleased = false;
-    const settle = (settled: number) => {
-      if (isReleased) return;
-      this.#count(organizationId, settled - taken);
-      taken = settled;
-    };
-    settle(bytes);
-    return {
-      settle,
-      release: () => {
-        settle(0);
-        isReleased = true;
-      },
-    };
-  }
-
-  #check(organizationId: string, bytes: number): void {
-    const own = this.#takenBy.get(organizationId) ?? 0;
-    if (own > 0 && own + bytes > this.#capacityBytes * ORGANIZATION_SHARE) {
-      throw new ServiceError(
-        "TOO_MANY_REQUESTS",
-        `the answers of an organization may hold ${megabytes(this.#capacityBytes * ORGANIZATION_SHARE)} MB of speech at ` +
-          `once, received ${megabytes(bytes)} MB more than ${megabytes(own)} MB: wait until one has ended, or read it as a ` +
-          "stream",
-      );
-    }
-    if (this.#takenBytes > 0 && this.#takenBytes + bytes > this.#capacityBytes) {
-      throw new ServiceError(
-        "ENGINE_BUSY",
-        "the service holds as much unsent speech as it has memory for: try again in a moment, or read it as a stream",
-      );
-    }
-  }
-
-  #count(organizationId: string, bytes: number): void {
-    this.#takenBytes += bytes;
-    const own = (this.#takenBy.get(organizationId) ?? 0) + bytes;
-    if (own > 0) this.#takenBy.set(organizationId, own);
-    else this.#takenBy.delete(organizationId);
-  }
-}
-
-function megabytes(bytes: number): number {
-  return Math.ceil(bytes / 2 ** 20);
 }

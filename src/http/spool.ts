@@ -1,5 +1,5 @@
 import type { Hash } from "node:crypto";
-import { access, constants, type FileHandle, open, rm, stat, statfs } from "node:fs/promises";
+import { access, constants, open, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { ServiceError } from "../../core/domain/errors.js";
 import { ENDLESS_ROOM, type SpoolRoom, type SpoolShare } from "../../core/ports/spool-room.js";
@@ -73,26 +73,19 @@ async function writeUpload(
       await share.take(chunk.length);
       hash?.update(chunk);
       if (held + chunk.length > block.length) {
-        await writeAll(file, block.subarray(0, held));
+        await file.writeFile(block.subarray(0, held));
         held = 0;
       }
-      if (chunk.length >= block.length) await writeAll(file, chunk);
+      if (chunk.length >= block.length) await file.writeFile(chunk);
       else {
         block.set(chunk, held);
         held += chunk.length;
       }
     }
-    await writeAll(file, block.subarray(0, held));
+    await file.writeFile(block.subarray(0, held));
     return bytes;
   } finally {
     await file.close();
-  }
-}
-
-async function writeAll(file: FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let start = 0; start < bytes.length; ) {
-    const { bytesWritten } = await file.write(bytes, start);
-    start += bytesWritten;
   }
 }
 
@@ -161,8 +154,10 @@ export class SpoolBudget implements SpoolRoom {
   }
 
   async check(bytes: number): Promise<void> {
-    if (this.#takenBytes + bytes > this.#capacityBytes) throw spoolFull();
-    if (!(await this.#disk.hasRoomFor(bytes))) throw diskFull();
+    if (this.#takenBytes + bytes > this.#capacityBytes)
+      throw storageFull("no disk space is left in the budget for audio: try again in a moment");
+    if (!(await this.#disk.hasRoomFor(bytes)))
+      throw storageFull("the service has too little free disk space for audio: try again later");
   }
 
   open(): SpoolShare {
@@ -217,16 +212,6 @@ export class SpoolBudget implements SpoolRoom {
   }
 }
 
-function spoolFull(): ServiceError {
-  return new ServiceError(
-    "STORAGE_FULL",
-    "no disk space is left in the budget for audio: try again in a moment",
-  );
-}
-
-function diskFull(): ServiceError {
-  return new ServiceError(
-    "STORAGE_FULL",
-    "the service has too little free disk space for audio: try again later",
-  );
+function storageFull(message: string): ServiceError {
+  return new ServiceError("STORAGE_FULL", message);
 }

@@ -1,8 +1,11 @@
 import { createHash } from "node:crypto";
 import type { BilledTranscript } from "../../core/domain/decoding/transcript.js";
+import { ServiceError } from "../../core/domain/errors.js";
 import type { Caller, FileWishes } from "../../core/ports/conversations.js";
 import type { Departure, FrontRequest } from "../../core/ports/front.js";
 import { ENDLESS_ROOM, type SpoolRoom } from "../../core/ports/spool-room.js";
+import { requireKnownNames, shownName } from "../../core/protocol/known-names.js";
+import { type MultipartEvent, MultipartReader, multipartBoundary } from "../../core/protocol/multipart.js";
 import { type AdmitDeps, admit } from "./admit.js";
 import type { Exchange } from "./exchange.js";
 import {
@@ -12,7 +15,8 @@ import {
   onceByKey,
   requireCreditForFile,
 } from "./once-by-key.js";
-import type { RouteDeps } from "./route.js";
+import { paced, UPLOAD_PACE } from "./read-body.js";
+import type { RouteDeps } from "./router.js";
 import { converse } from "./running-work.js";
 import { LONGEST_UPLOAD_BYTES, safeExtension, uploadTooLarge, withUpload } from "./spool.js";
 
@@ -120,4 +124,121 @@ function transcribeFile(
     await answer(await conversation.transcript, conversation.answer);
     conversation.complete();
   });
+}
+
+const FILE_PART = "file";
+/** For all fields of a form together. */
+const LONGEST_FIELDS_BYTES = 64 * 1024;
+
+export function isMultipart(request: FrontRequest): boolean {
+  return /^multipart\/form-data\b/i.test(request.header("content-type")?.trim() ?? "");
+}
+
+/** A form with one file, read as it arrives. Fields may come before and after the file. */
+export class FormUpload {
+  /** Complete once `bytes` has been read to its end. A trailing `[]` of a name is dropped. */
+  readonly fields = new Map<string, string>();
+  readonly #events: AsyncGenerator<MultipartEvent, void, undefined>;
+  readonly #known: readonly string[] | null;
+  #fieldBytes = 0;
+  /** The name of a file part that is not called `file`. */
+  #misnamed: string | null = null;
+  #fileName: string | undefined;
+
+  private constructor(request: FrontRequest, known: readonly string[] | null) {
+    this.#events = eventsOf(request);
+    this.#known = known;
+  }
+
+  get fileName(): string | undefined {
+    return this.#fileName;
+  }
+
+  /**
+   * Reads up to the start of the file.
+   *
+   * @param options.fields the allowed fields; any name if absent
+   * @throws {ServiceError} `NO_AUDIO` if there is no file, `INVALID_REQUEST`, `UNKNOWN_PARAMETER`,
+   *   `BODY_TOO_LARGE`
+   */
+  static async open(
+    request: FrontRequest,
+    { fields }: { readonly fields?: readonly string[] } = {},
+  ): Promise<FormUpload> {
+    const form = new FormUpload(request, fields === undefined ? null : [...fields, FILE_PART]);
+    if (await form.#readFields()) return form;
+    if (form.#misnamed !== null) throw misnamed(form.#misnamed);
+    throw new ServiceError("NO_AUDIO", "no audio supplied: the form has no part file", { param: FILE_PART });
+  }
+
+  /** The bytes of the file; reads the form to its end. */
+  get bytes(): AsyncIterable<Uint8Array> {
+    return this.#readFile();
+  }
+
+  async *#readFile(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (;;) {
+      const { value: event } = await this.#events.next();
+      if (event?.type !== "data") break;
+      yield event.bytes;
+    }
+    if (await this.#readFields()) {
+      throw new ServiceError("INVALID_REQUEST", "supply exactly one file part, received several");
+    }
+  }
+
+  /** Collects fields up to the next file part; false at the end of the form. */
+  async #readFields(): Promise<boolean> {
+    let name = "";
+    let value: Uint8Array[] = [];
+    for (;;) {
+      const { value: event, done } = await this.#events.next();
+      if (done === true || event === undefined) return false;
+      if (event.type === "part") {
+        name = event.name;
+        value = [];
+        if (name === FILE_PART) {
+          this.#fileName = event.fileName;
+          return true;
+        }
+        this.#checkName(event);
+      } else if (event.type === "part-end")
+        this.fields.set(name.replace(/\[\]$/, ""), Buffer.concat(value).toString());
+      else value.push(this.#counted(name, event.bytes));
+    }
+  }
+
+  /** Rejects an unknown name immediately, before the audio after it is sent. */
+  #checkName({ name, fileName }: { readonly name: string; readonly fileName: string | undefined }): void {
+    if (fileName !== undefined) this.#misnamed ??= name;
+    if (this.#known === null) return;
+    if (fileName !== undefined) throw misnamed(name);
+    requireKnownNames("field", [name], this.#known);
+  }
+
+  #counted(name: string, bytes: Uint8Array): Uint8Array {
+    this.#fieldBytes += bytes.length;
+    if (this.#fieldBytes > LONGEST_FIELDS_BYTES) {
+      if (this.#misnamed === name) throw misnamed(name);
+      throw new ServiceError(
+        "BODY_TOO_LARGE",
+        `the fields of a form must be at most ${LONGEST_FIELDS_BYTES} bytes, and the audio in a part named file; ` +
+          `${shownName(name)} went beyond`,
+      );
+    }
+    return bytes;
+  }
+}
+
+function misnamed(name: string): ServiceError {
+  return new ServiceError(
+    "UNKNOWN_PARAMETER",
+    `the audio must be in a part named file, received ${shownName(name)}`,
+  );
+}
+
+async function* eventsOf(request: FrontRequest): AsyncGenerator<MultipartEvent, void, undefined> {
+  const reader = new MultipartReader(multipartBoundary(request.header("content-type") ?? ""));
+  for await (const chunk of paced(request.body, UPLOAD_PACE)) yield* reader.push(chunk);
+  reader.end();
 }

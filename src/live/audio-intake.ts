@@ -83,7 +83,10 @@ export class AudioIntake {
     try {
       const header = parseWavHeader(head.subarray(0, LONGEST_WAV_HEAD_BYTES));
       if (header === null) {
-        if (head.length >= LONGEST_WAV_HEAD_BYTES) throw longHead();
+        if (head.length >= LONGEST_WAV_HEAD_BYTES) {
+          const message = `the header of a live WAV must be at most ${LONGEST_WAV_HEAD_BYTES} bytes`;
+          throw new ServiceError("UNSUPPORTED_FORMAT", message);
+        }
         this.#head = head;
         return NO_BYTES;
       }
@@ -103,12 +106,5 @@ function unsupported(name: string): ServiceError {
     "UNSUPPORTED_FORMAT",
     `live audio must be 16-bit little-endian mono PCM samples, received a file of ${name} ` +
       "(in a browser, use an AudioWorklet instead of a MediaRecorder)",
-  );
-}
-
-function longHead(): ServiceError {
-  return new ServiceError(
-    "UNSUPPORTED_FORMAT",
-    `the header of a live WAV must be at most ${LONGEST_WAV_HEAD_BYTES} bytes`,
   );
 }

@@ -4,7 +4,7 @@ import type { Caller, LiveConversation } from "../../core/ports/conversations.js
 import type { FrontSocket, SocketEvents } from "../../core/ports/front.js";
 import { CLOSE_CODE, HTTP_STATUS, isRetryable, publicDetail } from "../../core/protocol/error-status.js";
 import { GatheredAudio } from "../front/shared/live-messages.js";
-import type { RouteDeps } from "../http/route.js";
+import type { RouteDeps } from "../http/router.js";
 import { AudioIntake } from "./audio-intake.js";
 import type { ErrorMessage, LiveTranslation, WireMessage } from "./dialects/dialect.js";
 

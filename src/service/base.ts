@@ -8,10 +8,39 @@ import type { Tracer } from "../../core/ports/span.js";
 import type { UsageMeter } from "../../core/ports/usage-meter.js";
 import { SERVICE_VERSION } from "../../core/protocol/service-version.js";
 import { loadBinding } from "../../native/beam/binding.js";
+import { WORKER_ENTRIES, type WorkerEntries } from "../../native/start-workers.js";
+import { FRONT_THREAD_ENTRY } from "../front/threads/threaded-front.js";
 import { DiskSpace, SpoolBudget } from "../http/spool.js";
 import type { Config } from "../settings/settings.js";
 import { openStore, type Store } from "../store/store.js";
-import type { Owned } from "./owned.js";
+
+/** Parts that were started, to be stopped in reverse order. */
+export class Owned {
+  readonly #log: Log;
+  readonly #children: { readonly name: string; stop(): Promise<void> }[] = [];
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  add(name: string, stop: () => Promise<void>): void {
+    this.#children.push({ name, stop });
+  }
+
+  /** May be called twice. Never rejects. */
+  async stop(): Promise<void> {
+    for (const { name, stop } of this.#children.splice(0).reverse()) {
+      await stop().catch((error: unknown) => this.#log.error({ err: error, child: name }, "stop failed"));
+    }
+  }
+}
+
+/** Compiled entries of the threads that a service starts. */
+export interface ThreadEntries extends WorkerEntries {
+  readonly front: URL;
+}
+
+export const THREAD_ENTRIES: ThreadEntries = { ...WORKER_ENTRIES, front: FRONT_THREAD_ENTRY };
 
 /** What engines and transport build on. */
 export interface Base {

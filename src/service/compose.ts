@@ -13,7 +13,7 @@ import { references } from "../http/endpoints/reference.js";
 import { type Demand, startOperatorServer } from "../http/operator-server.js";
 import { leaveAddress, reachableUrl, withdrawAddress } from "../settings/address.js";
 import type { Config } from "../settings/settings.js";
-import { type Base, openBase } from "./base.js";
+import { type Base, Owned, openBase, THREAD_ENTRIES, type ThreadEntries } from "./base.js";
 import { makeConversations } from "./conversations.js";
 import {
   type EngineParts,
@@ -26,10 +26,8 @@ import {
 import type { Fleet } from "./fleet.js";
 import { type InstalledModels, readInstalledModels } from "./installed-models.js";
 import { type Machine, readMachine } from "./machine.js";
-import { Owned } from "./owned.js";
 import { missingProviders, Placements } from "./placements.js";
 import { openPublicSide } from "./public-side.js";
-import { THREAD_ENTRIES, type ThreadEntries } from "./thread-entries.js";
 import type { Transport } from "./transport.js";
 import { type Repeat, repeatByTimer } from "./watch-endings.js";
 import { describePlan, type PlannedModels, planModels } from "./worker-plan.js";

@@ -26,7 +26,7 @@ import {
   type WorkerSettings,
 } from "../../native/start-workers.js";
 import type { EngineState, EngineStatus } from "../console/server/service-facts.js";
-import { openDecoder } from "../input/media/open-decoder.js";
+import { openDecoder } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import type { Fleet } from "./fleet.js";
 import type { InstalledModels } from "./installed-models.js";

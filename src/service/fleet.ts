@@ -21,7 +21,7 @@ import type { PackageFolder } from "../../native/models/package.js";
 import { openBus, peerName } from "../bus/open-bus.js";
 import { ConfigError } from "../settings/config-error.js";
 import type { Config } from "../settings/settings.js";
-import type { Owned } from "./owned.js";
+import type { Owned } from "./base.js";
 
 interface BusParts {
   readonly config: Config;

@@ -18,8 +18,7 @@ import { newRequestId } from "../front/shared/request-head.js";
 import { createRoutes } from "../http/endpoints/all.js";
 import { Exchange, preflightHeaders } from "../http/exchange.js";
 import { KeyEndings } from "../http/key-endings.js";
-import type { Route, RouteDeps } from "../http/route.js";
-import { Router } from "../http/router.js";
+import { type Route, type RouteDeps, Router } from "../http/router.js";
 import { OrganizationSlots, RunningWork } from "../http/running-work.js";
 import { createStreamUpgrade, DIALECTS } from "../live/upgrade.js";
 

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Attempt } from "../../core/ports/idempotency.js";
-import { AnswerCopy } from "../../src/http/answer-copy.js";
-import { AnswerFiles } from "../../src/http/answer-files.js";
+import { AnswerCopy, AnswerFiles } from "../../src/http/kept-answers.js";
 import { SILENT } from "../support/silent-log.js";
 
 const LONG = Buffer.alloc(100_000, 7);

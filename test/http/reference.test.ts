@@ -8,7 +8,7 @@ import { asyncApiDocument } from "../../core/protocol/asyncapi.js";
 import { COMPONENTS, type ComponentName, ENDPOINTS } from "../../core/protocol/endpoints.js";
 import { openApiDocument } from "../../core/protocol/openapi.js";
 import { createRoutes } from "../../src/http/endpoints/all.js";
-import type { RouteDeps } from "../../src/http/route.js";
+import type { RouteDeps } from "../../src/http/router.js";
 import { FakeConversations, GOOD_KEY } from "./fake-conversations.js";
 import { type RunningTransport, startTransport } from "./running-transport.js";
 

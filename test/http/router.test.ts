@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Route } from "../../src/http/route.js";
-import { Router } from "../../src/http/router.js";
+import { type Route, Router } from "../../src/http/router.js";
 
 const handle = async () => {};
 const route = (method: Route["method"], path: string): Route => ({ method, path, handle });

@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { SpeechBudget } from "../../src/http/speech-answer.js";
+import { SpeechBudget } from "../../src/http/running-work.js";
 import { eventually } from "../support/eventually.js";
 import * as fc from "../support/properties.js";
 import { GOOD_KEY } from "./fake-conversations.js";

@@ -7,7 +7,7 @@ import { systemClock } from "../../core/ports/clock.js";
 import type { LiveSink } from "../../core/ports/conversations.js";
 import type { FrontRequest, FrontSocket } from "../../core/ports/front.js";
 import { KeyEndings } from "../../src/http/key-endings.js";
-import type { RouteDeps } from "../../src/http/route.js";
+import type { RouteDeps } from "../../src/http/router.js";
 import { OrganizationSlots, RunningWork } from "../../src/http/running-work.js";
 import { createStreamUpgrade } from "../../src/live/upgrade.js";
 import { FakeConversations, FakeKeys, GOOD_KEY } from "../http/fake-conversations.js";

@@ -5,7 +5,7 @@ import type { TopUps } from "../../../core/ports/top-ups.js";
 import { countedAddress, type TrustedProxies } from "../../http/client-address.js";
 import type { Exchange } from "../../http/exchange.js";
 import type { KeyEndings } from "../../http/key-endings.js";
-import type { Route } from "../../http/route.js";
+import type { Route } from "../../http/router.js";
 import type { TemporaryKeys } from "../../http/signed-credentials.js";
 import { ConsoleError } from "./console-error.js";
 import type { PasswordCost } from "./passwords.js";

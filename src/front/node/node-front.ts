@@ -21,10 +21,9 @@ import { BodyQueue } from "../shared/body-queue.js";
 import { FloodWatch } from "../shared/rate-limits.js";
 import { jsonHeaders, parseBodyLength, parseTarget, refusedVersion } from "../shared/request-head.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
-import { MessageTurns } from "./message-turns.js";
 import { ignoreBody, ignoreConnection, NodeBody } from "./node-body.js";
 import { NodeAnswer } from "./node-response.js";
-import { NodeFrontSocket } from "./node-socket.js";
+import { MessageTurns, NodeFrontSocket } from "./node-socket.js";
 
 const HEADER_BYTES = 16 * 1024;
 /** Time for the head of a connection's first and of its next request, as on the native front. */

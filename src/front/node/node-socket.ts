@@ -10,7 +10,6 @@ import type {
 import { MessageBudget, type Verdict } from "../shared/live-messages.js";
 import type { FloodWatch } from "../shared/rate-limits.js";
 import { callSafely, closeFlooded } from "../shared/serve-safely.js";
-import type { SocketTurn } from "./message-turns.js";
 
 /** A client that has not answered a ping when the next is due is cut. */
 const PING_MS = 30_000;
@@ -30,40 +29,31 @@ export interface NodeSocketParts {
 
 /** An open WebSocket over `ws`. */
 export class NodeFrontSocket implements FrontSocket {
+  readonly #parts: NodeSocketParts;
   readonly #ws: WebSocket;
   readonly #handlers: FrontHandlers;
-  readonly #limits: FrontLimits;
-  readonly #onEnded: () => void;
   readonly #budget: MessageBudget;
-  readonly #turn: SocketTurn;
-  readonly #onFlood: () => void;
-  readonly #floodClosing: FloodClosing | undefined;
   #events: SocketEvents | null = null;
   #isClosing = false;
   #isAlive = true;
   #closingTimer: NodeJS.Timeout | null = null;
 
   constructor(parts: NodeSocketParts) {
-    const { ws, handlers, limits, watch, turn, remoteAddress, floodClosing, onEnded } = parts;
-    this.#ws = ws;
-    this.#handlers = handlers;
-    this.#limits = limits;
-    this.#budget = new MessageBudget(undefined, watch.burstShare(remoteAddress));
-    this.#turn = turn;
-    this.#onFlood = () => watch.flooded(remoteAddress);
-    this.#floodClosing = floodClosing;
-    this.#onEnded = onEnded;
+    this.#parts = parts;
+    this.#ws = parts.ws;
+    this.#handlers = parts.handlers;
+    this.#budget = new MessageBudget(undefined, parts.watch.burstShare(parts.remoteAddress));
   }
 
   open(open: (socket: FrontSocket) => SocketEvents): void {
     const pings = setInterval(() => this.#ping(), PING_MS).unref();
     this.#ws.on("pong", () => {
-      this.#turn.count();
+      this.#parts.turn.count();
       this.#isAlive = true;
       this.#takes(this.#budget.control());
     });
     this.#ws.on("ping", (data) => {
-      this.#turn.count();
+      this.#parts.turn.count();
       if (this.#takes(this.#budget.control()) && this.#canSend()) this.#ws.pong(data);
     });
     this.#ws.on("message", (data, isBinary) => this.#message(data, isBinary));
@@ -98,7 +88,7 @@ export class NodeFrontSocket implements FrontSocket {
   close(code: number, reason: string): void {
     if (!this.#canSend()) return;
     this.#isClosing = true;
-    this.#closingTimer = setTimeout(() => this.terminate(), this.#limits.closingMs);
+    this.#closingTimer = setTimeout(() => this.terminate(), this.#parts.limits.closingMs);
     this.#ws.close(code, reason);
   }
 
@@ -111,7 +101,7 @@ export class NodeFrontSocket implements FrontSocket {
   }
 
   #message(data: RawData, isBinary: boolean): void {
-    this.#turn.count();
+    this.#parts.turn.count();
     // The default `binaryType` delivers buffers.
     const bytes = data as Buffer;
     if (!this.#takes(isBinary ? this.#budget.binary(bytes.length) : this.#budget.text(bytes.length))) return;
@@ -128,10 +118,11 @@ export class NodeFrontSocket implements FrontSocket {
   #takes(verdict: Verdict): boolean {
     if (verdict === "take") return true;
     if (verdict !== "flood") return false;
-    this.#onFlood();
+    const { watch, remoteAddress, floodClosing } = this.#parts;
+    watch.flooded(remoteAddress);
     const events = this.#events;
     callSafely(this.#handlers, () => events?.flooded?.());
-    closeFlooded(this, this.#floodClosing);
+    closeFlooded(this, floodClosing);
     this.#ws.pause();
     // A paused socket does not see the client close.
     setTimeout(() => this.terminate(), FLOOD_LINGER_MS).unref();
@@ -152,6 +143,65 @@ export class NodeFrontSocket implements FrontSocket {
     const events = this.#events;
     this.#events = null;
     callSafely(this.#handlers, () => events?.closed(code, reason));
-    this.#onEnded();
+    this.#parts.onEnded();
+  }
+}
+
+/** Messages of one socket that are delivered in one turn of the event loop. */
+const MESSAGES_PER_TURN = 8;
+
+/**
+ * A private field of `ws`: whether it may emit several messages in a row, or waits a turn before each. The
+ * option `allowSynchronousEvents` is only its initial value, and no public call changes it. Without the
+ * field, all messages of a read are delivered at once, and the floods of `npm test -- attack` take too long.
+ */
+interface Receiver {
+  _allowSynchronousEvents?: boolean;
+}
+
+/** Counts the messages and pings of one socket. */
+export interface SocketTurn {
+  count(): void;
+}
+
+/**
+ * Limits the messages of a socket in one turn of the event loop. A read of 64 KiB holds up to 10,000, which
+ * would keep all other clients waiting. After the first few, `ws` waits a turn before each. At the pace of
+ * speech nothing waits.
+ */
+export class MessageTurns {
+  readonly #delayed: Receiver[] = [];
+  #turn = 0;
+  #isCounting = false;
+
+  of(ws: WebSocket): SocketTurn {
+    const receiver = (ws as unknown as { readonly _receiver?: Receiver })._receiver ?? {};
+    let turn = -1;
+    let messages = 0;
+    return {
+      count: () => {
+        this.#startTurn();
+        if (turn !== this.#turn) {
+          turn = this.#turn;
+          messages = 0;
+        }
+        if (++messages !== MESSAGES_PER_TURN) return;
+        receiver._allowSynchronousEvents = false;
+        this.#delayed.push(receiver);
+      },
+    };
+  }
+
+  #startTurn(): void {
+    if (this.#isCounting) return;
+    this.#isCounting = true;
+    setImmediate(() => this.#endTurn());
+  }
+
+  #endTurn(): void {
+    this.#isCounting = false;
+    this.#turn++;
+    for (const receiver of this.#delayed) receiver._allowSynchronousEvents = true;
+    this.#delayed.length = 0;
   }
 }

@@ -53,7 +53,7 @@ export class FrontThreadHandle implements Child {
   readonly #sockets = new Map<number, RemoteSocket>();
   readonly #visit = (kind: number, id: number, bytes: Uint8Array) => this.#onRecord(kind, id, bytes);
   #drainsSoon = false;
-  #orders: SocketOrder[] = [];
+  readonly #orders: SocketOrder[] = [];
   #failure: Error | null = null;
   #isStopping = false;
 
@@ -111,28 +111,13 @@ export class FrontThreadHandle implements Child {
   }
 
   #onMessage(message: Exclude<FromFrontThread, { readonly type: "ready" }>): void {
-    switch (message.type) {
-      case "request":
-        void this.#serve(message.id, message.head);
-        return;
-      case "upgrade":
-        void this.#decide(message.id, message.head);
-        return;
-      case "bell":
-        this.#drain();
-        return;
-      case "report":
-        this.#options.handlers.failed(fromWireError(message.error));
-        return;
-      case "failed":
-        this.#failure = fromWireError(message.error);
-        return;
-      case "aborted":
-        this.#aborted(message.id);
-        return;
-      default:
-        this.#exchanges.get(message.id)?.onNews(message);
-    }
+    if (message.type === "request") void this.#serve(message.id, message.head);
+    else if (message.type === "upgrade") void this.#decide(message.id, message.head);
+    else if (message.type === "bell") this.#drain();
+    else if (message.type === "report") this.#options.handlers.failed(fromWireError(message.error));
+    else if (message.type === "failed") this.#failure = fromWireError(message.error);
+    else if (message.type === "aborted") this.#aborted(message.id);
+    else this.#exchanges.get(message.id)?.onNews(message);
   }
 
   #aborted(id: number): void {
@@ -204,14 +189,9 @@ export class FrontThreadHandle implements Child {
 
   /** Sends the orders of one turn of the event loop together. */
   #order(order: SocketOrder): void {
-    if (this.#orders.length === 0) setImmediate(() => this.#sendOrders());
+    if (this.#orders.length === 0)
+      setImmediate(() => this.#post({ type: "sockets", orders: this.#orders.splice(0) }));
     this.#orders.push(order);
-  }
-
-  #sendOrders(): void {
-    const orders = this.#orders;
-    this.#orders = [];
-    this.#post({ type: "sockets", orders });
   }
 
   #post(message: ToFrontThread, transfer: ArrayBuffer[] = []): void {

@@ -74,19 +74,13 @@ export class RemoteExchange implements FrontResponse {
   }
 
   onNews(news: Exclude<ExchangeNews, { readonly type: "aborted" }>): void {
-    switch (news.type) {
-      case "chunk":
-        this.#takeReader()?.resolve(news.bytes);
-        return;
-      case "no-chunk":
-        this.#takeReader()?.reject(fromWireError(news.error));
-        return;
-      case "sent": {
-        this.#isOver ||= news.isOver;
-        const write = this.#writes.shift();
-        if (news.error === null) write?.resolve();
-        else write?.reject(fromWireError(news.error));
-      }
+    if (news.type === "chunk") this.#takeReader()?.resolve(news.bytes);
+    else if (news.type === "no-chunk") this.#takeReader()?.reject(fromWireError(news.error));
+    else {
+      this.#isOver ||= news.isOver;
+      const write = this.#writes.shift();
+      if (news.error === null) write?.resolve();
+      else write?.reject(fromWireError(news.error));
     }
   }
 

@@ -34,26 +34,15 @@ export class ThreadExchanges {
     const running = this.#running.get(order.id);
     if (running === undefined) return;
     const { response } = running;
-    switch (order.type) {
-      case "pull":
-        void this.#pull(order.id, running.body);
-        return;
-      case "start":
-        response.start(order.status, order.headers);
-        return;
-      case "write":
-        this.#send(order.id, running, () => response.write(order.chunk));
-        return;
-      case "end":
-        this.#send(order.id, running, () => response.end(order.chunk ?? undefined));
-        return;
-      case "reset":
-        response.reset();
-        return;
-      case "done":
-        this.#running.delete(order.id);
-        running.done();
-        return;
+    if (order.type === "pull") void this.#pull(order.id, running.body);
+    else if (order.type === "start") response.start(order.status, order.headers);
+    else if (order.type === "write") this.#send(order.id, running, () => response.write(order.chunk));
+    else if (order.type === "end")
+      this.#send(order.id, running, () => response.end(order.chunk ?? undefined));
+    else if (order.type === "reset") response.reset();
+    else {
+      this.#running.delete(order.id);
+      running.done();
     }
   }
 

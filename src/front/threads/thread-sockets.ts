@@ -90,23 +90,17 @@ export class ThreadSockets {
   }
 
   #carryOut(open: OpenSocket, order: SocketOrder): void {
-    switch (order.type) {
-      case "text":
+    if (order.type === "close") open.socket.close(order.code, order.reason);
+    else if (order.type === "terminate") open.socket.terminate();
+    else {
+      if (order.type === "text") {
         open.sentBytes += Buffer.byteLength(order.text);
         open.socket.sendText(order.text);
-        this.#count(open);
-        return;
-      case "binary":
+      } else {
         open.sentBytes += order.bytes.length;
         open.socket.sendBinary(order.bytes);
-        this.#count(open);
-        return;
-      case "close":
-        open.socket.close(order.code, order.reason);
-        return;
-      case "terminate":
-        open.socket.terminate();
-        return;
+      }
+      this.#count(open);
     }
   }
 

@@ -3,13 +3,12 @@ import { ServiceError } from "../../../core/domain/errors.js";
 import { SERVED_PARTS, type ServedPart, servesTask } from "../../../core/domain/served.js";
 import { HTTP_OPERATIONS } from "../../../core/protocol/endpoints.js";
 import { isServed, servedElsewhere } from "../../../core/protocol/served-endpoints.js";
-import type { Handlers, Route, RouteDeps } from "../route.js";
-import { accountHandlers } from "./account.js";
+import type { Handlers, Route, RouteDeps } from "../router.js";
+import { accountHandlers, tokenHandlers } from "./account.js";
 import { catalogHandlers } from "./catalog.js";
 import { referenceRoutes } from "./reference.js";
 import { speechHandlers } from "./speech.js";
 import { synthesisHandlers } from "./synthesis.js";
-import { tokenHandlers } from "./token.js";
 import { transcribeHandlers } from "./transcribe.js";
 import { transcriptionsHandlers } from "./transcriptions.js";
 

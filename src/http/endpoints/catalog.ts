@@ -14,7 +14,7 @@ import {
 } from "../../../core/protocol/catalog-schemas.js";
 import { errorHeaders } from "../../../core/protocol/error-status.js";
 import { readQuery } from "../../../core/protocol/query.js";
-import type { Handlers, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../router.js";
 
 type CatalogOperation =
   | "GET /v1/models"

@@ -2,8 +2,7 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { ServiceError } from "../../../core/domain/errors.js";
 import type { Exchange } from "../exchange.js";
-import type { Route } from "../route.js";
-import { noSuchEndpoint } from "../router.js";
+import { noSuchEndpoint, type Route } from "../router.js";
 
 /** The Markdown pages, relative to `dist/src/http/endpoints`. */
 const FOLDER = new URL("../../../../docs/", import.meta.url);

@@ -7,7 +7,7 @@ import { asyncApiDocument } from "../../../core/protocol/asyncapi.js";
 import { openApiDocument } from "../../../core/protocol/openapi.js";
 import { servedEndpoints } from "../../../core/protocol/served-endpoints.js";
 import type { Exchange } from "../exchange.js";
-import type { Route } from "../route.js";
+import type { Route } from "../router.js";
 import { documentLinks, documentRoutes } from "./documents.js";
 
 const PACKAGE_FOLDER = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));

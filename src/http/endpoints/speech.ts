@@ -10,7 +10,7 @@ import type { Exchange } from "../exchange.js";
 import { SLICE_BYTES, writeBody } from "../long-body.js";
 import { asFirstAsked, idempotencyKey } from "../once-by-key.js";
 import { readJson } from "../read-body.js";
-import type { Handlers } from "../route.js";
+import type { Handlers } from "../router.js";
 import {
   answerSpeech,
   answerWithWav,

@@ -15,7 +15,7 @@ import type { Exchange } from "../exchange.js";
 import { base64Body, endWithBody, joinedBody, textBody, writeBody } from "../long-body.js";
 import { asFirstAsked, idempotencyKey } from "../once-by-key.js";
 import { readJson } from "../read-body.js";
-import type { Handlers } from "../route.js";
+import type { Handlers } from "../router.js";
 import {
   answerSpeech,
   answerWithWav,

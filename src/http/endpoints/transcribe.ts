@@ -8,13 +8,20 @@ import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js
 import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns } from "../long-body.js";
-import { FormUpload, isMultipart } from "../multipart-upload.js";
 import { namedModel } from "../once-by-key.js";
 import { ProgressEvents } from "../progress-events.js";
 import { paced, UPLOAD_PACE } from "../read-body.js";
-import type { Handlers, RouteDeps } from "../route.js";
+import type { Handlers, RouteDeps } from "../router.js";
 import { LONGEST_FETCH_BYTES } from "../spool.js";
-import { admitFile, checkRoom, type FileDeps, transcribeUpload, type Upload } from "../transcribed-upload.js";
+import {
+  admitFile,
+  checkRoom,
+  type FileDeps,
+  FormUpload,
+  isMultipart,
+  transcribeUpload,
+  type Upload,
+} from "../transcribed-upload.js";
 
 /** File transcription. */
 export function transcribeHandlers(

@@ -14,10 +14,16 @@ import {
 import type { Transcription } from "../../../core/protocol/transcription-schemas.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
-import { FormUpload, isMultipart } from "../multipart-upload.js";
 import { namedModel } from "../once-by-key.js";
-import type { Handlers } from "../route.js";
-import { admitFile, checkRoom, type FileDeps, transcribeUpload } from "../transcribed-upload.js";
+import type { Handlers } from "../router.js";
+import {
+  admitFile,
+  checkRoom,
+  type FileDeps,
+  FormUpload,
+  isMultipart,
+  transcribeUpload,
+} from "../transcribed-upload.js";
 
 /** File transcription for OpenAI clients. */
 export function transcriptionsHandlers(deps: FileDeps): Handlers<"POST /v1/audio/transcriptions"> {

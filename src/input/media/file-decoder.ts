@@ -1,14 +1,16 @@
 import { randomUUID } from "node:crypto";
 import { type FileHandle, open, rm } from "node:fs/promises";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { pathOfProgram, runsProgram } from "../../../core/child-processes/find-program.js";
 import { CONTAINER_HEAD_BYTES, detectContainer, id3Bytes } from "../../../core/domain/audio/container.js";
 import { audioTooLong } from "../../../core/domain/audio/too-long.js";
 import { LONGEST_WAV_HEADER_BYTES, parseWavHeader, type WavHeader } from "../../../core/domain/audio/wav.js";
 import { asServiceError, ServiceError } from "../../../core/domain/errors.js";
+import type { Log } from "../../../core/observe/log.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
 import type { SpoolRoom } from "../../../core/ports/spool-room.js";
-import type { ContainerDecoder } from "./container-decoder.js";
-import type { DecoderPermits } from "./decoder-permits.js";
+import { type ContainerDecoder, FfmpegDecoder, LimitedChildren, WasmDecoder } from "./container-decoder.js";
 
 export interface FileDecoderOptions {
   readonly decoder: ContainerDecoder;
@@ -133,4 +135,100 @@ export async function withDecodedFile<T>(
     await rm(decodedPath, { force: true });
     share.release();
   }
+}
+
+/** Further files are rejected. */
+const LONGEST_QUEUE = 256;
+
+/** Limits how many files are decoded at the same time, first come, first served. */
+export class DecoderPermits {
+  readonly #waiting: (() => void)[] = [];
+  #free: number;
+
+  constructor(count: number) {
+    this.#free = count;
+  }
+
+  /** @throws {ServiceError} `CANCELLED` if `signal` aborts the wait, `ENGINE_BUSY` if too many wait */
+  async use<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    await this.#take(signal);
+    try {
+      return await work();
+    } finally {
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#free++;
+      else next();
+    }
+  }
+
+  async #take(signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw cancelled();
+    if (this.#free > 0) {
+      this.#free--;
+      return;
+    }
+    if (this.#waiting.length >= LONGEST_QUEUE) {
+      throw new ServiceError("ENGINE_BUSY", `at most ${LONGEST_QUEUE} files wait to be decoded, try again`);
+    }
+    await new Promise<void>((resolve, reject) => {
+      const onAbort = () => {
+        this.#waiting.splice(this.#waiting.indexOf(onTurn), 1);
+        reject(cancelled());
+      };
+      const onTurn = () => {
+        signal.removeEventListener("abort", onAbort);
+        resolve();
+      };
+      signal.addEventListener("abort", onAbort, { once: true });
+      this.#waiting.push(onTurn);
+    });
+  }
+}
+
+function cancelled(): ServiceError {
+  return new ServiceError("CANCELLED", "transcription was cancelled");
+}
+
+const WITHOUT = "only WAV, MP3, FLAC and Ogg Opus files can be transcribed";
+
+/** Creates a decoder that uses ffmpeg if one is on `searchPath` and runs, else the bundled packages. */
+export function openDecoder(options: {
+  readonly searchPath: string;
+  readonly maxSeconds: number;
+  readonly log: Log;
+}): AudioDecoder {
+  const children = new LimitedChildren();
+  const program = pathOfProgram("ffmpeg", options.searchPath);
+  if (program === null) options.log.warn(`no ffmpeg on PATH: ${WITHOUT}`);
+  const packaged = new WasmDecoder(children);
+  return new FileDecoder({
+    decoder: program === null ? packaged : ffmpegOr(packaged, program, children, options.log),
+    // Decoding is a few percent of the work on a file; more processes would only compete with speech.
+    permits: new DecoderPermits(Math.max(2, Math.floor(availableParallelism() / 4))),
+    maxSeconds: options.maxSeconds,
+  });
+}
+
+/**
+ * Tries ffmpeg with the first file that needs it, and falls back to the packages. Trying it at the start
+ * would cost 0.15 s of CPU, and many services never need it.
+ */
+function ffmpegOr(
+  packaged: ContainerDecoder,
+  program: string,
+  children: LimitedChildren,
+  log: Log,
+): ContainerDecoder {
+  const choose = async () => {
+    if (await runsProgram(program, "-version")) return new FfmpegDecoder(program, children);
+    log.warn({ program }, `ffmpeg does not run: ${WITHOUT}`);
+    return packaged;
+  };
+  let chosen: Promise<ContainerDecoder> | null = null;
+  return {
+    decode: async (job, signal) => {
+      chosen ??= choose();
+      await (await chosen).decode(job, signal);
+    },
+  };
 }

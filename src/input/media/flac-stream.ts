@@ -1,6 +1,12 @@
 import { id3Bytes } from "../../../core/domain/audio/container.js";
-import { FlacBits, NeedsMoreBytes } from "./flac-bits.js";
-import { decodeFlacFrame, type FlacFrame, type FlacStreamInfo, isFlacSync } from "./flac-frame.js";
+import {
+  decodeFlacFrame,
+  FlacBits,
+  type FlacFrame,
+  type FlacStreamInfo,
+  isFlacSync,
+  NeedsMoreBytes,
+} from "./flac-frame.js";
 
 /** The longest frame: 65,535 samples of 8 channels with 33 bits, and its headers. */
 const LONGEST_FRAME_BYTES = 3 << 20;

@@ -7,9 +7,12 @@ import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 import { asServiceError } from "../../../core/domain/errors.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
 import { HTTP_STATUS } from "../../../core/protocol/error-status.js";
-import { DECODE_LIMITS, OVERTIME_SECONDS } from "../../../src/input/media/container-decoder.js";
-import { LimitedChildren } from "../../../src/input/media/limited-child.js";
-import { openDecoder } from "../../../src/input/media/open-decoder.js";
+import {
+  DECODE_LIMITS,
+  LimitedChildren,
+  OVERTIME_SECONDS,
+} from "../../../src/input/media/container-decoder.js";
+import { openDecoder } from "../../../src/input/media/file-decoder.js";
 import { speechAsWavFile } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
 import { temporaryFolder } from "../../support/folders.js";

@@ -1,9 +1,90 @@
 import { createReadStream } from "node:fs";
-import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Log } from "../../core/observe/log.js";
-import { KEPT_FOR_MS } from "../../core/ports/idempotency.js";
+import type { Headers } from "../../core/ports/front.js";
+import { type Attempt, KEPT_FOR_MS } from "../../core/ports/idempotency.js";
+import type { AnswerListener } from "./exchange.js";
 import type { DiskSpace } from "./spool.js";
+
+/** Bodies up to this length are stored in the database with their key, where every service finds them. */
+const SHORT_BODY_BYTES = 64 * 1024;
+
+export interface AnswerCopyParts {
+  readonly requestId: string;
+  readonly organizationId?: string;
+  readonly attempt: Attempt;
+  readonly files: AnswerFiles;
+  readonly log: Log;
+}
+
+/** Copies a response as it is sent, and keeps the copy if it completes. Memory holds at most a short body. */
+export class AnswerCopy implements AnswerListener {
+  readonly #parts: AnswerCopyParts;
+  #head: { readonly status: number; readonly headers: Headers } | null = null;
+  #short: Uint8Array[] = [];
+  #file: AnswerFile | null = null;
+  #bytes = 0;
+  #isKept = false;
+
+  constructor(parts: AnswerCopyParts) {
+    this.#parts = parts;
+  }
+
+  started(status: number, headers: Headers): void {
+    // Errors are not kept: the client may retry the request.
+    if (status >= 200 && status < 300) this.#head = { status, headers };
+  }
+
+  async written(chunk: Uint8Array): Promise<void> {
+    if (this.#head === null) return;
+    try {
+      this.#bytes += chunk.length;
+      if (this.#file === null && this.#bytes <= SHORT_BODY_BYTES) this.#short.push(chunk);
+      else await this.#spill(chunk);
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+  }
+
+  async completed(): Promise<void> {
+    if (this.#head === null) return;
+    try {
+      const body = this.#file === null ? Buffer.concat(this.#short) : null;
+      await this.#file?.keep();
+      this.#file = null;
+      const { attempt, files, requestId } = this.#parts;
+      this.#isKept = await attempt.answered({ ...this.#head, bytes: this.#bytes, body });
+      if (!this.#isKept) await files.remove(requestId);
+    } catch (error) {
+      await this.#giveUp(error);
+    }
+  }
+
+  /** Ends the attempt, with or without a response. */
+  async ended(): Promise<void> {
+    this.#head = null;
+    await this.#file?.discard();
+    this.#file = null;
+    if (!this.#isKept) await this.#parts.attempt.over();
+  }
+
+  async #spill(chunk: Uint8Array): Promise<void> {
+    const { files, requestId, organizationId } = this.#parts;
+    this.#file ??= await files.create(requestId, organizationId);
+    for (const earlier of this.#short.splice(0)) await this.#file.write(earlier);
+    await this.#file.write(chunk);
+  }
+
+  /** A failed copy must not fail the response: a retry repeats the work without a charge. */
+  async #giveUp(error: unknown): Promise<void> {
+    this.#parts.log.warn({ err: error }, "answer not kept");
+    this.#head = null;
+    this.#short = [];
+    await this.#file?.discard().catch(() => {});
+    this.#file = null;
+  }
+}
 
 const EXPIRY_CHECK_MS = 10 * 60_000;
 /** One owner gets at most 1/n of the capacity. */
@@ -80,7 +161,7 @@ export class AnswerFiles {
         // Count it before writing, for concurrent calls of `#makeRoom`.
         bytes += chunk.length;
         this.#count(owner, chunk.length);
-        await writeAll(handle, chunk);
+        await handle.writeFile(chunk);
       },
       keep: async () => {
         // The row that refers to this file survives a power cut, so the bytes must, too.
@@ -189,11 +270,4 @@ async function listByAge(folder: string) {
     files.push({ name, bytes, keptAtMs });
   }
   return files.sort((a, b) => a.keptAtMs - b.keptAtMs);
-}
-
-async function writeAll(handle: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let start = 0; start < chunk.length; ) {
-    const { bytesWritten } = await handle.write(chunk, start);
-    start += bytesWritten;
-  }
 }
