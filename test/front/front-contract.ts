@@ -218,7 +218,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(total, size);
     });
 
-    test("an upload that is refused at once gets its answer", async () => {
+    test("an upload that is rejected immediately gets its response", async () => {
       handle = async (_request, response) => {
         response.start(401, { "content-type": "application/json" });
         await response.end(Buffer.from('{"detail":"no"}'));
@@ -277,7 +277,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       },
     };
     for (const [way, answer] of Object.entries(ways)) {
-      test(`the departure of ${way} is told before its reader can have all of it`, async () => {
+      test(`the departure of ${way} is reported before its reader can have all of it`, async () => {
         const received = new Int32Array(new SharedArrayBuffer(4));
         const told: (string | number)[] = [];
         handle = async (_request, response) => {
@@ -308,7 +308,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       });
     }
 
-    test("a departure that a slow reader holds up is taken back, and told again when it has happened", async () => {
+    test("a departure that a slow reader delays is withdrawn, and reported again when it happens", async () => {
       const told: string[] = [];
       const block = randomBytes(20_000_000);
       const departure: Departure = {
@@ -326,7 +326,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       await eventually("the departure", () => told.at(-1) === "leaving");
     });
 
-    test("what was written leaves before the next write comes", async () => {
+    test("written bytes are sent before the next write", async () => {
       let release = () => {};
       const isReleased = new Promise<void>((resolve) => {
         release = resolve;
@@ -414,7 +414,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(await within(PATIENCE_MS, "the body fails", failed.promise), "CANCELLED");
     });
 
-    test("a reset answer is not taken for a complete one", async () => {
+    test("a reset response cannot be mistaken for a complete one", async () => {
       handle = async (_request, response) => {
         response.start(200, {});
         await response.write(Buffer.from("part"));
@@ -503,7 +503,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1000);
     });
 
-    test("an upgrade waits for its decision, which may refuse it with a status and a body", async () => {
+    test("an upgrade waits for its decision, which may reject it with a status and a body", async () => {
       decide = async (request) => {
         await pace(30);
         return request.header("authorization") === "Bearer good" ? accepted(null, echo) : refused(401);
@@ -573,7 +573,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal(texts.length, 50);
     });
 
-    test("the owner hears once how a socket ended", async () => {
+    test("the owner is notified once how a socket ended", async () => {
       for (const ending of ["close", "terminate"] as const) {
         const ended = deferred<number>();
         let calls = 0;
@@ -605,7 +605,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
     });
 
     // As docs/live-protocol.md says under "Refused frames".
-    test("a frame that breaks the protocol ends the connection; ws says why, uWebSockets.js does not", async () => {
+    test("a frame that breaks the protocol ends the connection, with a code from ws and none from uWebSockets.js", async () => {
       decide = async () => accepted(null, echo);
       const codes: Record<string, number | null> = {};
       for (const [what, bytes] of Object.entries(REFUSED_FRAMES)) {
@@ -639,7 +639,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
       assert.equal((await once(socket, "close"))[0], 1011);
     });
 
-    test("a client that floods hears its owner's last words, and no more of it is handed on", async () => {
+    test("a client that floods gets its owner's closing messages, and no more of its messages are delivered", async () => {
       const SENT = 5_000;
       const floodClosing = { messages: ["too much", Uint8Array.of(7)], code: 4400, reason: "flood" };
       let handedOn = 0;

@@ -45,7 +45,7 @@ test("a live authorization is reused for five minutes, until the key is known to
   assert.equal(await live.find("sk"), null);
 });
 
-test("an answer about a key that ended while it was on its way counts no more", async () => {
+test("a look-up of a key that ended meanwhile does not count", async () => {
   let answer: (identity: KeyIdentity) => void = () => {};
   const find = () => new Promise<KeyIdentity>((resolve) => (answer = resolve));
   const { endings, live } = issuing(new ManualClock(), undefined, find);
@@ -75,7 +75,7 @@ test("a playground key is good on every service with the same secret, and no oth
   assert.equal(lookUps(), 1);
 });
 
-test("a session is looked up once in half a minute, and at once when something of it has ended", async () => {
+test("a session is looked up every half minute, and immediately after an ending", async () => {
   let isGood = true;
   const { keys, clock, endings, lookUps } = issuing(new ManualClock(), async () => isGood);
   const key = keys.issue(SESSION, "usr_1", ORGANIZATION);

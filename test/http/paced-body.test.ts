@@ -39,7 +39,7 @@ function isTooSlow(error: unknown): boolean {
   return error instanceof ServiceError && error.code === "BODY_TOO_SLOW";
 }
 
-test("a body that keeps its pace comes through whole", async () => {
+test("a body that keeps its pace passes unchanged", async () => {
   assert.equal(await bytesOf(paced(client([400, 0, 300, 5], 20, true).body, PATIENT)), 705);
 });
 
@@ -49,12 +49,12 @@ test("a client that sends a byte now and then is given up, and so is one that st
   await assert.rejects(bytesOf(paced(client([1_000_000], 1, false).body, stalling)), isTooSlow);
 });
 
-test("a body has its deadline, however fast it comes", async () => {
+test("a fast body has a deadline, too", async () => {
   const short = { ...PACE, longestMs: 500 };
   await assert.rejects(bytesOf(paced(client(Array(1_000).fill(10_000), 20, true).body, short)), isTooSlow);
 });
 
-test("a slow reader is not the client's fault, and one that stops tells the source", async () => {
+test("a slow reader does not count against the client, and one that stops ends the source", async () => {
   const { body, isReturned } = client([1, 1, 1, 1], 0, true);
   let count = 0;
   for await (const _ of paced(body, { ...PACE, graceMs: 300, stallMs: 300 })) {

@@ -18,7 +18,7 @@ const found = (method: string, path: string) => {
   return [one?.path ?? null, params];
 };
 
-test("a path is found as it stands, then by its names, then by what it begins with", () => {
+test("an exact path wins over a pattern, and a pattern over a prefix", () => {
   assert.deepEqual(found("GET", "/teams/all"), ["/teams/all", {}]);
   assert.deepEqual(found("GET", "/teams/a%20b"), ["/teams/:team", { team: "a%20b" }]);
   assert.deepEqual(found("DELETE", "/teams/1/members/2"), [

@@ -29,7 +29,7 @@ test("a client waits after four floods, and others do not", () => {
 });
 
 for (const front of FRONTS) {
-  test(`on ${front} a client that floods is told why, and waits at the door after four times`, async () => {
+  test(`on ${front} a client that floods gets the reason, and has to wait after four times`, async () => {
     const clock = new ManualClock();
     const running = await startTransport(front, { clock });
     const connect = () =>

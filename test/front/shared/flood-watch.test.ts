@@ -5,7 +5,7 @@ import { FloodWatch, WATCHED_BURST } from "../../../src/front/shared/rate-limits
 
 const FLOODER = "192.0.2.1";
 
-test("an address that has flooded begins with less for a minute after its last flood", () => {
+test("an address that has flooded starts with less for a minute after its last flood", () => {
   let nowMs = 0;
   const watch = new FloodWatch({ nowMs: () => nowMs });
   assert.equal(watch.burstShare(FLOODER), 1);

@@ -37,7 +37,7 @@ const fronts: Readonly<Record<string, (handlers: FrontHandlers, limits?: FrontLi
   }),
 };
 
-test("only waiting counts, and what was taken gives time", () => {
+test("only waiting counts, and every byte taken adds time", () => {
   const reader = new PacedReader({ leastBytesPerS: 1_000, graceMs: 500 });
   assert.equal(reader.leftMs, 500);
   reader.waited(400);

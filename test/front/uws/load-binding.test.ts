@@ -47,7 +47,7 @@ const absent: UwsPlace = {
   entry: () => require.resolve(join(dirname(BEAM), "no-such-file.js")),
 };
 
-test("the newest binding that loads is taken, and of the others it is told why they are not", {
+test("the newest binding that loads is used, with a reason for each of the others", {
   skip,
 }, async () => {
   const places = [
@@ -74,13 +74,13 @@ test("the newest binding that loads is taken, and of the others it is told why t
   if (existsSync(BEAM)) assert.equal(reasons["@maker/other 20.61.1-unofficial.0"], lacks);
 });
 
-test("of two equal versions the operator's own is taken", { skip }, async () => {
+test("of two equal versions the operator's own is used", { skip }, async () => {
   const places = [await installed("own", "20.57.0", real!), await installed("repack", "20.57.0", real!)];
   const found = findUwsIn(places);
   assert.deepEqual(found.unused, [{ package: "@maker/repack 20.57.0", reason: "not newer" }]);
 });
 
-test("where none loads there is none, and the portable front says why", async () => {
+test("without a binding the portable front says why", async () => {
   const found = findUwsIn([absent, await installed("new", "20.60.0", null)]);
   assert.equal(found.binding, null);
   const unused = found.unused.map(({ package: name, reason }) => `${name}: ${reason}`);
@@ -91,7 +91,7 @@ test("where none loads there is none, and the portable front says why", async ()
   );
 });
 
-test("the front in use is told by package and version, and no package where the portable one was asked for", () => {
+test("the front in use has a package and a version, and no unused packages if the portable one was requested", () => {
   const found = findUws();
   const native = frontFacts("auto", { kind: "uws" });
   if (found.binding !== null) {

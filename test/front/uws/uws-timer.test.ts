@@ -17,7 +17,7 @@ const skip =
     ? "the native front does not load here"
     : binding.App().setIdleTimeout === undefined && "the library that loads here cannot be told";
 
-test("the library is told to close connections that rest after 10 s, where it would wait for 30", {
+test("the library closes idle connections after 10 s instead of 30", {
   skip,
 }, async () => {
   if (typeof binding === "string") return;

@@ -59,7 +59,7 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
 
   const tagged = sound(9_217);
   const taggedFile = encoded(tagged, 44_100, "flac", ["-c:a", "flac"]);
-  test("with tags before it, a picture in it, and a tag or noise behind it", async () => {
+  test("with tags before it, a picture in it, and a tag or noise after it", async () => {
     const flac = await taggedFile;
     const id3 = Buffer.concat([Buffer.from("ID3\x04\0\0\0\0\x01\0", "latin1"), Buffer.alloc(128, 0xff)]);
     const tag = Buffer.concat([Buffer.from("TAG"), Buffer.alloc(125, 0x20)]);
@@ -148,7 +148,7 @@ describe("without ffmpeg, Ogg Opus is as long as what it was made of", () => {
   }
 
   const chained = [opus(30_037), opus(12_345)];
-  test("streams in a chain follow each other, and noise behind them adds nothing", async () => {
+  test("streams in a chain follow each other, and noise after them adds nothing", async () => {
     const parts = [...(await Promise.all(chained)), Buffer.alloc(5_000, 7)];
     assert.equal((await decoded(Buffer.concat(parts))).pcm.length, 30_037 + 12_345);
   });
