@@ -30,13 +30,11 @@ import { missingProviders, Placements } from "./service/placements.js";
 import type { Program } from "./service/process.js";
 import { describePlan, type EngineKind, planModels } from "./service/worker-plan.js";
 
-/** The work of one kind in a node. */
 interface NodeHost {
   readonly kind: EngineKind;
   readonly model: string;
   readonly isReady: boolean;
   readonly lost: Promise<Error>;
-  /** For operators. */
   load(): object;
   drain(withinMs: number): Promise<void>;
   stop(): Promise<void>;

@@ -28,11 +28,9 @@ export class Exchange {
   readonly requestId: string;
   readonly log: Log;
   readonly #response: FrontResponse;
-  /** Path of the matched route; null until then. */
   route: string | null = null;
   /** The request's trace span, once its route is known. */
   span: Span = NO_SPAN;
-  /** Name of the error in the response. */
   errorName: string | null = null;
   listener: AnswerListener | null = null;
   /** Renders an error to end a started response with; otherwise, or if null, the connection is reset. */
@@ -51,7 +49,6 @@ export class Exchange {
     this.log = log;
   }
 
-  /** Null until the response has started. */
   get status(): number | null {
     return this.#status;
   }
@@ -60,7 +57,6 @@ export class Exchange {
     return this.#response.isOver;
   }
 
-  /** Calls `release` when the exchange ends, however it ends. */
   onEnd(release: () => void): void {
     this.#releases.push(release);
   }
@@ -70,7 +66,6 @@ export class Exchange {
     this.#modelWaitMs += waitedMs;
   }
 
-  /** Called when the handler has returned. */
   ended(): void {
     for (const release of this.#releases.splice(0)) release();
   }

@@ -30,10 +30,8 @@ export function fingerprintOf(request: FrontRequest, ...parts: readonly unknown[
     .digest();
 }
 
-/** One billed request after parsing. */
 export interface BilledRequest {
   readonly caller: Caller;
-  /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly kind: KeyedRequest["kind"];
   /** Characters of a synthesis; 0 for a file. */

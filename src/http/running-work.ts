@@ -8,11 +8,9 @@ import type { StopReason } from "../../core/ports/conversations.js";
 import type { KeyIdentity } from "../../core/ports/key-store.js";
 import type { Exchange } from "./exchange.js";
 
-/** Work for one client. */
 export interface Work {
   /** The service is stopping: notify the client and finish before the deadline. */
   goingAway(deadlineSeconds: number): void;
-  /** Called after the deadline. */
   stop(): void;
 }
 
@@ -68,7 +66,6 @@ export class RunningWork {
 /** The share of the budget that one organization may use. */
 const ORGANIZATION_SHARE = 1 / 2;
 
-/** The memory of one response. */
 export interface SpeechShare {
   /** Replaces the estimate by the actual size. */
   settle(bytes: number): void;

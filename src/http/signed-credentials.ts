@@ -75,7 +75,6 @@ export class SignedText {
 }
 
 export interface StreamTokensParts {
-  /** Shared by all services on one database. */
   readonly secret: Uint8Array;
   readonly clock: SharedClock;
   readonly uses: TokenUses;
@@ -129,9 +128,7 @@ export function isToken(credential: string): boolean {
 }
 
 export interface TemporaryKeysParts {
-  /** The organizations' own keys. */
   readonly keys: KeyStore;
-  /** Shared by all services on one database. */
   readonly secret: Uint8Array;
   readonly sharedClock: SharedClock;
   readonly clock: Clock;

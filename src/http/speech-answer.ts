@@ -12,7 +12,6 @@ import { fingerprintOf, type OnceDeps, onceByKey } from "./once-by-key.js";
 import type { RouteDeps } from "./router.js";
 import { converse, type SpeechShare } from "./running-work.js";
 
-/** A conversation and the memory reserved for it. */
 export interface HeldSpeech {
   readonly conversation: SynthesisConversation;
   readonly share: SpeechShare;
@@ -22,7 +21,6 @@ export type SpeechDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" 
 
 export interface WantedSpeech {
   readonly caller: Caller;
-  /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly request: SynthesisRequest;
   /** Everything that determines the response, as parsed. */

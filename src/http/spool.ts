@@ -26,7 +26,6 @@ export async function withUpload<T>(
     /** With its dot, or empty. */
     readonly extension: string;
     readonly maxBytes: number;
-    /** Updated with every byte of the upload. */
     readonly hash?: Hash | undefined;
   },
   use: (path: string) => Promise<T>,

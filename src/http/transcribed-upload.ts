@@ -35,12 +35,10 @@ export interface Upload {
   readonly maxBytes?: number;
 }
 
-/** How to transcribe a file and how to respond. */
 interface WantedAnswer {
   /** What determines the response besides the audio. */
   readonly decides: readonly unknown[];
   readonly wishes: FileWishes;
-  /** Called during the conversation. */
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;
 }
 
@@ -48,7 +46,6 @@ export interface WantedTranscript {
   readonly exchange: Exchange;
   readonly deps: FileDeps;
   readonly caller: Caller;
-  /** From `idempotencyKey`. */
   readonly key: string | null;
   readonly upload: Upload;
   /** Called once: after an upload is complete, or before a URL is fetched. */

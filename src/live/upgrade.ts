@@ -4,14 +4,22 @@ import { asServiceError, errorName, ServiceError } from "../../core/domain/error
 import { SERVED_PARTS, type ServedPart } from "../../core/domain/served.js";
 import type { Clock } from "../../core/ports/clock.js";
 import type { Caller } from "../../core/ports/conversations.js";
-import type { FrontRequest, FrontSocket, SocketEvents, UpgradeDecision } from "../../core/ports/front.js";
+import type {
+  FloodClosing,
+  FrontRequest,
+  FrontSocket,
+  SocketEvents,
+  UpgradeDecision,
+} from "../../core/ports/front.js";
 import type { KeyIdentity, KeyStore } from "../../core/ports/key-store.js";
 import { inSpan, NO_TRACER } from "../../core/ports/span.js";
 import type { LivePath } from "../../core/protocol/endpoints.js";
 import { errorBody } from "../../core/protocol/error-body.js";
-import { errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
+import { CLOSE_CODE, errorHeaders, HTTP_STATUS, publicDetail } from "../../core/protocol/error-status.js";
 import { ignoredHeader } from "../../core/protocol/ignored-names.js";
 import { isServed, servedElsewhere } from "../../core/protocol/served-endpoints.js";
+import { FLOOD_DETAIL } from "../front/shared/live-messages.js";
+import { type BucketSize, TokenBucket } from "../front/shared/rate-limits.js";
 import { newRequestId } from "../front/shared/request-head.js";
 import { authenticate } from "../http/admit.js";
 import { CORS_HEADERS } from "../http/exchange.js";
@@ -19,9 +27,8 @@ import type { KeyEndings } from "../http/key-endings.js";
 import { noSuchEndpoint, type RouteDeps } from "../http/router.js";
 import { isToken } from "../http/signed-credentials.js";
 import { LISTEN_DIALECT } from "./dialects/deepgram.js";
-import type { ErrorMessage, LiveDialect, StreamCredential } from "./dialects/dialect.js";
+import type { ErrorMessage, LiveDialect, LiveTranslation, StreamCredential } from "./dialects/dialect.js";
 import { STREAM_DIALECT } from "./dialects/stream.js";
-import { Floods, floodClosing } from "./floods.js";
 import { LiveSocket, serverFault } from "./live-socket.js";
 
 /** A path of the endpoint table without a dialect does not compile. */
@@ -185,5 +192,50 @@ export class LiveAuthorization implements KeyStore {
     else if (identity.grant === undefined)
       this.#known.set(name, { identity, untilMs: this.#clock.nowMs() + AUTHORIZED_FOR_MS });
     return identity;
+  }
+}
+
+const FLOOD = "too_many_messages";
+/** Floods of one client until it has to wait for `Retry-After`. */
+const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
+/** Beyond this, the client whose flood was longest ago is forgotten. */
+const MOST_CLIENTS = 10_000;
+
+/** Returns what the front sends to a client with too many messages before it closes the socket. */
+export function floodClosing(translation: LiveTranslation): FloodClosing {
+  return {
+    messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
+    code: CLOSE_CODE.INVALID_REQUEST,
+    reason: FLOOD,
+  };
+}
+
+/**
+ * Remembers clients whose live sockets were closed for floods, and makes them wait after a few. A client that
+ * reconnects immediately would get a whole budget each time, thirty times a second, which others would
+ * notice.
+ */
+export class Floods {
+  readonly #clock: Clock;
+  readonly #byClient = new LRUCache<string, TokenBucket>({ max: MOST_CLIENTS });
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** @throws {ServiceError} `TOO_MANY_REQUESTS` if the client has to wait */
+  check(client: string): void {
+    if (this.#byClient.get(client)?.has(1) !== false) return;
+    throw new ServiceError(
+      "TOO_MANY_REQUESTS",
+      "live sockets from this address were closed repeatedly for too many messages: wait a second",
+    );
+  }
+
+  /** Notes that a socket of `client` was closed for a flood. */
+  note(client: string): void {
+    const bucket = this.#byClient.get(client) ?? new TokenBucket(FLOODS, () => this.#clock.nowMs());
+    bucket.take(1);
+    this.#byClient.set(client, bucket);
   }
 }

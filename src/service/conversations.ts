@@ -16,7 +16,7 @@ import type { Metrics } from "../../core/observe/metrics.js";
 import { systemClock } from "../../core/ports/clock.js";
 import type { Caller, Conversations } from "../../core/ports/conversations.js";
 import type { LiveDecoder } from "../../core/ports/live-decoder.js";
-import { inSpan, NO_SPAN } from "../../core/ports/span.js";
+import { inSpan, NO_SPAN, type Span } from "../../core/ports/span.js";
 import type { SpoolRoom } from "../../core/ports/spool-room.js";
 import type { Synthesizer } from "../../core/ports/synthesizer.js";
 import type { UsageMeter, UsageOrigin, UsageReference } from "../../core/ports/usage-meter.js";
@@ -24,7 +24,6 @@ import type { RecognizerManifest } from "../../native/models/manifest.js";
 import { withDecodedFile } from "../input/media/file-decoder.js";
 import type { Config } from "../settings/settings.js";
 import type { Engines, SynthesizerEngine } from "./engines.js";
-import { traceHolds, traceLive, traceSpeech } from "./trace-spans.js";
 
 export interface ConversationParts {
   readonly engines: Engines;
@@ -225,4 +224,66 @@ function usageReference(caller: Caller): UsageReference {
 
 function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
   return { keyId: identity.keyId, endpoint };
+}
+
+type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
+
+/** Wraps a meter so that its holds become spans of a request's trace. */
+export function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
+  return {
+    requireCredit: (...args) => meter.requireCredit(...args),
+    hold: (...args) => inSpan(span.child("hold"), () => meter.hold(...args)),
+    openLive: (reference, samplesPerSecond, onFunds) => {
+      const hold = span.child("hold");
+      return meter.openLive(reference, samplesPerSecond, (funds) => {
+        // The first call reports the hold; later ones report that it has grown.
+        hold.end();
+        onFunds(funds);
+      });
+    },
+  };
+}
+
+export function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
+  return {
+    ...observer,
+    firstAudio: (afterMs, billedCharacters) => {
+      span.event("first audio");
+      observer.firstAudio(afterMs, billedCharacters);
+    },
+  };
+}
+
+/** Adds spans for the wait for a worker, and for each utterance from its first partial to its final. */
+export function traceLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
+  const wait = span.child("queue wait");
+  let hasHeard = false;
+  let utterance: Span | null = null;
+  const utteranceSpan = (number: number) => {
+    utterance ??= span.child("utterance", { utterance: number });
+    return utterance;
+  };
+  return {
+    opened: () => observer.opened(),
+    received: (sampleCount) => {
+      if (!hasHeard) span.event("first audio");
+      hasHeard = true;
+      observer.received(sampleCount);
+    },
+    sent: (message) => {
+      if (message.type === "ready") wait.end();
+      else if (message.type === "partial") utteranceSpan(message.utterance);
+      else if (message.type === "final") {
+        utteranceSpan(message.utterance).set({ start_s: message.start, end_s: message.end });
+        utteranceSpan(message.utterance).end();
+        utterance = null;
+      } else if (message.type === "error") span.event("error", { code: message.code });
+      observer.sent(message);
+    },
+    disconnected: () => {
+      wait.end();
+      utterance?.end();
+      observer.disconnected();
+    },
+  };
 }

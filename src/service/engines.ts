@@ -43,8 +43,10 @@ interface RecognizerEngines extends PackageFolder<RecognizerManifest> {
 }
 
 export interface SynthesizerEngine extends PackageFolder<SynthesizerManifest> {
-  readonly synthesis: ResidentModel<Engine & Synthesizer & { readonly isGivenUp?: boolean }>;
+  readonly synthesis: ResidentModel<AnySynthesizer>;
 }
+
+type AnySynthesizer = Engine & Synthesizer & { readonly isGivenUp?: boolean };
 
 /** The engines of every installed model, which load their models on demand. */
 export interface Engines {
@@ -89,13 +91,20 @@ export function makeEngines(parts: EngineParts): Engines {
     (model): RecognizerEngines => ({
       ...model,
       live: resident("live", parts, model, () => liveEngine(parts, model)),
-      transcription: resident("transcription", parts, model, () => transcriptionEngine(parts, model)),
+      transcription: resident("transcription", parts, model, () =>
+        engineOver(parts.fleet?.filePoolOf(model) ?? filePool(parts, model), model.manifest, log),
+      ),
     }),
   );
   const synthesizers = installed.synthesizers.map(
     (model): SynthesizerEngine => ({
       ...model,
-      synthesis: resident("synthesis", parts, model, () => speaker(parts, model)),
+      synthesis: resident<AnySynthesizer>(
+        "synthesis",
+        parts,
+        model,
+        () => parts.fleet?.synthesizerOf(model) ?? synthesisEngine(parts, model),
+      ),
     }),
   );
   return {
@@ -244,22 +253,6 @@ function liveThreads(
     startWorker: (cells, onMessage, lane) => startLiveWorker(settings, cells, onMessage, lane),
     loadOf: (lane, sessions) => placing.loadOf(lane, sessions),
   };
-}
-
-function speaker(
-  parts: EngineParts,
-  model: PackageFolder<SynthesizerManifest>,
-): Engine & Synthesizer & { readonly isGivenUp?: boolean } {
-  return parts.fleet?.synthesizerOf(model) ?? synthesisEngine(parts, model);
-}
-
-function transcriptionEngine(
-  parts: EngineParts,
-  model: PackageFolder<RecognizerManifest>,
-): TranscriptionEngine {
-  const { log, fleet } = parts;
-  const { manifest } = model;
-  return engineOver(fleet?.filePoolOf(model) ?? filePool(parts, model), manifest, log);
 }
 
 /** Starts file workers as threads of this process. */

@@ -23,7 +23,6 @@ import { chooseDefault, readDefaults, SHIPPED_IDS } from "../models/defaults.js"
 import { type ModelFolders, modelFolders } from "../models/folders.js";
 import type { Config } from "../settings/settings.js";
 
-/** The usable and the broken model packages. */
 export interface InstalledModels {
   /** The default first. */
   readonly recognizers: readonly PackageFolder<RecognizerManifest>[];

@@ -36,7 +36,6 @@ export interface TransportDeps extends Omit<RouteDeps, "running" | "slots" | "cl
   readonly extraRoutes?: readonly Route[];
 }
 
-/** The public side of the service. */
 export interface Transport {
   readonly front: FrontFacts;
   /** Returns the port in use. @throws if it is taken */

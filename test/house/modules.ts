@@ -267,7 +267,7 @@ export const MODULES: readonly Module[] = [
     "src/http/endpoints",
     "one file per path",
     `${BASE} core/observe core/protocol core/ports src/http`,
-    "swagger-ui-dist crypto files modules tools",
+    "swagger-ui-dist lru-cache crypto files modules tools",
   ),
   module(
     "src/live/dialects",

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import { ServiceError } from "../../core/domain/errors.js";
-import { PolledReports } from "../../src/http/polled-reports.js";
+import { PolledReports } from "../../src/http/endpoints/account.js";
 import { ManualClock } from "../support/manual-clock.js";
 import { FakeReports, GOOD_KEY } from "./fake-conversations.js";
 import { FRONTS, type RunningTransport, startTransport } from "./running-transport.js";

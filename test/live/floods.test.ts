@@ -4,7 +4,7 @@ import type { IncomingMessage } from "node:http";
 import { test } from "node:test";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { WebSocket } from "ws";
-import { Floods } from "../../src/live/floods.js";
+import { Floods } from "../../src/live/upgrade.js";
 import { GOOD_KEY } from "../http/fake-conversations.js";
 import { FRONTS, startTransport } from "../http/running-transport.js";
 import { ManualClock } from "../support/manual-clock.js";

@@ -4,40 +4,22 @@ import type { BodySource } from "../shared/body-queue.js";
 import type { FloodWatch } from "../shared/rate-limits.js";
 
 /** Reads the body of one request from Node's stream. */
-export class NodeBody implements BodySource {
-  readonly #req: IncomingMessage;
-  readonly #watch: FloodWatch;
-
-  constructor(req: IncomingMessage, watch: FloodWatch) {
-    this.#req = req;
-    this.#watch = watch;
-  }
-
-  pause(): void {
-    this.#req.pause();
-  }
-
-  resume(): void {
-    this.#req.resume();
-  }
-
-  /** Stops reading at once: a pause alone would still deliver the rest of the last read, chunk by chunk. */
-  refused(): void {
-    this.#watch.flooded(this.#address);
-    ignoreConnection(this.#req.socket);
-    // A request without data never fills up, so its pause does not reach the socket, and `_read` would resume
-    // it.
-    this.#req._read = () => {};
-    this.#req.socket.pause();
-  }
-
-  burstShare(): number {
-    return this.#watch.burstShare(this.#address);
-  }
-
-  get #address(): string {
-    return this.#req.socket.remoteAddress ?? "";
-  }
+export function nodeBody(req: IncomingMessage, watch: FloodWatch): BodySource {
+  const address = req.socket.remoteAddress ?? "";
+  return {
+    pause: () => void req.pause(),
+    resume: () => void req.resume(),
+    burstShare: () => watch.burstShare(address),
+    refused() {
+      watch.flooded(address);
+      // A pause alone would still deliver the rest of the last read, chunk by chunk.
+      ignoreConnection(req.socket);
+      // A request without data never fills up, so its pause does not reach the socket, and `_read` would
+      // resume it.
+      req._read = () => {};
+      req.socket.pause();
+    },
+  };
 }
 
 /**

@@ -21,7 +21,7 @@ import { BodyQueue } from "../shared/body-queue.js";
 import { FloodWatch } from "../shared/rate-limits.js";
 import { jsonHeaders, parseBodyLength, parseTarget, refusedVersion } from "../shared/request-head.js";
 import { decideSafely, serveSafely } from "../shared/serve-safely.js";
-import { ignoreBody, ignoreConnection, NodeBody } from "./node-body.js";
+import { ignoreBody, ignoreConnection, nodeBody } from "./node-body.js";
 import { NodeAnswer } from "./node-response.js";
 import { MessageTurns, NodeFrontSocket } from "./node-socket.js";
 
@@ -44,7 +44,6 @@ const REFUSED_LINGER_MS = 500;
 type Refusal = Extract<UpgradeDecision, { type: "refuse" }>;
 
 interface Connection {
-  /** Requests without a response. */
   pending: number;
   /** Requests with bodies in this turn of the event loop; many of them may already be answered. */
   inTurn: number;
@@ -179,7 +178,7 @@ export class NodeFront implements Front {
       return;
     }
     connection.pending++;
-    const body = new BodyQueue(new NodeBody(req, this.#watch), this.#limits.stallMs);
+    const body = new BodyQueue(nodeBody(req, this.#watch), this.#limits.stallMs);
     const abort = new AbortController();
     const request = readRequest(req, body, abort.signal);
     // Nobody can tell where a malformed request ends: what follows may be its body.
@@ -318,7 +317,6 @@ function finishUpload(req: IncomingMessage, body: BodyQueue): void {
   req.once("close", () => clearTimeout(cut));
 }
 
-/** Answers a request that Node's parser could not read. */
 function refuseUnreadable(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
   const [status, detail] = UNREADABLE[error.code ?? ""] ?? [400, "the request is not valid HTTP"];

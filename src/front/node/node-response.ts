@@ -4,13 +4,11 @@ import type { Departure, FrontResponse, Headers, ReaderPace } from "../../../cor
 import { PacedReader } from "../shared/rate-limits.js";
 
 export interface NodeAnswerOptions {
-  /** Called when the response starts. */
   readonly closesConnection: () => boolean;
   readonly stallMs: number;
   readonly readerPace: ReaderPace;
 }
 
-/** A response over node:http. */
 export class NodeAnswer implements FrontResponse {
   readonly #res: ServerResponse;
   readonly #options: NodeAnswerOptions;

@@ -27,7 +27,6 @@ export interface NodeSocketParts {
   readonly onEnded: () => void;
 }
 
-/** An open WebSocket over `ws`. */
 export class NodeFrontSocket implements FrontSocket {
   readonly #parts: NodeSocketParts;
   readonly #ws: WebSocket;
@@ -159,7 +158,6 @@ interface Receiver {
   _allowSynchronousEvents?: boolean;
 }
 
-/** Counts the messages and pings of one socket. */
 export interface SocketTurn {
   count(): void;
 }

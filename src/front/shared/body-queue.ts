@@ -1,7 +1,6 @@
 import { ServiceError } from "../../../core/domain/errors.js";
 import { TokenBucket } from "./rate-limits.js";
 
-/** The connection that a body is read from. */
 export interface BodySource {
   pause(): void;
   resume(): void;
@@ -65,7 +64,6 @@ export class BodyQueue implements AsyncIterable<Uint8Array> {
     return this.#isRefused;
   }
 
-  /** The memory of the queued blocks. */
   get queuedBytes(): number {
     return this.#queuedBytes;
   }

@@ -143,15 +143,11 @@ export class FrontThreadHandle implements Child {
     const request = toRequest(head, noBody(), abort.signal);
     const decision = await decideSafely(this.#options.handlers, request);
     this.#upgrades.delete(id);
-    if (abort.signal.aborted) return this.#decided(id, LEFT);
-    if (decision.type === "refuse") return this.#decided(id, decision);
+    if (abort.signal.aborted) return this.#post({ type: "decided", id, decision: LEFT });
+    if (decision.type === "refuse") return this.#post({ type: "decided", id, decision });
     const { open, ...accept } = decision;
     this.#accepted.set(id, open);
-    this.#decided(id, accept);
-  }
-
-  #decided(id: number, decision: WireDecision): void {
-    this.#post({ type: "decided", id, decision });
+    this.#post({ type: "decided", id, decision: accept });
   }
 
   /** Handles a limited number of records per turn, so that other work goes on. */

@@ -97,7 +97,6 @@ export type FromFrontThread =
   | { readonly type: "ready" }
   | { readonly type: "request"; readonly id: number; readonly head: RequestHead }
   | { readonly type: "upgrade"; readonly id: number; readonly head: RequestHead }
-  /** The inbox has records. */
   | { readonly type: "bell" }
   /** An error in a thread that goes on. */
   | { readonly type: "report"; readonly error: WireError }

@@ -16,7 +16,6 @@ export class RemoteExchange implements FrontResponse {
   readonly #abort = new AbortController();
   #hasStarted = false;
   #isOver = false;
-  /** Waits for the next chunk of the body. */
   #reader: Waiter<Uint8Array | null> | null = null;
   /** Unconfirmed writes, in order. */
   readonly #writes: Waiter<void>[] = [];
@@ -84,7 +83,6 @@ export class RemoteExchange implements FrontResponse {
     }
   }
 
-  /** The thread has ended, and the client's connection with it. */
   lost(): void {
     const error = connectionLost();
     this.#isOver = true;

@@ -343,10 +343,9 @@ const REQUESTS_PER_TURN = 32;
  * other connections.
  */
 class UwsTurn {
+  readonly #waiting: (() => void)[] = [];
   #requestCount = 0;
-  #waiting: (() => void)[] = [];
   #isEndDue = false;
-  readonly #onEnd = () => this.#end();
 
   /** Counts a request and returns whether it may be answered in this turn. */
   hasRoom(): boolean {
@@ -363,14 +362,10 @@ class UwsTurn {
   #awaitEnd(): void {
     if (this.#isEndDue) return;
     this.#isEndDue = true;
-    setImmediate(this.#onEnd);
-  }
-
-  #end(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    this.#requestCount = 0;
-    this.#isEndDue = false;
-    for (const act of waiting) act();
+    setImmediate(() => {
+      this.#requestCount = 0;
+      this.#isEndDue = false;
+      for (const act of this.#waiting.splice(0)) act();
+    });
   }
 }

@@ -63,7 +63,6 @@ export function documentRoutes(): readonly Route[] {
   ];
 }
 
-/** Renders links to all pages. */
 export function documentLinks(): string {
   return Object.entries(DOCUMENTS)
     .map(([name, title]) => `<a href="/docs/${name}">${title}</a>`)

@@ -8,7 +8,6 @@ export interface ChildLimits extends Omit<ProcessLimits, "niceness"> {
   readonly wallMs: number;
 }
 
-/** How a decoder process ended. */
 export interface ChildEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -26,7 +25,6 @@ export class LimitedChildren {
   readonly #programs = new LimitedSpawn();
   #running = 0;
 
-  /** Processes that have not ended yet. */
   get running(): number {
     return this.#running;
   }
@@ -161,21 +159,14 @@ const FILTERS = [
 ].join(",");
 
 /** Runs ffmpeg as a child process, which reads one file, writes one, and may open no others. */
-export class FfmpegDecoder implements ContainerDecoder {
-  readonly #program: string;
-  readonly #children: LimitedChildren;
-
-  /** @param program absolute path of ffmpeg */
-  constructor(program: string, children: LimitedChildren) {
-    this.#program = program;
-    this.#children = children;
-  }
-
-  async decode(job: DecodeJob, signal: AbortSignal): Promise<void> {
-    const end = await this.#children.run([this.#program, ...ffmpegArguments(job)], DECODE_LIMITS, signal);
-    const failure = failureOf(end, job.container);
-    if (failure !== null) throw failure;
-  }
+export function ffmpegDecoder(program: string, children: LimitedChildren): ContainerDecoder {
+  return {
+    async decode(job, signal) {
+      const end = await children.run([program, ...ffmpegArguments(job)], DECODE_LIMITS, signal);
+      const failure = failureOf(end, job.container);
+      if (failure !== null) throw failure;
+    },
+  };
 }
 
 function ffmpegArguments({ container, sourcePath, targetPath, maxSeconds }: DecodeJob): string[] {
@@ -197,22 +188,18 @@ const LIMITS = { ...DECODE_LIMITS, memoryBytes: null };
 const HEAP_MEBIBYTES = 256;
 
 /** Decodes MP3, FLAC and Ogg Opus in a child process without ffmpeg. */
-export class WasmDecoder implements ContainerDecoder {
-  readonly #children: LimitedChildren;
-
-  constructor(children: LimitedChildren) {
-    this.#children = children;
-  }
-
-  async decode(job: DecodeJob, signal: AbortSignal): Promise<void> {
-    const codec = wasmCodec(job);
-    if (codec === null) throw needsFfmpeg(job.container);
-    const node = [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, PROGRAM];
-    const seconds = String(job.maxSeconds + OVERTIME_SECONDS);
-    const command = [...node, codec, job.sourcePath, job.targetPath, seconds];
-    const failure = failureOf(await this.#children.run(command, LIMITS, signal), job.container);
-    if (failure !== null) throw failure;
-  }
+export function wasmDecoder(children: LimitedChildren): ContainerDecoder {
+  return {
+    async decode(job, signal) {
+      const codec = wasmCodec(job);
+      if (codec === null) throw needsFfmpeg(job.container);
+      const node = [process.execPath, `--max-old-space-size=${HEAP_MEBIBYTES}`, PROGRAM];
+      const seconds = String(job.maxSeconds + OVERTIME_SECONDS);
+      const command = [...node, codec, job.sourcePath, job.targetPath, seconds];
+      const failure = failureOf(await children.run(command, LIMITS, signal), job.container);
+      if (failure !== null) throw failure;
+    },
+  };
 }
 
 function wasmCodec({ container, head }: DecodeJob): WasmCodec | null {

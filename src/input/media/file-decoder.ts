@@ -10,7 +10,7 @@ import { asServiceError, ServiceError } from "../../../core/domain/errors.js";
 import type { Log } from "../../../core/observe/log.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
 import type { SpoolRoom } from "../../../core/ports/spool-room.js";
-import { type ContainerDecoder, FfmpegDecoder, LimitedChildren, WasmDecoder } from "./container-decoder.js";
+import { type ContainerDecoder, ffmpegDecoder, LimitedChildren, wasmDecoder } from "./container-decoder.js";
 
 export interface FileDecoderOptions {
   readonly decoder: ContainerDecoder;
@@ -200,7 +200,7 @@ export function openDecoder(options: {
   const children = new LimitedChildren();
   const program = pathOfProgram("ffmpeg", options.searchPath);
   if (program === null) options.log.warn(`no ffmpeg on PATH: ${WITHOUT}`);
-  const packaged = new WasmDecoder(children);
+  const packaged = wasmDecoder(children);
   return new FileDecoder({
     decoder: program === null ? packaged : ffmpegOr(packaged, program, children, options.log),
     // Decoding is a few percent of the work on a file; more processes would only compete with speech.
@@ -220,7 +220,7 @@ function ffmpegOr(
   log: Log,
 ): ContainerDecoder {
   const choose = async () => {
-    if (await runsProgram(program, "-version")) return new FfmpegDecoder(program, children);
+    if (await runsProgram(program, "-version")) return ffmpegDecoder(program, children);
     log.warn({ program }, `ffmpeg does not run: ${WITHOUT}`);
     return packaged;
   };

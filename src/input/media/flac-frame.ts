@@ -240,7 +240,6 @@ export class FlacBits {
     this.bytes = bytes;
   }
 
-  /** The offset of the next whole byte. */
   get byteOffset(): number {
     return (this.#bit + 7) >>> 3;
   }

@@ -2,9 +2,7 @@ const HEAD_BYTES = 27;
 const CAPTURE = "OggS";
 const NO_BYTES = new Uint8Array(0);
 
-/** One page of an Ogg file. */
 export interface OggPage {
-  /** Identifies the stream within the file. */
   readonly serial: number;
   readonly isFirst: boolean;
   readonly isLast: boolean;

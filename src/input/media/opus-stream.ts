@@ -7,7 +7,6 @@ const STEPS_PER_DECIBEL = 256;
 /** The longest packet that the decoder accepts, per channel: 120 ms of 256 kbit/s. */
 const PACKET_BYTES_PER_CHANNEL = 3_840;
 
-/** Samples by channel. */
 export interface OpusSamples {
   readonly channelData: readonly Float32Array[];
   readonly samplesDecoded: number;
@@ -65,7 +64,6 @@ function opusHead({ packets: [packet] }: OggPage): OpusHead | null {
   };
 }
 
-/** One stream of a chain. */
 class Link {
   readonly serial: number;
   readonly #head: OpusHead;

@@ -1,4 +1,5 @@
-// Entry of WasmDecoder's process. Arguments: codec, source, target, seconds. Any exception makes it fail.
+// Entry of the process of `wasmDecoder`. Arguments: codec, source, target, seconds. Any exception makes it
+// fail.
 import { open } from "node:fs/promises";
 import { MPEGDecoder } from "mpg123-decoder";
 import { toInt16 } from "../../../core/domain/audio/pcm.js";

@@ -9,7 +9,11 @@ import { WavSampleReader } from "../../../core/domain/audio/wav-samples.js";
 import { type ErrorCode, ServiceError } from "../../../core/domain/errors.js";
 import type { Log } from "../../../core/observe/log.js";
 import type { AudioDecoder } from "../../../core/ports/audio-decoder.js";
-import { FfmpegDecoder, LimitedChildren } from "../../../src/input/media/container-decoder.js";
+import {
+  type ContainerDecoder,
+  ffmpegDecoder,
+  LimitedChildren,
+} from "../../../src/input/media/container-decoder.js";
 import { DecoderPermits, FileDecoder, openDecoder } from "../../../src/input/media/file-decoder.js";
 import { speechAsWavFile } from "../../support/audio.js";
 import { eventually } from "../../support/eventually.js";
@@ -206,7 +210,7 @@ describe("files that point elsewhere", () => {
 describe("a decoder process", () => {
   test("is gone as soon as its client is, and has left nothing running", async () => {
     const children = new LimitedChildren();
-    const decoder = fileDecoder(new FfmpegDecoder(await slowProgram(), children));
+    const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const abort = new AbortController();
     const source = await makeClip("speech.mp3", SPEECH, folder);
     const decoding = refusal(decoder.decode(source, newTarget(), abort.signal));
@@ -227,7 +231,7 @@ describe("a decoder process", () => {
 
   test("waits for a free permit, and leaves the queue with its client", async () => {
     const children = new LimitedChildren();
-    const decoder = fileDecoder(new FfmpegDecoder(await slowProgram(), children));
+    const decoder = fileDecoder(ffmpegDecoder(await slowProgram(), children));
     const source = await makeClip("speech.mp3", SPEECH, folder);
     const aborts = Array.from({ length: 4 }, () => new AbortController());
     const decodings = aborts.map((abort) => refusal(decoder.decode(source, newTarget(), abort.signal)));
@@ -281,7 +285,7 @@ function decoderOf(searchPath: string, maxSeconds = 7_200): AudioDecoder {
 
 const decoders = new Map<string, AudioDecoder>();
 
-function fileDecoder(decoder: FfmpegDecoder): FileDecoder {
+function fileDecoder(decoder: ContainerDecoder): FileDecoder {
   return new FileDecoder({ decoder, permits: new DecoderPermits(1), maxSeconds: 7_200 });
 }
 
