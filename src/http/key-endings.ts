@@ -7,7 +7,7 @@ const REMEMBERED = 10_000;
 
 interface Watcher {
   readonly identity: KeyIdentity;
-  readonly tell: () => void;
+  readonly onEnd: () => void;
 }
 
 /**
@@ -64,7 +64,7 @@ export class KeyEndings {
 
   /** Calls `onEnd` when the key ends. @returns a function that stops watching */
   watch(identity: KeyIdentity, onEnd: () => void): () => void {
-    const watcher = { identity, tell: onEnd };
+    const watcher = { identity, onEnd };
     this.#watchers.add(watcher);
     return () => void this.#watchers.delete(watcher);
   }
@@ -91,7 +91,7 @@ export class KeyEndings {
 
   #end(name: string): void {
     this.#ended.set(name, ++this.#count);
-    for (const { identity, tell } of [...this.#watchers]) if (this.hasEnded(identity)) tell();
+    for (const { identity, onEnd } of [...this.#watchers]) if (this.hasEnded(identity)) onEnd();
   }
 }
 

@@ -38,8 +38,8 @@ export interface BilledRequest {
   readonly units: number;
   /** Not called for a request without a key. */
   readonly fingerprint: () => Uint8Array;
-  /** The audio becomes known only during the work, which must then call `hears`. */
-  readonly isAudioOpen?: boolean;
+  /** The audio becomes known only during the work, which must then call `reportAudio`. */
+  readonly isAudioKnownLater?: boolean;
 }
 
 /**
@@ -49,7 +49,7 @@ export interface BilledRequest {
  * @throws {ServiceError} `IDEMPOTENCY_KEY_REUSED` if other audio was paid for under the key,
  *   `AUTH_UNAVAILABLE`
  */
-export type Hears = (audioSha256: () => Uint8Array) => Promise<Caller>;
+export type ReportAudio = (audioSha256: () => Uint8Array) => Promise<Caller>;
 
 /**
  * Does the work of a billed request once per idempotency key, and otherwise sends the kept response again.
@@ -63,7 +63,7 @@ export async function onceByKey(
   exchange: Exchange,
   deps: OnceDeps,
   billed: BilledRequest,
-  work: (caller: Caller, hears: Hears) => Promise<void>,
+  work: (caller: Caller, reportAudio: ReportAudio) => Promise<void>,
 ): Promise<void> {
   const { caller, key, kind } = billed;
   if (key === null) return work(caller, async () => caller);
@@ -92,14 +92,14 @@ export async function onceByKey(
     if (known !== null) exchange.addHeaders(paidHeaders(known, billed));
     return known === null ? caller : { ...caller, paid: known };
   };
-  const hears: Hears = async (audioSha256) => {
+  const reportAudio: ReportAudio = async (audioSha256) => {
     const sha256 = audioSha256();
     if (paid === null) await attempt.hears(sha256);
     return payerOf(paid === null ? null : heardAgain(paid, sha256));
   };
   try {
-    if (billed.isAudioOpen === true) await work(caller, hears);
-    else await work(payerOf(paid), hears);
+    if (billed.isAudioKnownLater === true) await work(caller, reportAudio);
+    else await work(payerOf(paid), reportAudio);
   } finally {
     exchange.listener = null;
     await copy.ended();
@@ -175,14 +175,14 @@ const FIRST_SPEAKING = "svc-kk-v1";
 const FIRST_HEARING = "svc-kk-ru-v2";
 
 /** Returns a synthesis request for its fingerprint, which room tone (the default) does not change. */
-export function asFirstAsked(request: SynthesisRequest) {
+export function speechForFingerprint(request: SynthesisRequest) {
   const { model, room_tone } = request;
   // Members keep their order, and undefined ones are not serialized.
   return { ...request, model: model ?? FIRST_SPEAKING, room_tone: room_tone ? undefined : false };
 }
 
 /** Returns what the model adds to the fingerprint of a transcription. */
-export function namedModel(asked: {
+export function modelForFingerprint(asked: {
   readonly model: { readonly name: string };
   readonly isModelNamed: boolean;
 }): readonly string[] {

@@ -32,7 +32,7 @@ const REMEMBERED_PLACES = 10_000;
  * Checks whether a credential with this lifetime is still valid at `nowMs`. One with more time left than it
  * was issued with is not: the shared clock was set back, and the credential must not last that much longer.
  */
-export function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
+function isCurrent(untilMs: number, lifetimeMs: number, nowMs: number): boolean {
   const leftMs = untilMs - nowMs;
   return leftMs > 0 && leftMs <= lifetimeMs + CLOCKS_APART_MS;
 }

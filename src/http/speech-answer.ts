@@ -24,7 +24,7 @@ export interface WantedSpeech {
   readonly key: string | null;
   readonly request: SynthesisRequest;
   /** Everything that determines the response, as parsed. */
-  readonly decides: readonly unknown[];
+  readonly fingerprintParts: readonly unknown[];
   readonly delivery: Delivery;
 }
 
@@ -37,10 +37,10 @@ export interface WantedSpeech {
 export async function answerSpeech(
   exchange: Exchange,
   deps: SpeechDeps,
-  { caller, key, request, decides, delivery }: WantedSpeech,
+  { caller, key, request, fingerprintParts, delivery }: WantedSpeech,
   answer: (speech: HeldSpeech) => Promise<void>,
 ): Promise<void> {
-  const fingerprint = () => fingerprintOf(exchange.request, ...decides);
+  const fingerprint = () => fingerprintOf(exchange.request, ...fingerprintParts);
   const units = countCodePoints(request.text);
   const billed = { caller, key, kind: "synthesis", units, fingerprint } as const;
   await onceByKey(exchange, deps, billed, async (payer) => {

@@ -37,7 +37,7 @@ export interface Upload {
 
 interface WantedAnswer {
   /** What determines the response besides the audio. */
-  readonly decides: readonly unknown[];
+  readonly fingerprintParts: readonly unknown[];
   readonly wishes: FileWishes;
   answer(transcript: BilledTranscript, departure: Departure): Promise<void>;
 }
@@ -89,21 +89,25 @@ export async function transcribeUpload(request: WantedTranscript): Promise<void>
   };
   const { url } = upload;
   if (url !== undefined) {
-    const { decides, ...file } = wanted();
-    const fingerprint = () => fingerprintOf(exchange.request, decides, { url });
+    const { fingerprintParts, ...file } = wanted();
+    const fingerprint = () => fingerprintOf(exchange.request, fingerprintParts, { url });
     // A kept response needs no fetch. Paid work is repeated with a new fetch, which may return another file
     // by now.
-    return onceByKey(exchange, deps, { ...billed, fingerprint, isAudioOpen: true }, (_caller, hears) =>
-      withUpload(upload.bytes, options, async (path) => {
-        const payer = hash === undefined ? caller : await hears(() => hash.digest());
-        return transcribeFile(request, payer, path, file);
-      }),
+    return onceByKey(
+      exchange,
+      deps,
+      { ...billed, fingerprint, isAudioKnownLater: true },
+      (_caller, reportAudio) =>
+        withUpload(upload.bytes, options, async (path) => {
+          const payer = hash === undefined ? caller : await reportAudio(() => hash.digest());
+          return transcribeFile(request, payer, path, file);
+        }),
     );
   }
   await withUpload(upload.bytes, options, (path) => {
-    const { decides, ...file } = wanted();
+    const { fingerprintParts, ...file } = wanted();
     const fingerprint = () =>
-      fingerprintOf(exchange.request, decides, { extension, sha256: hash?.digest("hex") });
+      fingerprintOf(exchange.request, fingerprintParts, { extension, sha256: hash?.digest("hex") });
     return onceByKey(exchange, deps, { ...billed, fingerprint }, (payer) =>
       transcribeFile(request, payer, path, file),
     );
@@ -114,7 +118,7 @@ function transcribeFile(
   { exchange, deps }: WantedTranscript,
   payer: Caller,
   path: string,
-  { wishes, answer }: Omit<WantedAnswer, "decides">,
+  { wishes, answer }: Omit<WantedAnswer, "fingerprintParts">,
 ): Promise<void> {
   const conversation = deps.conversations.transcription(payer, path, wishes);
   return converse(exchange, deps, conversation, async () => {

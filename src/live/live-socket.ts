@@ -75,15 +75,15 @@ export class LiveSocket {
     closed: (code: number) => void,
   ): SocketEvents {
     const intake = new AudioIntake(translation);
-    const hear = (samples: Uint8Array) => {
+    const accept = (samples: Uint8Array) => {
       if (samples.length > 0) this.#send(translation.binary(conversation, samples));
     };
     const audio = new GatheredAudio((bytes) =>
-      this.#guarded(translation, () => hear(intake.samplesOf(bytes))),
+      this.#guarded(translation, () => accept(intake.samplesOf(bytes))),
     );
     const flush = () => {
       audio.flush();
-      hear(intake.rest());
+      accept(intake.rest());
     };
     return {
       text: (text) => {
@@ -111,9 +111,9 @@ export class LiveSocket {
   }
 
   /** Catches errors here, because joined audio is delivered in a separate turn, without a caller. */
-  #guarded(translation: LiveTranslation, hear: () => void): void {
+  #guarded(translation: LiveTranslation, accept: () => void): void {
     try {
-      hear();
+      accept();
     } catch (error) {
       if (error instanceof ServiceError) {
         this.#log.warn({ code: error.code }, "live audio refused");

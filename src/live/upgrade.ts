@@ -202,7 +202,7 @@ const FLOODS: BucketSize = { burst: 4, perSecond: 2 };
 const MOST_CLIENTS = 10_000;
 
 /** Returns what the front sends to a client with too many messages before it closes the socket. */
-export function floodClosing(translation: LiveTranslation): FloodClosing {
+function floodClosing(translation: LiveTranslation): FloodClosing {
   return {
     messages: translation.toClient({ type: "error", code: FLOOD, detail: FLOOD_DETAIL, retryable: false }),
     code: CLOSE_CODE.INVALID_REQUEST,

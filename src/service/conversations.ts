@@ -191,8 +191,8 @@ function engineOf<E>(engines: ReadonlyMap<string, E>, id: string): E {
 
 /** Returns the meter; work paid for under an idempotency key is not charged again. */
 function meterOf({ meter, config }: ConversationParts, { paid, span = NO_SPAN }: Caller): UsageMeter {
-  const told = span.isTold ? traceHolds(span, meter) : meter;
-  return paid === undefined ? told : new PrepaidMeter(told, config.tariffs, paid);
+  const traced = span.isTold ? traceHolds(span, meter) : meter;
+  return paid === undefined ? traced : new PrepaidMeter(traced, config.tariffs, paid);
 }
 
 /** A manifest identifies the weights, because it lists the hash of every file. */
@@ -229,7 +229,7 @@ function usageOrigin({ identity, endpoint }: Caller): UsageOrigin {
 type SpeechObserver = ReturnType<Metrics["observeSpeech"]>;
 
 /** Wraps a meter so that its holds become spans of a request's trace. */
-export function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
+function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
   return {
     requireCredit: (...args) => meter.requireCredit(...args),
     hold: (...args) => inSpan(span.child("hold"), () => meter.hold(...args)),
@@ -244,7 +244,7 @@ export function traceHolds(span: Span, meter: UsageMeter): UsageMeter {
   };
 }
 
-export function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
+function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserver {
   return {
     ...observer,
     firstAudio: (afterMs, billedCharacters) => {
@@ -255,7 +255,7 @@ export function traceSpeech(span: Span, observer: SpeechObserver): SpeechObserve
 }
 
 /** Adds spans for the wait for a worker, and for each utterance from its first partial to its final. */
-export function traceLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
+function traceLive(span: Span, observer: LiveSessionObserver): LiveSessionObserver {
   const wait = span.child("queue wait");
   let hasHeard = false;
   let utterance: Span | null = null;

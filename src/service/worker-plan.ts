@@ -86,7 +86,7 @@ const WORKER_BYTES = 96 * 2 ** 20;
  * Estimates the memory of one worker: a base, and the model's graphs, which the runtime packs for every
  * worker. Graphs of a gigabyte and more are not packed; their workers share the pages of the file.
  */
-export async function workerBytes(model: PackageFolder): Promise<number> {
+async function workerBytes(model: PackageFolder): Promise<number> {
   const sizes = await Promise.all(Object.keys(model.manifest.files).map((name) => graphBytes(model, name)));
   return sizes.reduce((sum, bytes) => sum + (bytes < SHARED_FROM_BYTES ? bytes : 0), WORKER_BYTES);
 }

@@ -88,12 +88,12 @@ export class RemoteSocket implements FrontSocket {
   }
 
   /** Drops messages that arrive after we closed. */
-  #message(tell: (events: SocketEvents) => void): void {
+  #message(notify: (events: SocketEvents) => void): void {
     const events = this.#events;
     if (this.#isClosing || events === null) return;
     callSafely(
       this.#handlers,
-      () => tell(events),
+      () => notify(events),
       () => this.close(CLOSE.internal, "internal error"),
     );
   }

@@ -109,7 +109,13 @@ export class UwsAnswer implements FrontResponse {
     }
     if (this.#closesConnection && !this.#isHeadSent) {
       departure?.leaving();
-      return this.#endAndClose(res, chunk);
+      this.#over();
+      // One write, since `tryEnd` cannot close the connection.
+      res.cork(() => {
+        this.#sendHead(res);
+        res.end(chunk, true);
+      });
+      return;
     }
     if (this.#framing !== "chunked" && this.#framing > 0) {
       if (chunk.length > 0) await this.#writeSized(chunk, this.#framing, departure);
@@ -185,15 +191,6 @@ export class UwsAnswer implements FrontResponse {
       // A flush that sends nothing does not reset the library's timer.
       this.#options.reading.rewind();
     }
-  }
-
-  /** Sends the whole response in one write, since `tryEnd` cannot close the connection. */
-  #endAndClose(res: UwsResponse, body: Uint8Array): void {
-    this.#over();
-    res.cork(() => {
-      this.#sendHead(res);
-      res.end(body, true);
-    });
   }
 
   /**

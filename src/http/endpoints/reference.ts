@@ -62,20 +62,20 @@ interface References {
   readonly asyncApi: Uint8Array;
 }
 
-const madeReferences = new Map<string, References>();
+const cachedReferences = new Map<string, References>();
 
 /** Builds the references once. It blocks for some 10 ms, so a service does it at the start. */
 export function references(serve: readonly ServedPart[]): References {
   const name = serve.join();
-  const known = madeReferences.get(name);
+  const known = cachedReferences.get(name);
   if (known !== undefined) return known;
   const endpoints = servedEndpoints(serve);
-  const made = {
+  const references = {
     openApi: Buffer.from(JSON.stringify(openApiDocument(endpoints))),
     asyncApi: Buffer.from(JSON.stringify(asyncApiDocument(endpoints))),
   };
-  madeReferences.set(name, made);
-  return made;
+  cachedReferences.set(name, references);
+  return references;
 }
 
 /** Routes of the machine-readable references, the page that shows one, the documents, and `/`. */

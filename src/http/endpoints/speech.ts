@@ -8,7 +8,7 @@ import type { SynthesisRequest } from "../../../core/protocol/synthesis-request.
 import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import { SLICE_BYTES, writeBody } from "../long-body.js";
-import { asFirstAsked, idempotencyKey } from "../once-by-key.js";
+import { idempotencyKey, speechForFingerprint } from "../once-by-key.js";
 import { readJson } from "../read-body.js";
 import type { Handlers } from "../router.js";
 import {
@@ -39,7 +39,7 @@ async function speak(exchange: Exchange, deps: SpeechDeps): Promise<void> {
     caller,
     key,
     request: synthesis,
-    decides: [asFirstAsked(synthesis), format],
+    fingerprintParts: [speechForFingerprint(synthesis), format],
     delivery,
   } as const;
   await answerSpeech(exchange, deps, wanted, (speech) => answer(exchange, speech));

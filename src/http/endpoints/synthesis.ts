@@ -13,7 +13,7 @@ import { WAV_FRAMES, wavFrame } from "../../../core/protocol/wav-frames.js";
 import { admit } from "../admit.js";
 import type { Exchange } from "../exchange.js";
 import { base64Body, endWithBody, joinedBody, textBody, writeBody } from "../long-body.js";
-import { asFirstAsked, idempotencyKey } from "../once-by-key.js";
+import { idempotencyKey, speechForFingerprint } from "../once-by-key.js";
 import { readJson } from "../read-body.js";
 import type { Handlers } from "../router.js";
 import {
@@ -68,8 +68,8 @@ async function speak(
   const added = [timestamps && "timestamps", delivery === "chunks" && delivery].filter(
     (one) => one !== false,
   );
-  const decides = [asFirstAsked(request), ...added];
-  await answerSpeech(exchange, deps, { caller, key, request, decides, delivery }, (speech) => {
+  const fingerprintParts = [speechForFingerprint(request), ...added];
+  await answerSpeech(exchange, deps, { caller, key, request, fingerprintParts, delivery }, (speech) => {
     if (!timestamps) return answer(exchange, speech);
     const { sampleRateHz } = speech.conversation;
     return answerTimed(exchange, speech, new WrittenWords(request.text, sampleRateHz));

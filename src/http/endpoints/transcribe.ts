@@ -10,7 +10,7 @@ import { parseTranscribeQuery } from "../../../core/protocol/transcribe-query.js
 import { toTranscription, usageHeaders } from "../../../core/protocol/transcription-response.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, joinedBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
-import { namedModel } from "../once-by-key.js";
+import { modelForFingerprint } from "../once-by-key.js";
 import { paced, UPLOAD_PACE } from "../read-body.js";
 import type { Handlers, RouteDeps } from "../router.js";
 import { LONGEST_FETCH_BYTES } from "../spool.js";
@@ -50,13 +50,13 @@ async function transcribe(exchange: Exchange, deps: FileDeps & Pick<RouteDeps, "
     exchange.start(200, { ...type, ...usageHeaders(transcription) });
     await endWithBody(exchange, body, departure);
   };
-  const decides = [
+  const fingerprintParts = [
     wantsTimes,
     hotWords,
-    ...namedModel(asked),
+    ...modelForFingerprint(asked),
     ...(events === null ? [] : [{ events: true }]),
   ];
-  const wanted = () => ({ decides, wishes, answer });
+  const wanted = () => ({ fingerprintParts, wishes, answer });
   await transcribeUpload({ exchange, deps, caller, key, upload, wanted });
 }
 

@@ -14,7 +14,7 @@ import {
 import type { Transcription } from "../../../core/protocol/transcription-schemas.js";
 import type { Exchange } from "../exchange.js";
 import { endWithBody, jsonInTurns, type LongBody, textBody } from "../long-body.js";
-import { namedModel } from "../once-by-key.js";
+import { modelForFingerprint } from "../once-by-key.js";
 import type { Handlers } from "../router.js";
 import {
   admitFile,
@@ -54,7 +54,7 @@ async function transcribe(exchange: Exchange, deps: FileDeps): Promise<void> {
       await endWithBody(exchange, body, departure);
     };
     const wishes = { model: asked.model.name, hotWords: [] };
-    return { decides: [format, ...namedModel(asked)], wishes, answer };
+    return { fingerprintParts: [format, ...modelForFingerprint(asked)], wishes, answer };
   };
   await transcribeUpload({ exchange, deps, caller, key, upload: form, wanted });
 }

@@ -71,7 +71,7 @@ function cancelled(): ServiceError {
   return new ServiceError("CANCELLED", "transcription was cancelled");
 }
 
-export interface DecodeJob {
+interface DecodeJob {
   readonly container: Container;
   /** The first bytes of the file after its tags. */
   readonly head: Uint8Array;
@@ -101,7 +101,7 @@ export const DECODE_LIMITS = {
 } as const satisfies ChildLimits;
 
 /** Returns the client's error for how a decoder ended, null if it succeeded. */
-export function failureOf(end: ChildEnd, container: Container): ServiceError | null {
+function failureOf(end: ChildEnd, container: Container): ServiceError | null {
   // A decoder that ran out of disk may still exit with 0.
   const hasNoRoom = /no space left on device|disk quota exceeded|read-only file system/i.test(end.stderr);
   if (end.code === 0 && !hasNoRoom) return null;

@@ -180,7 +180,7 @@ const WEB_PORTS = [80, 443];
  * @param base of a relative redirect
  * @throws {ServiceError} `URL_FETCH_FAILED`
  */
-export function parseAudioUrl(text: string, base?: URL): URL {
+function parseAudioUrl(text: string, base?: URL): URL {
   if (text.length > LONGEST_URL) throw refused(`it must be at most ${LONGEST_URL} characters long`);
   if (!URL.canParse(text, base?.href)) throw refused("it must be an absolute http or https URL");
   const url = new URL(text, base);
@@ -196,11 +196,11 @@ export function parseAudioUrl(text: string, base?: URL): URL {
 }
 
 /** Returns the host, without the brackets around an IPv6 address. */
-export function hostOf(url: URL): string {
+function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
 
 /** @param why must not quote a server's response */
-export function refused(why: string, cause?: unknown): ServiceError {
+function refused(why: string, cause?: unknown): ServiceError {
   return new ServiceError("URL_FETCH_FAILED", `Cannot fetch the url: ${why}`, { cause });
 }
