@@ -33,7 +33,6 @@ export async function admit(exchange: Exchange, deps: AdmitDeps, kind: WorkKind 
 
 const KEY_PATTERN = /^sk-svc-[0-9a-f]{48}$/;
 
-/** Reads the bearer key of a request, or null. */
 export function bearerKey(request: FrontRequest): string | null {
   const match = /^bearer +(\S+) *$/i.exec(request.header("authorization") ?? "");
   return match?.[1] ?? null;

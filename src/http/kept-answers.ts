@@ -129,7 +129,6 @@ export class AnswerFiles {
     this.#expiry = setInterval(() => void this.#removeExpired(), EXPIRY_CHECK_MS).unref();
   }
 
-  /** Opens the folder with the files of earlier runs. */
   static async open(options: AnswerFilesOptions): Promise<AnswerFiles> {
     const files = new AnswerFiles(options);
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
@@ -254,7 +253,6 @@ export class AnswerFiles {
   }
 }
 
-/** A file that is being written. */
 export interface AnswerFile {
   /** @throws if there is no room, or the disk fails */
   write(chunk: Uint8Array): Promise<void>;

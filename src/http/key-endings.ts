@@ -35,12 +35,10 @@ export class KeyEndings {
     this.#end(sessionName(session.toString("base64url")));
   }
 
-  /** A user has left an organization. */
   endMembership(organizationId: string, userId: string): void {
     this.#end(memberName(organizationId, userId));
   }
 
-  /** All sessions of a user have ended. */
   endUser(userId: string): void {
     this.#end(userName(userId));
   }

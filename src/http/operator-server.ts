@@ -5,7 +5,6 @@ import type { ServedPart } from "../../core/domain/served.js";
 import type { Log } from "../../core/observe/log.js";
 import type { Metrics } from "../../core/observe/metrics.js";
 
-/** The operators' port, separate from the public one. */
 export interface OperatorServer {
   readonly port: number;
   close(): Promise<void>;

@@ -49,13 +49,10 @@ export interface RouteDeps {
   readonly spoolDir: string;
   /** Limits the disk space of uploads; unlimited if absent. */
   readonly room?: SpoolRoom;
-  /** Limits the memory of unsent speech. */
   readonly speechBudget: SpeechBudget;
   readonly idempotency: Idempotency;
   readonly reports: AccountReports;
-  /** Long responses kept for retries. */
   readonly answers: AnswerFiles;
-  /** Fetches the audio behind `url=`. */
   readonly urls: UrlSource;
   /** Whether the service can work, for `/ready`. */
   readonly isReady: () => boolean | Promise<boolean>;

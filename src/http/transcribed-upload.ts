@@ -25,7 +25,6 @@ const FORM_BYTES = 64 * 1024;
 
 export type FileDeps = AdmitDeps & OnceDeps & Pick<RouteDeps, "conversations" | "spoolDir" | "room">;
 
-/** Audio that is still arriving. */
 export interface Upload {
   readonly bytes: AsyncIterable<Uint8Array>;
   /** Set if the audio is fetched while `bytes` is read. It then stands for the audio in the fingerprint. */

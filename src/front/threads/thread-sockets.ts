@@ -42,7 +42,6 @@ export class ThreadSockets {
     return this.#open.has(id);
   }
 
-  /** Announces a socket and returns its callbacks. */
   open(id: number, socket: FrontSocket): SocketEvents {
     const cell = this.#freeCells.pop() ?? this.#cellCount++;
     const isKnown = cell < this.#taken.length;

@@ -11,7 +11,6 @@ const NEEDED = ["App", "_cfg", "us_listen_socket_close", "us_socket_local_port"]
 
 const require = createRequire(import.meta.url);
 
-/** A package with bindings that may be installed. */
 export interface UwsPlace {
   /** Its name in `node_modules`. */
   readonly alias: string;
@@ -26,7 +25,6 @@ const PLACES: readonly UwsPlace[] = [
   { alias: "uws-fork", entry: () => require.resolve("uws-fork") },
 ];
 
-/** A package that is not used, and why. */
 export interface UnusedPackage {
   readonly package: string;
   readonly reason: string;

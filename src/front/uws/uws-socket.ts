@@ -12,7 +12,6 @@ interface Frame {
   readonly isBinary: boolean;
 }
 
-/** The library's user data of a socket. */
 export interface UwsSocketData {
   readonly socket: UwsFrontSocket;
 }

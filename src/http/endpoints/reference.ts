@@ -103,7 +103,6 @@ export function referenceRoutes(
   ];
 }
 
-/** Renders the limits of the models, for the head of the page. */
 function modelNotes(models: readonly CatalogModel[]): string {
   const lines = models.flatMap(({ name, notes }) =>
     notes === null ? [] : [`<li><b>${escaped(name)}</b>: ${escaped(notes)}</li>`],

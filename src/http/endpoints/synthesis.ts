@@ -34,7 +34,6 @@ export function synthesisHandlers(deps: SpeechDeps): Handlers<"POST /v1/tts" | "
   };
 }
 
-/** How to respond, from the query. */
 interface Wishes {
   readonly timestamps: boolean;
   readonly delivery: Delivery;

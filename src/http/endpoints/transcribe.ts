@@ -24,7 +24,6 @@ import {
   type Upload,
 } from "../transcribed-upload.js";
 
-/** File transcription. */
 export function transcribeHandlers(
   deps: FileDeps & Pick<RouteDeps, "urls">,
 ): Handlers<"POST /v1/transcribe"> {

@@ -11,7 +11,6 @@ import { bearerKey } from "../../http/admit.js";
 const BEARER_PROTOCOL = "svc-bearer";
 const LISTEN_PROTOCOLS = ["token", "bearer"];
 
-/** How a live client authenticates. */
 export type StreamCredential =
   | { readonly type: "header"; readonly key: string | null }
   /** The subprotocol `name`, which the 101 response repeats, and the key as the next subprotocol. */
