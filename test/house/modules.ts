@@ -265,7 +265,7 @@ export const MODULES: readonly Module[] = [
   ),
   module(
     "src/http/endpoints",
-    "one file per path",
+    "one file per task",
     `${BASE} core/observe core/protocol core/ports src/http`,
     "swagger-ui-dist lru-cache crypto files modules tools",
   ),
