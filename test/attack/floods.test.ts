@@ -85,7 +85,7 @@ for (const front of ATTACKED_FRONTS) {
     const open = (path = "/v1/stream") =>
       WebSocketClient.open({ port: service.port, path, key: attacker.key });
 
-    /** Sends until the service says goodbye; whatever it says, it says it soon. */
+    /** Sends until the service closes the socket, which must be soon. */
     async function flood(
       unit: Buffer,
       { path, units = UNITS }: { readonly path?: string | undefined; readonly units?: number } = {},
@@ -169,7 +169,7 @@ for (const front of ATTACKED_FRONTS) {
         await client.untilMessage("ready");
         await client.write(bytes);
         await client.connection.until(() => client.closeFrame !== null || client.connection.isClosed);
-        // The native library neither looks at the mask nor says goodbye: it just ends the connection.
+        // The native library ignores the mask and ends the connection without a close frame.
         if (front.name === "node") assert.equal(client.closeFrame?.code, code, name);
         client.connection.destroy();
       }
@@ -189,7 +189,7 @@ for (const front of ATTACKED_FRONTS) {
       );
       // A place is taken by then, on every front.
       for (const client of held) assert.ok(await client.untilMessage("ready"));
-      // A caller without a place is told so even where the request is wrong: nothing of it was looked at.
+      // A caller without a slot gets that error even for an invalid request, which is not parsed.
       for (const rate of [47_999, 1]) assert.equal((await ask(rate)).status, 429);
       for (const { connection } of held) connection.destroy();
     });

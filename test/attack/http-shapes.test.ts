@@ -227,7 +227,7 @@ async function isServedWhileFull(service: ServiceProcess): Promise<boolean> {
   const clients = await Promise.all(
     Array.from({ length: 2 * OPEN_FILES }, () => open(service.port).catch(() => null)),
   );
-  // A client that is told to go, or cut, is closed; the others are held.
+  // A client that is sent away or cut is closed; the others are held.
   const held = () =>
     clients.filter((client) => client !== null && !client.destroyed && !client.readableEnded);
   const areHeld = () => held().length > OPEN_FILES / 4;
@@ -296,7 +296,7 @@ interface Exchanged {
   readonly outcome: Outcome | "open";
 }
 
-/** Sends a text and says what came back until the other side closed. */
+/** Sends a text and returns what arrives until the other side closes. */
 async function exchange(port: number, text: string): Promise<Exchanged> {
   const socket = await open(port);
   const received: string[] = [];

@@ -137,7 +137,7 @@ test("a long answer has the same sound in every form, its exact length, and come
   }
 });
 
-/** An organization of its own, with a key. */
+/** A new organization with a key. */
 async function newCustomer(): Promise<string> {
   const operate = async (...args: readonly string[]) => {
     const { code, stdout, stderr } = await dauysInTurn([...args, "--json"], { env: { DATA_DIR: dataDir } });

@@ -48,7 +48,7 @@ const PATIENCE_MS = 60_000;
 
 export type MakeFront = (handlers: FrontHandlers, limits: FrontLimits) => Front;
 
-/** Reads one answer on a thread of its own and counts its bytes where others can see them. */
+/** Reads one response on a separate thread and counts its bytes in shared memory. */
 const READER = `
   const { parentPort, workerData: { port, received } } = require("node:worker_threads");
   require("node:http").get({ host: "127.0.0.1", port, agent: false }, (answer) => {
@@ -62,7 +62,7 @@ const READER = `
 
 type Handle = (request: FrontRequest, response: FrontResponse) => Promise<void>;
 
-/** What every front must do; run once per adapter. `inThreads` are told a moment later that they are to close. */
+/** What every front must do; run once per adapter. With `inThreads` a close takes effect a moment later. */
 export function frontContract(name: string, makeFront: MakeFront, { inThreads = false } = {}): void {
   describe(`front ${name}`, { concurrency: 1 }, () => {
     const failures: unknown[] = [];
@@ -283,7 +283,7 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         handle = async (_request, response) => {
           const departure: Departure = {
             leaving: () => {
-              // A reader on a thread of its own would have woken up by then.
+              // A reader on a separate thread would have woken up by then.
               Atomics.wait(received, 0, 0, inThreads ? 0 : 100);
               told.push("leaving", received[0]!);
             },
@@ -294,10 +294,10 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         };
         const reader = new Worker(READER, { eval: true, workerData: { port, received } });
         const [total] = (await once(reader, "message")) as [number];
-        // Its reader may have all of an answer a moment before its writer is told.
+        // The reader may have all of a response a moment before its writer knows.
         await eventually("the end of the answer", () => told.at(-1) === "sent");
         assert.ok(told.includes("leaving"), "somebody was told");
-        // What a thread beside this one has sent is known when it says so.
+        // What another thread has sent is known when it reports it.
         if (inThreads) return;
         assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
         // A reader that is late holds it up, which is another test's matter: then it is told again when it has happened.
@@ -788,7 +788,7 @@ function open(port: number): Promise<Socket> {
   });
 }
 
-/** A front in other threads stops listening a moment after it was told. */
+/** A front in other threads stops listening a moment later. */
 async function untilRefused(port: number): Promise<void> {
   await eventually("new connections are refused", () =>
     open(port).then(

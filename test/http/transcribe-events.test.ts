@@ -96,7 +96,7 @@ for (const front of FRONTS) {
   });
 }
 
-/** An exchange whose client takes bytes when the test says so. */
+/** An exchange whose client accepts bytes when the test wants it. */
 function slowExchange() {
   const written: string[] = [];
   let take = () => {};

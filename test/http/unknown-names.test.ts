@@ -10,7 +10,7 @@ const TEXT = { text: "Сәлем" };
 const INPUT = { input: "Сәлем" };
 const AUDIO = Buffer.alloc(200_000, 1);
 
-/** What a client sends, and the rule that it is told. */
+/** A client's request, and the rule in its error. */
 const REFUSED_JSON: readonly (readonly [string, object, RegExp])[] = [
   ["/v1/tts", { ...TEXT, Speed: 2 }, /^unknown field "Speed": did you mean "speed"\?$/],
   ["/v1/tts/stream", { ...TEXT, voices: "aigul" }, /did you mean "voice"\?$/],

@@ -222,7 +222,7 @@ function final(utterance: number, text: string, start: number, end: number) {
   return { type: "final", utterance, text, start, end, words } as const;
 }
 
-/** A session that writes down what it is told. */
+/** A session that records its calls. */
 function recording({ heard, audio, sink }: Session): LiveConversation {
   return {
     audio(bytes) {

@@ -71,7 +71,7 @@ test("audio that was gathered while its session ended is dropped, in the languag
     const { events, sink, closes, logLines } = await opened(path);
     sink.send({ type: "done", audio_seconds: 1, credits_charged: 6 });
     sink.close(1000, "done");
-    // What was gathered is handed on in a turn of its own.
+    // Joined audio is delivered in a separate turn.
     await nextTurn();
     await nextTurn();
     events.binary(new Uint8Array(2));

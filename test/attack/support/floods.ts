@@ -21,14 +21,14 @@ export interface SocketFloodArgs {
   readonly unitsPerSocket?: number;
   /** Whether a socket that the service has closed is followed by another. */
   readonly comesBack?: boolean;
-  /** A client that takes nothing of what it is told. */
+  /** A client that reads nothing. */
   readonly isDeaf?: boolean;
 }
 
 export interface FloodReport {
   /** Connections that were opened. */
   readonly opened: number;
-  /** Units that were handed to the operating system, about. */
+  /** Units passed to the operating system, about. */
   readonly sent: number;
   /** How connections ended, by close code or status: `open` for those that the service let be. */
   readonly endings: Readonly<Record<string, number>>;
@@ -74,7 +74,7 @@ async function floodOne(
     tally.sent += part.length / unitBytes;
   }
   if (args.isDeaf === true) client.connection.socket.resume();
-  // What the service says to it may be on its way.
+  // The service's messages may be in flight.
   await Promise.race([client.connection.until(() => client.closeFrame !== null), pace(500)]);
   const { closeFrame } = client;
   const ending = closeFrame !== null ? String(closeFrame.code) : client.connection.isClosed ? "cut" : "open";

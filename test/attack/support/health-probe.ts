@@ -2,7 +2,7 @@ import { Agent, get } from "node:http";
 import { pace } from "../../support/pace.js";
 import { runInThread, type ThreadControl } from "./in-thread.js";
 
-/** How `/health` did while somebody attacked. Times in milliseconds. */
+/** Response times of `/health` during an attack, in milliseconds. */
 export interface HealthReport {
   readonly count: number;
   /** Answers other than 200, and connections that failed. */
@@ -21,7 +21,7 @@ interface ProbeArgs {
 
 const EVERY_MS = 10;
 
-/** Asks for `/health` again and again from a thread of its own until it is stopped. */
+/** Requests `/health` repeatedly from a separate thread until it is stopped. */
 export class HealthProbe {
   readonly #run;
 

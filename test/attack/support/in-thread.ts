@@ -39,7 +39,7 @@ export function runInThread<Args, Result>(module: string | URL, name: string, ar
       reject(new Error(`the thread of ${name} ended (${code}) without a result`)),
     );
   });
-  // A test that only stops it hears of a failure then.
+  // A test that only stops it sees a failure then.
   result.catch(() => {});
   const stop = () => {
     Atomics.store(stopped, 0, 1);

@@ -68,7 +68,7 @@ export class WebSocketClient {
     this.#headBytes = headBytes;
   }
 
-  /** Settles with the answer to the handshake, whatever it is. @throws when the connection ends without one */
+  /** Settles with any answer to the handshake. @throws when the connection ends without one */
   static async open(options: Handshake): Promise<WebSocketClient> {
     const connection = await RawConnection.open(options.port);
     await connection.write(handshake(options));

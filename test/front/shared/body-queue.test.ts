@@ -7,7 +7,7 @@ import { TokenBucket } from "../../../src/front/shared/rate-limits.js";
 const BLOCK_BYTES = 64 * 1024;
 const STALL_MS = 30_000;
 
-/** A source that says what it is told. */
+/** A source that records its calls. */
 class Source {
   readonly told: string[] = [];
 
@@ -50,7 +50,7 @@ test("a million bytes in any cut arrive as they were sent, in blocks", async () 
     const reading = read(queue);
     for (let at = 0, i = 0; at < sent.length; i++) {
       const size = sizes[i % sizes.length]!;
-      // The memory is lent: what it holds afterwards is nobody's business.
+      // The memory is borrowed, so its later content must not matter.
       const lent = new Uint8Array(sent.subarray(at, at + size));
       queue.push(lent, true);
       lent.fill(0);

@@ -100,7 +100,7 @@ test("a main thread that is busy slows clients down and loses nothing", { skip }
   await withFront({}, async (_front, port, owned) => {
     const [socket] = await connect(port, 1);
     assert.ok(socket);
-    // Twice what the inbox holds, while nobody empties it.
+    // Twice what the inbox holds, while it is not drained.
     for (let nth = 0; nth < 64; nth++) socket.send(new Uint8Array(256 * 1024).fill(nth));
     await pace(20);
     const busyUntilMs = performance.now() + 400;

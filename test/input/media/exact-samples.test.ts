@@ -86,7 +86,7 @@ describe("without ffmpeg, a FLAC file becomes exactly the samples it was made of
   test("of 8 to 48 kHz, in any cut, with blocks of any length, and when its length is not in its head", async () => {
     for (const [index, { rateHz, pcm, file }] of cases.entries()) {
       const flac = await file;
-      // 36 bits say how many samples there are; zero says that nobody knows.
+      // 36 bits hold the number of samples; zero means unknown.
       if (index % 2 === 1) flac.fill(0, 22, 26);
       for (const chunkBytes of CHUNK_BYTES) {
         const { channels, rate } = streamed(flac, chunkBytes);
@@ -188,7 +188,7 @@ function encoded(
   return new Promise((resolve) => sounds.push({ pcm, rateHz, ending, options, encoded: resolve }));
 }
 
-/** By the service's own way, in a process of its own. */
+/** With the service's own decoder, in a separate process. */
 async function decoded(file: Uint8Array): Promise<{ readonly pcm: Int16Array; readonly rateHz: number }> {
   const source = join(folder, `${made++}`);
   await writeFile(source, file);

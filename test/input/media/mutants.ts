@@ -5,7 +5,7 @@ import { type Landmark, landmarksOf } from "./landmarks.js";
 export interface Harm {
   /** Files of other containers, whose heads and chunks may be put in. */
   readonly donors: readonly Uint8Array[];
-  /** Paths and addresses that nobody may follow. */
+  /** Paths and addresses that must not be opened. */
   readonly references: readonly string[];
 }
 

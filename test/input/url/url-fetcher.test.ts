@@ -11,7 +11,7 @@ const SECRET = "the body of an answer";
 
 /** On 127.0.0.1 and ::1 where there is one; nothing in the table may ever connect to it. */
 const forbidden: CountingServer[] = [];
-/** On 127.0.0.9, which the policy of some tests opens: what strangers' own servers do. */
+/** On 127.0.0.9, which the policy of some tests allows: servers of unknown users. */
 let opened: CountingServer;
 let port = 0;
 
@@ -186,7 +186,7 @@ describe("names, judged by what they resolve to", () => {
     });
     assert.equal(await read(rebinding, `http://rebind.example:${opened.port}/a`), "audio");
     assert.deepEqual(asked, ["rebind.example"]);
-    // A second request is judged anew, and by then the name points elsewhere.
+    // A second request is checked again, and by then the name points elsewhere.
     await refusal(rebinding, `http://rebind.example:${opened.port}/a`);
   });
 });
