@@ -28,7 +28,10 @@ const FAULTS = 4;
 const SETTLED_WITHIN_MS = 90_000;
 /** Room for one answer of two minutes and for what ordinary requests ask for, but not for two. */
 const SPEECH_MEMORY_MB = 11;
-/** Two minutes of silence cost no model anything: 5.8 MB, more than the sockets of a reader that stands still hold. */
+/**
+ * Two minutes of silence cost no model anything: 5.8 MB, more than the sockets of a reader that stands still
+ * hold.
+ */
 const TWO_MINUTES = `Сәлем. ${"[pause 10s] ".repeat(12)}Сәлем.`;
 const LEAST_BYTES = 5_760_000;
 

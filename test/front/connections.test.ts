@@ -42,8 +42,8 @@ const chunks = (...texts: string[]) =>
   [...texts, ""].map((text) => `${text.length.toString(16)}\r\n${text}\r\n`).join("");
 
 /**
- * What clients send before they fall silent: the pieces arrive one after another. `/read` is answered when its body was
- * read, everything else without it.
+ * What clients send before they fall silent: the pieces arrive one after another. `/read` is answered when
+ * its body was read, everything else without it.
  */
 const SILENCES: Record<string, readonly string[]> = {
   nothing: [],

@@ -300,7 +300,8 @@ export function frontContract(name: string, makeFront: MakeFront, { inThreads = 
         // What another thread has sent is known when it reports it.
         if (inThreads) return;
         assert.ok(told.slice(0, 2).join() === "leaving,0", `told at once: ${told}`);
-        // A reader that is late holds it up, which is another test's matter: then it is told again when it has happened.
+        // A reader that is late holds it up, which is another test's matter: then it is told again when it
+        // has happened.
         const early = told.filter(
           (entry, i) => entry === total && told[i - 1] === "leaving" && told[i - 2] !== "held",
         );
@@ -802,8 +803,8 @@ async function untilRefused(port: number): Promise<void> {
 }
 
 /**
- * Sends the texts on one connection, each when the one before it is answered with a head, and returns everything until it
- * closes.
+ * Sends the texts on one connection, each when the one before it is answered with a head, and returns
+ * everything until it closes.
  */
 async function raw(port: number, ...texts: string[]): Promise<string> {
   const socket = await open(port);

@@ -59,9 +59,9 @@ export class FakeReports implements AccountReports {
 }
 
 /**
- * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated piece.
- * `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a hundred seconds of
- * samples.
+ * Conversations for tests of the transport alone: the text says what happens, a sentence per `.`-separated
+ * piece. `fail` throws there, `slow` waits, `halves` comes in two parts with a wait between them, `long` is a
+ * hundred seconds of samples.
  */
 export class FakeConversations implements Conversations {
   catalog = CATALOG;

@@ -95,7 +95,8 @@ test("the delay of the main thread is reported without the clock's own tick, und
     Atomics.wait(nobody, 0, 0, 100);
     return false;
   });
-  // It is over, and was told once. Half of the clock's ticks are a small part of a tick late; no tick at all is less than that.
+  // It is over, and was told once. Half of the clock's ticks are a small part of a tick late; no tick at all
+  // is less than that.
   await eventually("a thread that does nothing is hardly late", async () => {
     const late = await shown("0.5");
     return late > 0.01 && late < 5;

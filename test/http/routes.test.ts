@@ -41,7 +41,10 @@ for (const front of FRONTS) {
       });
     };
 
-    /** Speech after a pause comes when its client has what came before; were that held back, after ten seconds. */
+    /**
+     * Speech after a pause comes when its client has what came before; were that held back, after ten
+     * seconds.
+     */
     const pauseSynthesis = () => {
       const { promise, resolve } = deferred<boolean>();
       const late = setTimeout(() => resolve(false), 10_000);

@@ -57,8 +57,8 @@ async function opened(path: string, audio: (bytes: Uint8Array) => void = () => {
   assert.ok(decision.type === "accept");
   const events = decision.open(socket);
   assert.ok(sink !== undefined);
-  // The first bytes may be a file's and are held back. Then, however slow this machine is, some run of messages is quick
-  // enough to be gathered.
+  // The first bytes may be a file's and are held back. Then, however slow this machine is, some run of
+  // messages is quick enough to be gathered.
   for (let before = -1; handedOn === 0 || handedOn > before; ) {
     before = handedOn;
     events.binary(new Uint8Array(2));

@@ -125,7 +125,10 @@ export class AttackedService {
     });
   }
 
-  /** Waits for quiet, and looks at what every attack must leave behind: a service that runs, a sound ledger, no files. */
+  /**
+   * Waits for quiet, and looks at what every attack must leave behind: a service that runs, a sound ledger,
+   * no files.
+   */
   async assertSound(): Promise<void> {
     assert.ok(this.isAlive, `the service ended by itself:\n${this.process.output()}`);
     await this.untilIdle();

@@ -23,8 +23,8 @@ export interface ThreadRun<Result> {
 }
 
 /**
- * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a thread of its own, so that
- * neither a flood nor a probe waits for the other.
+ * Calls `module`'s export `name` with `args`, which are copied, and a `ThreadControl`, on a thread of its
+ * own, so that neither a flood nor a probe waits for the other.
  *
  * @param module `import.meta.url` of the file that exports the function, or an address made from it
  */

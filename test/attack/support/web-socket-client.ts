@@ -108,7 +108,10 @@ export class WebSocketClient {
     return this.connection.until(() => this.messages(type).length > 0);
   }
 
-  /** Waits for the service's goodbye, answers it and leaves; null when the connection ends without one, or none comes. */
+  /**
+   * Waits for the service's goodbye, answers it and leaves; null when the connection ends without one, or
+   * none comes.
+   */
   async ended(): Promise<CloseFrame | null> {
     await this.connection.until(() => this.closeFrame !== null);
     const { closeFrame } = this;

@@ -27,7 +27,10 @@ import { mutantsOf } from "./mutants.js";
 const NEVER = new AbortController().signal;
 const SPEECH = await speechAsWavFile("pisets-ru-test/test_sound_ru.flac");
 const SPEECH_SECONDS = 3.234;
-/** Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are 20 ms. */
+/**
+ * Encoders pad the beginning or the end by a few frames, and some containers do not say so; Opus frames are
+ * 20 ms.
+ */
 const PADDING_SECONDS = 0.14;
 /** Tells the processes of these tests from others. */
 const SLOW_SECONDS = `47.${process.pid}`;
@@ -194,7 +197,8 @@ describe("files that point elsewhere", () => {
   test("an MP4 whose data reference names another file is not followed", async () => {
     const whole = await readFile(await makeClip("speech.m4a", SPEECH, folder));
     const other = await makeClip("alac.m4a", SPEECH, folder);
-    // "url " with flag 1 means this very file; the flag is cleared and the type made an alias to somewhere else.
+    // "url " with flag 1 means this very file; the flag is cleared and the type made an alias to somewhere
+    // else.
     const at = whole.indexOf("url ");
     assert.ok(at > 0);
     whole.write("alis", at);

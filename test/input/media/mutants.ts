@@ -128,8 +128,8 @@ const WOUNDS = {
 const WOUND_NAMES = Object.keys(WOUNDS) as Wound[];
 
 /**
- * The damaged copy of a file that a seed and a number stand for: one to six wounds, mostly few. The beginning, where
- * containers say what they are, is hit as often as all the rest.
+ * The damaged copy of a file that a seed and a number stand for: one to six wounds, mostly few. The
+ * beginning, where containers say what they are, is hit as often as all the rest.
  */
 export function mutantOf(file: Uint8Array, harm: Harm, seed: number, index: number): Mutant {
   const next = uniform(seed ^ Math.imul(index + 1, 0x9e37_79b9));

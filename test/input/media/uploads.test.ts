@@ -24,7 +24,9 @@ const SENTENCE = "Қазақ тілі түркі тілдерінің қыпша
 const WORD = await speechAsWavFile("asterisk-ru-core/digits_2.flac");
 /** Lossy codecs may cost a letter of a word that was unsure anyway. */
 const MAX_CHARACTER_ERROR_RATE = 0.1;
-/** How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`. */
+/**
+ * How many damaged copies of each container; many more go to the decoder alone in `uploads-damaged.test.ts`.
+ */
 const MUTANTS = Math.max(6, Math.ceil(Number(process.env["UPLOAD_MUTANTS"] ?? 0) / 20));
 const CONCURRENCY = 3;
 
